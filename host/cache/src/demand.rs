@@ -45,8 +45,9 @@ impl Demand {
         id
     }
 
-    /// Nobody asks for it any more; it counts for `linger` still, so that who comes back finds it warm. Each scope lingers once: who asks and gives
-    /// back all the time takes no more room than who does it once.
+    /// The caller needs its scope no longer. The scope counts for `linger`, so a caller that comes
+    /// back soon finds it warm. Each scope lingers once, however often callers request it and give
+    /// it back.
     pub(crate) fn give_back(&self, id: u64, now: Instant) {
         let mut asked = self.asked.lock();
         let Some(DemandEntry { scope, .. }) = asked.scopes.remove(&id) else { return };
@@ -57,9 +58,9 @@ impl Demand {
         asked.changed = true;
     }
 
-    /// What is to be listed and watched, if it may have changed since the last call. None in it: nobody asks for anything. Where somebody
-    /// asks for all namespaces and the API server refuses that, those who ask for some of them are served all the same: they may be
-    /// allowed what they ask for.
+    /// The parts to list and watch, if they may have changed since the last call. None in it: there
+    /// is no request. If the API server refuses a list of all namespaces, the requests for single
+    /// namespaces are served all the same, because those may be allowed.
     pub(crate) fn changed(
         &self,
         now: Instant,
@@ -93,7 +94,7 @@ impl Demand {
         Some(wanted)
     }
 
-    /// Whether this holds for every scope that somebody asks for now.
+    /// Whether this holds for every requested scope.
     pub(crate) fn all(&self, holds: impl Fn(&Scope) -> bool) -> bool {
         let asked = self.asked.lock();
         let now = asked.scopes.values().filter(|entry| entry.given_back.is_none());

@@ -34,20 +34,23 @@ impl Default for HighWaterMark {
     }
 }
 
-/// How a handler wants to be told. Answers to client-go's `HandlerOptions`.
+/// The options of a handler. Answers to client-go's `HandlerOptions`.
 #[derive(Clone, Debug)]
 pub struct HandlerOptions {
-    /// Every object is told again in this period (`Reason::Resync`); at least a second. None: never.
+    /// The period of resyncs, in which the handler gets every object again (`Reason::Resync`); at
+    /// least a second. None: never.
     pub resync_period: Option<Duration>,
-    /// Whether it is told of what is there already. If not, an update or a deletion may concern an object that it was never
-    /// told of. Until the informer's first list is complete everything is a change.
+    /// Whether the handler gets the objects that exist already. If not, an update or a deletion may
+    /// concern an object that it never got. Until the informer's first list is complete, every
+    /// object is a change.
     pub replay: bool,
     /// Where its queue begins to merge; of no effect on an inline handler, which has no queue.
     pub high_water_mark: HighWaterMark,
-    /// For an inline handler: its replay, and what the first list shows, comes by
-    /// [`on_replay`](crate::ResourceEventHandler::on_replay) while the handler [has room](crate::ResourceEventHandler::has_room), and
-    /// what happens to an object that the replay has not come to by [`on_ahead`](crate::ResourceEventHandler::on_ahead). Else it
-    /// comes as fast as the informer's task can tell it.
+    /// For an inline handler: its replay, and the objects of the first list, come by
+    /// [`on_replay`](crate::ResourceEventHandler::on_replay) while the handler [has
+    /// room](crate::ResourceEventHandler::has_room). Changes of objects that the replay has not
+    /// reached come by [`on_ahead`](crate::ResourceEventHandler::on_ahead). Otherwise the replay
+    /// comes as fast as the informer's task can walk.
     pub paced: bool,
 }
 
@@ -81,7 +84,7 @@ pub(crate) trait Wake: Send + Sync {
     fn wake(&self);
 }
 
-/// The queue of one handler between the informer's task and who tells.
+/// The queue of one handler between the informer's task and the handler.
 #[derive(Debug)]
 pub(crate) struct HandlerQueue {
     queue: Mutex<NotificationQueue>,
@@ -115,7 +118,7 @@ impl HandlerQueue {
         }
     }
 
-    /// Nothing is told any more; what waits is dropped.
+    /// Ends the queue: waiting notifications are dropped, and no more come.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.queue.lock().clear();
@@ -134,7 +137,7 @@ impl HandlerQueue {
         room
     }
 
-    /// Whether a resync still waits to be told.
+    /// Whether a resync still waits in the queue.
     pub(crate) fn is_resyncing(&self) -> bool {
         self.queue.lock().resyncs() > 0
     }

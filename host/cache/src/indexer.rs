@@ -95,7 +95,7 @@ impl Indexer {
         self.shared.published.read().list(namespace, selector, limit, cursor)
     }
 
-    /// The cursor that goes on after an object of this key, for who ends a page earlier than it came.
+    /// The cursor after an object of this key, for a caller that ends a page early.
     pub fn cursor_after(key: &ObjectKey) -> String {
         write_cursor(key)
     }

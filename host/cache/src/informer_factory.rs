@@ -34,10 +34,10 @@ pub struct FactoryOptions {
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
-    /// What is covered at most: whoever asks for a resource without a scope gets this, and nobody more. Everything by default.
-    /// client-go's `WithNamespace` and `WithTweakListOptions`.
+    /// The largest scope: a request without a scope gets this one, and no request gets more.
+    /// Everything by default. client-go's `WithNamespace` and `WithTweakListOptions`.
     pub scope: Scope,
-    /// The period in which every object is told again to handlers that choose none; none by default: never.
+    /// The period of resyncs for handlers that choose none; none by default: never.
     pub resync_period: Option<Duration>,
     /// The same for single resources: client-go's `WithCustomResyncConfig`. A period of zero: never.
     pub resync_periods: BTreeMap<GroupVersionResource, Duration>,
@@ -45,8 +45,9 @@ pub struct FactoryOptions {
     pub transform: Option<Transform>,
     /// The same for single resources.
     pub transforms: BTreeMap<GroupVersionResource, Transform>,
-    /// How long an informer whose last lease is gone still runs, and how long a scope that nobody asks for any more is still covered:
-    /// a plugin that is replaced, or a reader that comes back, finds its cache warm.
+    /// How long an informer runs after its last lease, and how long a scope is covered after its
+    /// last request. So a plugin that is replaced, or a reader that comes back, finds its cache
+    /// warm.
     pub linger: Duration,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
@@ -100,7 +101,7 @@ pub struct SharedInformerFactory {
 
 struct Running {
     informers: BTreeMap<GroupVersionResource, FactoryEntry>,
-    /// One task for each started informer, and the one that stops those nobody leases.
+    /// One task for each started informer, and one that stops informers without a lease.
     tasks: JoinSet<()>,
     /// The latter runs.
     started: bool,
@@ -114,7 +115,7 @@ struct FactoryEntry {
     /// It was asked for without a lease and runs to the end.
     pinned: Option<AskedScope>,
     leases: usize,
-    /// Since when nobody needs it.
+    /// The instant at which its last lease ended.
     idle_since: Option<Instant>,
 }
 
@@ -158,9 +159,9 @@ impl SharedInformerFactory {
         self.for_resource(&K::resource())
     }
 
-    /// As [`SharedInformerFactory::for_resource`], for as long as the lease is kept. When the last one is gone and nobody
-    /// asked without a lease, the informer lingers, then stops and frees its memory; the next to ask gets a
-    /// new one.
+    /// As [`SharedInformerFactory::for_resource`], for as long as the lease is kept. After its last
+    /// lease the informer lingers, then stops and frees its memory, unless a caller requested it
+    /// without a lease. The next request gets a new informer.
     pub fn lease(&self, resource: &GroupVersionResource) -> InformerLease {
         self.lease_scoped(resource, self.scope.clone())
     }

@@ -1,9 +1,9 @@
 //! Reads that contain the caller's own writes before the informer does. Answers to client-go's
 //! `MutationCache` (`tools/cache/mutation_cache.go`).
 //!
-//! What a controller has written is laid over the cache until the informer has come as far. client-go's asks to be told of the
-//! informer's events, so that it can tell an object that is not there yet from one that is gone; here the
-//! resourceVersion that every state of the store carries for the object's namespace says that. It writes nothing to the store.
+//! A controller's writes are laid over the cache until the informer has seen them. client-go's cache
+//! needs the informer's events to tell an object that is not there yet from one that is gone. Here
+//! the store's resourceVersion of the object's namespace decides. Nothing is written to the store.
 
 use crate::indexer::{Indexer, IndexerError, Snapshot};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
@@ -19,7 +19,7 @@ pub const MUTATIONS_MAX: usize = 1000;
 /// going to confirm it.
 pub const MUTATION_TTL: Duration = Duration::from_mins(5);
 
-/// An [`Indexer`] as seen by somebody who also writes to the cluster.
+/// An [`Indexer`] for a caller that also writes to the cluster.
 ///
 /// Call [`MutationCache::mutated`] with what the API server answered to a create, update or patch, and
 /// [`MutationCache::deleted`] after a delete. Each is shown until the informer's cache has come to its resourceVersion, then

@@ -85,7 +85,7 @@ enum Kept {
     Edited(Frame),
 }
 
-/// An object's JSON as text, from when somebody asks for it.
+/// An object's JSON as text, since its first read.
 #[derive(Default)]
 struct ObjectText {
     json: OnceLock<Bytes>,
@@ -183,7 +183,8 @@ impl Object {
 
     /// The object's JSON without `managedFields`, always with `apiVersion` and `kind`.
     ///
-    /// An object at rest is unpacked each time, which takes some microseconds; one that a handler was told of once.
+    /// An object at rest is unpacked each time, which takes some microseconds. The object of a
+    /// notification is unpacked once.
     pub fn json(&self) -> Bytes {
         match &self.text {
             Some(text) => text.json.get_or_init(|| self.unpacked()).clone(),
@@ -200,7 +201,8 @@ impl Object {
         }
     }
 
-    /// The same object without the text that this handle may carry: for whoever keeps many for long.
+    /// The same object without the text that this handle may carry, for callers that keep many
+    /// objects for long.
     pub fn at_rest(&self) -> Self {
         let text = self.text.as_ref().filter(|_| matches!(self.head().kept, Kept::Carried));
         Self { inner: self.inner.clone(), text: text.cloned() }
@@ -302,7 +304,7 @@ impl Object {
         self.kept_bytes().len() + frame
     }
 
-    /// A handle for whoever is told of the object: should one of its clones be read, none is unpacked again.
+    /// A handle for a notification: after a read of one of its clones, none is unpacked again.
     pub(crate) fn to_be_read(&self) -> Self {
         let text = self.text.clone().unwrap_or_default();
         Self { inner: self.inner.clone(), text: Some(text) }

@@ -41,7 +41,7 @@ pub(crate) struct Reflector {
     pub(crate) lister_watcher: Arc<dyn ListerWatcher>,
     pub(crate) fifo: DeltaSink,
     pub(crate) progress: PartProgress,
-    /// Lists of the whole process that may run at once; who waited longest is next.
+    /// Lists of the whole process that may run at once. The list that waited longest is next.
     pub(crate) lists: Arc<Semaphore>,
     pub(crate) watch_error_handler: Option<Arc<WatchErrorHandler>>,
     /// Tells when a resource that is waited for may be there.
@@ -272,7 +272,7 @@ impl Reflector {
 }
 
 impl WatchFailure<'_> {
-    /// A hook that panics harms nobody else: answers whether it did not.
+    /// Catches a panic of the hook. Returns whether there was none.
     pub(crate) fn tell(&self, handler: Option<&Arc<WatchErrorHandler>>) -> bool {
         let Some(handler) = handler else { return true };
         let told = catch_unwind(AssertUnwindSafe(|| handler(self))).is_ok();

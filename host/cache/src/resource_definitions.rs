@@ -2,8 +2,8 @@
 //! CustomResourceDefinitions and APIServices and does not poll.
 //!
 //! client-go has no equal; its users restart, or poll discovery. While a reflector waits, the metadata of both kinds of definition
-//! are listed and watched with the same reflectors as everything else, and whatever happens to the definition of a waited-for
-//! resource wakes who waits for it: the next request tells whether it is served by now. Nothing is cached here. Where
+//! are listed and watched with the same reflectors as everything else. A change of a resource's definition wakes the reflectors
+//! that wait for the resource, and their next request shows whether it is served. Nothing is cached here. Where
 //! the definitions may not be listed, or their watch has not begun or is broken, the reflectors' own pauses are short (5 s,
 //! after five minutes 30 s); else they are those of the backoff, as a second net.
 

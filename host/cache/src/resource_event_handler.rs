@@ -46,21 +46,25 @@ pub enum FinalState {
     LeftScope,
 }
 
-/// Told of every change of one resource, each object's in order, after the indexer was written.
+/// Gets every change of one resource, each object's changes in order, after the indexer was
+/// written.
 ///
-/// An event handler has a queue and a task of its own and may take its time. On a runtime of one thread nothing else runs
-/// meanwhile: who wants to await pulls from [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications).
-/// An inline handler is called in the informer's task: it must not block and should only note or enqueue.
-/// A panic is caught and counted ([`InformerStats::handler_panics`](crate::InformerStats::handler_panics)); what was
-/// being told counts as told.
+/// An event handler has a queue and a task of its own and may take its time. On a runtime of one
+/// thread nothing else runs meanwhile; a handler that wants to await pulls from
+/// [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications). An inline
+/// handler is called in the informer's task: it must not block and should only note or enqueue. A
+/// panic is caught and counted
+/// ([`InformerStats::handler_panics`](crate::InformerStats::handler_panics)); its notification
+/// counts as delivered.
 pub trait ResourceEventHandler: Send + Sync + 'static {
     /// The object is new to this handler.
     fn on_add(&self, object: &Object, cause: Cause);
-    /// The object changed, or is told again (`Reason::Resync`, where both are the same version).
+    /// The object changed, or comes again (`Reason::Resync`, where both are the same version).
     fn on_update(&self, old: &Object, new: &Object, cause: Cause);
     /// The object is gone; `last` is its last known state.
     fn on_delete(&self, last: &Object, final_state: FinalState, cause: Cause);
-    /// As `on_delete`, where `last` is a later state than `known_as`, the one that was told: who decides by states decides by that.
+    /// As `on_delete`, where `last` is a later state than `known_as`, the last state that the
+    /// handler got. A handler that compares states uses `known_as`.
     fn on_delete_known_as(
         &self,
         known_as: &Object,
@@ -75,8 +79,10 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     fn on_replay(&self, object: &Object, cause: Cause) {
         self.on_add(object, cause);
     }
-    /// Something happened to an object that the replay of a paced inline handler ([`HandlerOptions::paced`](crate::HandlerOptions::paced))
-    /// has not come to. The replay will, if the object lives then; who does not want to wait for that notes what to leave out there.
+    /// A change of an object that the replay of a paced inline handler
+    /// ([`HandlerOptions::paced`](crate::HandlerOptions::paced)) has not reached. The replay
+    /// delivers the object later, if it exists then. A handler that uses the change at once skips
+    /// the object in the replay.
     fn on_ahead(&self, notification: &Notification) {
         let _ = notification;
     }
@@ -85,9 +91,9 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     fn has_room(&self) -> bool {
         true
     }
-    /// Every object that was there when the handler was added has been told. Called once.
+    /// The handler has got every object that existed when it was added. Called once.
     fn on_synced(&self) {}
-    /// An inline handler has been told of a batch, of whatever length, none included. One that passes notifications on to another thread wakes it
-    /// here once instead of once for each.
+    /// An inline handler has got a batch, which may be empty. A handler that passes notifications
+    /// on to another thread wakes it here, once for the batch.
     fn on_batch_told(&self) {}
 }

@@ -51,12 +51,13 @@ pub struct InformerOptions {
     pub definitions: Option<ResourceDefinitions>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
-    /// Changes each object that arrives, once, before it is cached and told. An object that it fails on is cached as it
-    /// came, counted, and reported to the watch-error handler.
+    /// Changes each object that arrives, once, before it is cached. If it fails, the object is
+    /// cached unchanged, counted, and reported to the watch-error handler.
     pub transform: Option<Transform>,
-    /// The period in which every object is told again to handlers that choose none; none: never.
+    /// The period of resyncs for handlers that choose none; none: never.
     pub resync_period: Option<Duration>,
-    /// How long a scope that nobody asks for any more is still covered: who comes back finds it warm.
+    /// How long a scope is covered after its last request, so that a caller that comes back finds
+    /// it warm.
     pub scope_linger: Duration,
     /// Makes backoff and timeouts repeatable; random by default.
     pub seed: u64,
@@ -131,7 +132,7 @@ impl SharedIndexInformer {
         informer.asking(Arc::new(Scope::all()))
     }
 
-    /// The same informer for who asks for this scope.
+    /// The same informer, for a request of this scope.
     pub(crate) fn asking(&self, scope: Arc<Scope>) -> Self {
         Self { shared: self.shared.clone(), asked: Some(scope), synced: Arc::default() }
     }
@@ -202,7 +203,7 @@ impl SharedIndexInformer {
         self.wait(|| false).await;
     }
 
-    /// Whether everything of the scope is in the cache now, for whoever asked for it.
+    /// Whether all objects of the scope are in the cache now, whichever request covers them.
     pub fn covers(&self, scope: &Scope) -> bool {
         self.shared.progress.covers(scope)
     }
@@ -233,8 +234,8 @@ impl SharedIndexInformer {
         self.shared.progress.state()
     }
 
-    /// What it is doing for who asks for this scope. The parts that others ask for besides do not count where its namespaces are listed by
-    /// themselves.
+    /// The informer's state for a request of this scope. Parts of other requests do not count where
+    /// the scope's namespaces have parts of their own.
     pub fn state_in(&self, scope: &Scope) -> InformerState {
         self.shared.progress.state_in(scope)
     }
@@ -286,18 +287,18 @@ impl SharedIndexInformer {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Ends an informer that was never started, so that nobody waits for it.
+    /// Ends an informer that was never started, so that no caller waits for it.
     pub(crate) fn never_run(&self) {
         self.shared.inbox.close();
         self.shared.progress.stopped(None);
     }
 
-    /// Whether it is the caller who starts it.
+    /// Whether this call starts the informer.
     pub(crate) fn mark_started(&self) -> bool {
         !self.shared.started.swap(true, Ordering::AcqRel)
     }
 
-    /// As `run`, for the one to whom `mark_started` said yes.
+    /// As `run`, after `mark_started` has returned true.
     pub(crate) async fn run_started(&self, shutdown: impl Future<Output = ()>) {
         let shared = &self.shared;
         shared.progress.started();

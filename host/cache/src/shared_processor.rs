@@ -3,9 +3,9 @@
 //! Answers to client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
 //! unbounded buffers: a handler has a bounded queue and a task of its own, or is called inline, in the informer's task.
 //! A late handler walks the store by key in short steps while live notifications go on: those for keys
-//! before its cursor are told, those after it are found by the walk. So nothing is missed or told twice, and a
-//! handler that is slow to take its replay costs a cursor and no copy of the store. One that is paced and called inline has the
-//! same, for the first list as well, and hears of what happens ahead of the cursor: what it makes of that is its business.
+//! before its cursor are delivered, and the walk finds those after it. So no object is missed or delivered twice, and a handler that
+//! is slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, for the first list as
+//! well, and also gets the changes ahead of the cursor.
 
 mod inbox;
 mod listener;
@@ -26,10 +26,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Objects told in one step of a walk: some hundred microseconds, after which live notifications get their turn.
+/// Objects in one step of a walk: some hundred microseconds, after which live notifications get
+/// their turn.
 const WALK_STEP_OBJECTS: usize = 256;
 
-/// A way through the store in progress; `after` is the last key that was told.
+/// A walk through the store in progress; `after` is the last key that was delivered.
 #[derive(Debug)]
 enum Walk {
     /// `is_at_end`: when it last looked, there was nothing to come to; it goes on as long as the first list does.
@@ -61,7 +62,7 @@ struct Active {
     told_synced: bool,
 }
 
-/// What was written and is to be told.
+/// Changes that are written and not delivered yet.
 #[derive(Clone, Debug)]
 pub(crate) struct ToTell {
     pub(crate) notification: Notification,

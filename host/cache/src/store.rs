@@ -7,7 +7,7 @@
 use crate::indexer::{Indexer, Put, Removed, Write};
 use crate::object::{Object, ObjectKey};
 
-/// Objects by key, written by whoever has it. Cheap to clone; a clone is the same store.
+/// Objects by key, written by the store's owner. Cheap to clone; a clone is the same store.
 ///
 /// ```
 /// # use informant_cache::{Object, Store};

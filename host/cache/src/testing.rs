@@ -58,7 +58,7 @@ struct Source {
 
 #[derive(Clone)]
 enum Occurrence {
-    /// A change that watches are not told of.
+    /// A change that no watch reports.
     Dropped,
     /// Whether it says that the initial events end.
     Bookmark(bool),

@@ -69,7 +69,7 @@ impl View {
         &self.inner.scope
     }
 
-    /// What the informer is doing, for all who ask for the resource.
+    /// The state of the resource's informer, for all its requests.
     pub fn state(&self) -> InformerState {
         self.inner.lease.informer().state()
     }

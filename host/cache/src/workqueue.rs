@@ -1,16 +1,16 @@
 //! Work queues: client-go's `util/workqueue` for Rust.
 //!
-//! A [`WorkQueue`] takes keys and hands them to workers: in order, each as often as it changed but not more often than
-//! somebody has time for (client-go says *fair* and *stingy*), never to two workers at once. One type answers to
+//! A [`WorkQueue`] takes keys and passes them to workers: in order, each as often as it changed but not more often than
+//! a worker has time for (client-go says *fair* and *stingy*), never to two workers at once. One type answers to
 //! `Interface`, `DelayingInterface` and `RateLimitingInterface`. What differs:
 //!
 //! * keys wait in two lanes, so that a resync of everything does not hold up what just happened ([`LaneRule`]);
-//! * delayed keys need no goroutine: whoever waits for a key waits for the earliest of them;
+//! * delayed keys need no goroutine: a worker that waits for a key waits for the earliest of them;
 //! * a queue that is shut down keeps what it did not hand out: [`WorkQueue::take_leftovers`];
 //! * draining waits for what is queued as well as for what is being worked on;
 //! * metrics are worked out when they are asked for.
 //!
-//! [`Controller`] is the usual loop of workers around a queue; [`PolledWorkQueue`] is the queue without waiting, for whoever has a clock.
+//! [`Controller`] is the usual loop of workers around a queue; [`PolledWorkQueue`] is the queue without waiting, for callers with a clock of their own.
 //!
 //! ```
 //! use informant_cache::workqueue::{WorkQueue, WorkQueueOptions};

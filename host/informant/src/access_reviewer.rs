@@ -37,7 +37,7 @@ impl AccessReviewer for ApiServerReviewer {
     }
 }
 
-/// What is asked.
+/// The question of a review.
 fn body(review: &AccessReview) -> Vec<u8> {
     let AccessReview { account, verb, resource, namespace } = review;
     let body = json!({

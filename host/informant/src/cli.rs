@@ -113,7 +113,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) log_format: LogFormat,
 }
 
-/// What whoever runs the host says of its plugins.
+/// Settings of plugins, by the host's user.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ConfigArgs {
     /// File of kind HostConfiguration: defaults for all plugins, settings and grants of single plugins, and the ceiling. The file

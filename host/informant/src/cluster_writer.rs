@@ -26,7 +26,7 @@ const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user")
 /// An API server, reached through kube's client from this runtime, whose threads have sockets.
 pub(crate) struct ApiServerWriter {
     client: kube::Client,
-    /// The host's own user is somebody else already: nobody can be impersonated beside that one.
+    /// The host's kubeconfig names another user already. No further user can be impersonated.
     impersonates: bool,
     fence: Fence,
     runtime: Handle,
@@ -62,7 +62,7 @@ impl ClusterWriter for ApiServerWriter {
     }
 }
 
-/// Whether whatever this client sends is sent in somebody else's name.
+/// Whether this client sends every request in another user's name.
 fn impersonates(config: &kube::Config) -> bool {
     let user = &config.auth_info;
     let of_headers =

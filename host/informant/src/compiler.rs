@@ -35,7 +35,7 @@ pub(crate) struct CompileArgs {
     cpu_seconds_max: u64,
 }
 
-/// Checks and compiles the file on the standard input. The host starts this, nobody else.
+/// Checks and compiles the file on the standard input. Only the host starts this.
 pub(crate) fn compile_plugin(args: &CompileArgs) -> ExitCode {
     informant_runtime::compile_standard_input(args.memory_bytes_max, args.cpu_seconds_max)
 }

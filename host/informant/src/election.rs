@@ -9,7 +9,7 @@ use informant_cache::leader_election::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A candidate in an election, for whoever shows how it stands. Cheap to clone.
+/// A candidate in an election, for pages and metrics. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     /// The Lease's name.
@@ -22,7 +22,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether somebody leads, or why not.
+    /// Whether a host leads, or why none does.
     pub(crate) fn check_elected(&self) -> Result<(), String> {
         if self.leadership.is_leader() || self.leadership.leader().is_some() {
             return Ok(());
@@ -53,7 +53,8 @@ pub(crate) struct ElectionOptions {
 }
 
 impl ElectionOptions {
-    /// None: nobody is elected. Said before anything is started if no election can work with these.
+    /// None without an election. An error, before anything is started, if no election can work with
+    /// these options.
     pub(crate) fn new(args: ElectionArgs) -> Result<Option<Self>> {
         if !args.leader_elect {
             return Ok(None);
@@ -91,7 +92,7 @@ impl ElectionOptions {
     }
 }
 
-/// What tells people which host it is: in a pod, the pod's name.
+/// The host's name for people: in a pod, the pod's name.
 fn host_name() -> String {
     let known =
         std::env::var("HOSTNAME").or_else(|_| std::fs::read_to_string("/proc/sys/kernel/hostname"));

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Whether this host leads, for whoever sends. Cheap to clone; a clone sees the same.
+/// Whether this host leads, for senders. Cheap to clone; a clone sees the same.
 #[derive(Clone, Default)]
 pub(crate) struct Fence {
     /// With the time from the end of this host's term to the beginning of another's.
@@ -42,7 +42,7 @@ pub(crate) struct FencedStream<S> {
 }
 
 impl Fence {
-    /// Around a candidate; none around who is not elected.
+    /// A fence around a candidate; none without an election.
     pub(crate) fn of(candidate: Option<&Candidate>) -> Self {
         Self { election: candidate.map(|it| (it.leadership.clone(), it.margin)) }
     }
@@ -98,7 +98,7 @@ impl Sent {
 }
 
 impl Meter {
-    /// What is sent from here on is of this request.
+    /// Bytes from here on belong to this request.
     pub(crate) fn count_for(&self, sent: &Sent) {
         *self.0.lock() = sent.clone();
     }

@@ -54,7 +54,7 @@ pub(crate) fn write(sources: MetricSources, page: &mut impl fmt::Write) -> fmt::
     encode(page, &registry)
 }
 
-/// What is shown of the host, as it was at one moment.
+/// A snapshot of the host for its metrics.
 #[derive(Debug)]
 struct Snapshot {
     /// None: nobody is elected.

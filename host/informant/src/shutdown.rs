@@ -127,7 +127,7 @@ impl Signals {
         }
     }
 
-    /// The next one that somebody has sent on purpose, by name and number.
+    /// The next signal that was sent on purpose, by name and number.
     async fn next(&mut self) -> (&'static str, i32) {
         tokio::select! {
             _ = self.interrupt.recv() => ("SIGINT", SignalKind::interrupt().as_raw_value()),

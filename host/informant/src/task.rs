@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 /// A task and what to call it.
 pub(crate) struct Task {
     name: &'static str,
-    /// None once its end was told.
+    /// None once its end was reported.
     handle: Option<JoinHandle<()>>,
 }
 
@@ -25,7 +25,7 @@ impl Task {
         }
     }
 
-    /// Waits for its end. A failure is told once.
+    /// Waits for its end. A failure is reported once.
     pub(crate) async fn end(&mut self) -> Result<()> {
         let Some(handle) = &mut self.handle else { return Ok(()) };
         let ended = handle.await;
@@ -33,7 +33,7 @@ impl Task {
         ended.map_err(|error| anyhow!("{} failed: {error}; please report this", self.name))
     }
 
-    /// Waits for an end that nobody asked for.
+    /// Waits for an unrequested end.
     pub(crate) async fn ended_early(&mut self) -> anyhow::Error {
         match self.end().await {
             Ok(()) => anyhow!("{} ended by itself; please report this", self.name),
@@ -42,7 +42,7 @@ impl Task {
     }
 }
 
-/// Waits for the end of a task that may not be there and is told to end.
+/// Waits for the end of an optional task that was asked to end.
 pub(crate) async fn end(task: &mut Option<Task>) -> Result<()> {
     match task {
         Some(task) => task.end().await,

@@ -93,7 +93,8 @@ async fn plugins(State(shared): State<AdminState>) -> Response {
     Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
 }
 
-/// The caller is the host's own user, who may ask about Secrets too. Their values are not in the answer.
+/// The caller is the host's own user and may ask about Secrets, too. Their values are not in the
+/// answer.
 async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
     respond_why(&shared.plugins, &shared.informers, query, SecretAccess::Served).await
 }
@@ -114,7 +115,8 @@ async fn resume(State(shared): State<AdminState>, Path(name): Path<String>) -> A
     done(shared.admin.resume(&named(&name)?).await)
 }
 
-/// The letters of a plugin, which are in the state directory if there is one that can be written: who has seen a letter finds it after a restart.
+/// The letters of a plugin, after they are in the state directory, if there is one that can be
+/// written. So a letter that was shown is there after a restart.
 /// Of a plugin whose file is gone those that are kept.
 async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, AdminRefusal> {
     let name = named(name)?;

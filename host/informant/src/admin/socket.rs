@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
-/// Read and write for the user who runs the host, nothing for anybody else.
+/// Read and write for the host's user, nothing for others.
 const MODE: u32 = 0o600;
 
 /// A socket that is listened on. Its file goes when this is dropped.
@@ -26,7 +26,7 @@ pub(crate) struct AdminSocket {
     listener: Option<UnixListener>,
 }
 
-/// Where hosts listen that were told nothing else: one for each user, in a directory that is theirs alone.
+/// The default path: one for each user, in a directory of that user alone.
 pub(crate) fn default_path() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         Some(directory) => Path::new(&directory).join("informant.sock"),
@@ -98,7 +98,8 @@ fn bind(path: &Path) -> std::io::Result<UnixListener> {
     UnixListener::from_std(listener)
 }
 
-/// The default's directory is made, and must be ours alone: where everybody may write, somebody else may have made it.
+/// Creates the default's directory. It must belong to this user alone: another user may have made
+/// it, where all users may write.
 fn own_directory(directory: &Path, default: bool) -> Result<()> {
     if default {
         match std::fs::DirBuilder::new().mode(0o700).create(directory) {
@@ -121,8 +122,7 @@ fn is_ours(metadata: &std::fs::Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
 
-/// Where a host of this user listens that was told nothing else. Where somebody else made the directory nobody is asked: the answer
-/// would be theirs.
+/// The default path, for a client. An error if another user made the directory, because that user would answer.
 pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     let path = default_path();
     let directory = path.parent().map(std::fs::symlink_metadata);

@@ -95,7 +95,7 @@ fn hint(directories: &[PathBuf], projects: &[Project]) -> String {
     lines.join("\n")
 }
 
-/// The last line of the summary; none for authors of plugins, who know.
+/// The last line of the summary; none for authors of plugins.
 fn next_step(projects: &[Project]) -> Option<String> {
     let program = std::env::args().next().unwrap_or_else(|| "informant".to_owned());
     projects.is_empty().then(|| {

@@ -9,7 +9,7 @@ use informant_devcluster::patch::Patch;
 use informant_runtime::{OfflineOptions, OfflinePlugin, PatchOf, Transcript, WriteError};
 use serde_json::Value;
 
-/// Loads the plugin, has it run so, and tells what came of it.
+/// Loads the plugin, runs it, and shows the result.
 pub(super) fn run_offline(
     args: &OfflineArgs,
     run: impl AsyncFnOnce(OfflinePlugin) -> Result<Transcript>,

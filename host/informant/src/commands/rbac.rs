@@ -16,7 +16,7 @@ const API: &str = "rbac.authorization.k8s.io";
 const LEASES: &str = "[coordination.k8s.io]";
 /// Group and resource of what a host asks with what service accounts may read.
 const REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
-/// The Lease that a host takes if it is told of no other.
+/// The Lease of a host without another configured name.
 const LEASE: &str = "informant";
 
 /// Prints the objects that grant it, for kubectl apply.
@@ -67,7 +67,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What is asked of the API server, in the order in which it is shown.
+/// The verbs of a role, in the order of the output.
 const VERBS: [&str; 6] = ["list", "watch", "create", "update", "patch", "delete"];
 
 /// The verbs of each group's resources.
@@ -91,7 +91,7 @@ pub(super) struct Needs<'a> {
     accounts: BTreeMap<&'a ServiceAccount, Scopes<'a>>,
 }
 
-/// What is needed by namespace; an empty one is everywhere.
+/// The needed rules by namespace; an empty one is all namespaces.
 type Scopes<'a> = BTreeMap<&'a str, Rules>;
 
 impl<'a> Needs<'a> {
@@ -148,7 +148,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// What is listed and watched, in these places for a view of such namespaces.
+/// The lists and watches for a view of these namespaces.
 fn read<'a>(
     scopes: &mut Scopes<'a>,
     descriptor: &'a Descriptor,
@@ -172,7 +172,7 @@ fn write<'a>(scopes: &mut Scopes<'a>, descriptor: &'a Descriptor) {
     }
 }
 
-/// What is allowed everywhere need not be allowed in a namespace.
+/// Drops rules of a namespace that hold in all namespaces.
 fn leave_out_twice(scopes: &mut Scopes<'_>) {
     let Some(everywhere) = scopes.remove("") else { return };
     scopes.values_mut().for_each(|rules| rules.leave_out(&everywhere));

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// As for the files beside plugins.
 const REST: Duration = Duration::from_secs(1);
 
-/// How the file is doing, for whoever looks.
+/// The state of the file, for pages and metrics.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigurationStatus {
     /// Why what the file says now is not in force.

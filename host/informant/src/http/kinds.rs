@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(super) struct ResourceKind {
     pub(super) resource: GroupVersionResource,
-    /// None: nobody here knows.
+    /// None: unknown here.
     pub(super) is_namespaced: Option<bool>,
     words: BTreeSet<String>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Pages {
     _lease: Option<Arc<InformerLease>>,
 }
 
-/// While a piece is on its way nothing is kept of what comes after it: whoever reads slowly keeps no old states alive.
+/// While a piece is being sent, no later object is kept: a slow reader keeps no old state alive.
 enum Position {
     Start,
     /// Behind the object of this cursor.

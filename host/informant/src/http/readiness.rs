@@ -77,7 +77,7 @@ fn of_informers(informers: &[Seen], was_ready: bool) -> Vec<Check> {
     informers.iter().map(check).collect()
 }
 
-/// What is missing for a host to become ready.
+/// The conditions that a host lacks to become ready.
 pub(crate) fn not_ready(plugins: &Plugins, informers: &SharedInformerFactory) -> Vec<String> {
     let failed = checks(plugins, informers, false).into_iter().filter(|check| !check.passes);
     failed.map(|check| check.shown()).collect()

@@ -87,12 +87,12 @@ struct Page<'a> {
     piece: String,
     pieces: &'a mpsc::Sender<Piece>,
     pen: &'a Mutex<()>,
-    /// Not while it waits for whoever asked.
+    /// Not while it waits for the client.
     held: Option<MutexGuard<'a, ()>>,
 }
 
 impl Page<'_> {
-    /// Waits until there is room for it; an error if nobody takes it any more.
+    /// Waits until there is room for it; an error if the client is gone.
     fn send(&mut self) -> fmt::Result {
         self.held = None;
         let piece = std::mem::take(&mut self.piece);

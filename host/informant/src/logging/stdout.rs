@@ -17,7 +17,7 @@ use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuar
 const LINES_MAX: usize = 1_024;
 /// Bytes written at once.
 const WRITE_BYTES: usize = 64 << 10;
-/// How long a reader who does not read holds up the end.
+/// How long a reader that does not read holds up the end.
 const END_MAX: Duration = Duration::from_millis(1_500);
 
 /// The way to the thread, from when the log is on.

@@ -6,7 +6,7 @@ use informant_runtime::{CONTRACT_VERSION, Histogram, KeptSnapshot, LIMITS, Limit
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The numbers of a family, each with the labels that tell it from the others.
+/// The numbers of a family, each with its labels.
 pub(super) type Series<'a> = Vec<(Labels<'a>, f64)>;
 
 /// A metric's type. A series of a plugin begins when there is something to say: most plugins use few of the ways to be
@@ -336,7 +336,7 @@ fn of_limit(limit: &Limit) -> Labels<'static> {
     labels([("limit", limit.name), ("unit", limit.unit.name())])
 }
 
-/// Numbers that one label tells apart.
+/// Numbers with one label.
 fn by(
     label: &'static str,
     counts: impl IntoIterator<Item = (&'static str, u64)>,

@@ -22,11 +22,11 @@ const ENDPOINTS_MAX: usize = 1_000;
 
 /// Reads where the servers behind the Service of the API server are. A seam: tests have no cluster.
 pub(crate) trait Endpoints: Send + Sync + 'static {
-    /// An error says why nobody knows.
+    /// An error says why the addresses are unknown.
     fn read(&self) -> BoxFuture<'_, Result<Vec<SocketAddr>, String>>;
 }
 
-/// Where nobody is to ask.
+/// No API server.
 pub(super) struct ApiServers {
     /// Names or addresses, and ports.
     named: Vec<(String, u16)>,
@@ -102,7 +102,7 @@ impl ApiServers {
     }
 }
 
-/// Whether a connection to the one leads to where one to the other does, as far as addresses tell.
+/// Whether connections to both addresses lead to the same machine, as far as addresses show.
 fn is_same(known: IpAddr, asked: IpAddr) -> bool {
     match (known.to_canonical(), asked.to_canonical()) {
         // A translator has the IPv4 address at the end of one that has any prefix.

@@ -47,7 +47,7 @@ impl Connector {
         Self { resolver, tls, api_servers }
     }
 
-    /// A new connection to whom the request is for, within the fence.
+    /// A new connection to the request's server, within the fence.
     pub(super) async fn connect(
         &self,
         request: &HttpRequest,
@@ -68,7 +68,7 @@ impl Connector {
         handshake(stream, meter, request).await
     }
 
-    /// What an address is only the log is told: names lead to what is none of a plugin's business.
+    /// Only the log has the address: a plugin must not learn the addresses of names.
     async fn reach(
         &self,
         request: &HttpRequest,

@@ -101,7 +101,7 @@ impl<C> Idle<C> {
         self.waiting.remove(found).map(|(_, _, connection)| connection)
     }
 
-    /// Whether somebody has to come and sweep. An old connection ends here.
+    /// Whether a sweep is needed. An old connection ends here.
     fn put(&mut self, key: Key, connection: C, made: Instant, now: Instant) -> bool {
         self.expire(now);
         if now.duration_since(made) + self.idle_max > AGE_MAX {

@@ -112,7 +112,8 @@ pub(super) fn error_text(request: &HttpRequest, error: &hyper::Error) -> HttpErr
     }
 }
 
-/// An answer that shows a credential to the plugin is thrown away: some servers send back what they were sent. So is one in which nobody can look for it.
+/// An answer that repeats a credential is thrown away, because some servers echo their input. An
+/// answer that the host cannot search is thrown away, too.
 pub(super) fn repeats_a_secret(
     answer: HttpResponse,
     secrets: &[Secret],

@@ -37,7 +37,7 @@ impl Secrets {
         Ok(Self { directory })
     }
 
-    /// What is to be added.
+    /// The headers to add.
     pub(super) async fn read(&self, headers: &[SecretHeader]) -> Result<Vec<Secret>, String> {
         if headers.is_empty() {
             return Ok(Vec::new());

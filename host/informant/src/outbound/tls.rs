@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 /// Some hundred authorities have 200 KiB.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Reads the system's authorities when somebody asks over HTTPS for the first time: most hosts never do.
+/// Reads the system's authorities at the first HTTPS request: most hosts never send one.
 pub(super) struct Tls {
     more: Vec<CertificateDer<'static>>,
     connector: OnceCell<TlsConnector>,

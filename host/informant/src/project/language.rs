@@ -22,7 +22,7 @@ pub(crate) enum Language {
     AssemblyScript,
 }
 
-/// What is to be known of a language.
+/// The facts of a language.
 pub(crate) struct Facts {
     /// As people call it.
     pub(crate) title: &'static str,

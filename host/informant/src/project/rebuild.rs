@@ -7,7 +7,7 @@ pub(crate) enum State {
     Idle,
     /// A build of the present sources runs.
     Building,
-    /// A build runs that a newer save has overtaken; it has been told to end.
+    /// A build runs that a newer save has overtaken; it was asked to end.
     Overtaken,
     /// The present sources could not be built. What was built before goes on.
     Failed,

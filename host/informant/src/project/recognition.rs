@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-/// A project file is a page or two. What is larger is none.
+/// A project file is a page or two. A larger file is none.
 const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Folders that one folder of projects may hold: more are a mistyped path.
 const PROJECTS_MAX: usize = 64;
@@ -38,7 +38,7 @@ pub(crate) struct Project {
     pub(crate) settings: Settings,
 }
 
-/// What only some languages' tools have to be told.
+/// Settings of some languages' tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Settings {
     /// World of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of `pyproject.toml`.

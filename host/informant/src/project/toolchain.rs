@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 /// For a tool to say its version; Zig compiles its own libraries when it is first asked.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
-/// Where installers put tools that nobody has put on the path.
+/// Folders of installers that may be missing on the path.
 const USUAL_PLACES: [&str; 2] = [".cargo/bin", "/usr/local/go/bin"];
 
 /// What builds a project.

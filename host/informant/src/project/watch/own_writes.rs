@@ -24,7 +24,7 @@ pub(crate) struct ToolWrites {
 /// What changes come to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saves {
-    /// Files that somebody has saved.
+    /// Files that a person has saved.
     pub(crate) saved: Vec<PathBuf>,
     /// Files that are known from here on to be written by what builds them, differently each time.
     pub(crate) own: Vec<PathBuf>,
