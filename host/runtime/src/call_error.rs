@@ -112,14 +112,13 @@ impl CallError {
         )
     }
 
-    /// Whether the same would fail again, so that it is not tried.
-    pub(crate) fn is_lasting(&self) -> bool {
-        matches!(
-            self,
-            Self::Guest { retry: Retry::Never, .. }
-                | Self::EventTooLarge { .. }
-                | Self::KeyRefused { later: false, .. }
-        )
+    /// Whether the same would fail again, so that it is not tried. Where the cluster, a grant or the lead was missing the guest cannot know that.
+    pub(crate) fn is_lasting(&self, is_hindered: bool) -> bool {
+        match self {
+            Self::Guest { retry: Retry::Never, .. } => !is_hindered,
+            Self::EventTooLarge { .. } | Self::KeyRefused { later: false, .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether nothing is wrong but that the workqueue is full, or that a grant is missing: it comes again when there may be room, or the grant, and is
@@ -157,6 +156,17 @@ mod tests {
     #[track_caller]
     fn check(error: &CallError, expect: &str) {
         assert_eq!(error.to_string(), expect);
+    }
+
+    #[test]
+    fn nothing_is_given_up_on_a_guests_word_where_something_was_missing() {
+        let key = |later| CallError::KeyRefused { reason: String::new(), later };
+        let guest = |retry| CallError::guest("no", retry);
+        let is_lasting = |error: &CallError| [error.is_lasting(false), error.is_lasting(true)];
+        assert_eq!(is_lasting(&guest(Retry::Never)), [true, false]);
+        assert_eq!(is_lasting(&guest(Retry::Backoff)), [false, false]);
+        assert_eq!(is_lasting(&key(false)), [true, true]);
+        assert_eq!(is_lasting(&key(true)), [false, false]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow or does not start. It may
-//! write before that, and pass over the answer.
+//! write or send a request before that, and pass over the answer.
 //!
 //! The host must show each of its states, with the reason, wherever it shows plugins, and lose no work for a write that fails for a while.
 
 use std::time::Duration;
 
 use informant_plugin::clock::Instant;
+use informant_plugin::http::{self, Method, Request};
 use informant_plugin::kube::{self, Patch};
 use informant_plugin::prelude::*;
 use informant_plugin::{EnqueueRule, Every, Read, Reconciler, Schedule, Timer, Verb, Write};
@@ -23,6 +24,9 @@ struct Options {
     /// Whether each call begins with a write.
     #[serde(default)]
     writes: bool,
+    /// Where each call sends a request, if it does.
+    #[serde(default)]
+    asks: Option<String>,
     /// Milliseconds.
     #[serde(default)]
     start_time: u64,
@@ -74,7 +78,7 @@ pub struct Moods(Options);
 
 impl Moods {
     fn be(&self, about: &str) -> Result {
-        let written = if self.0.writes { self.write() } else { Ok(()) };
+        let written = if self.0.writes { self.write() } else { Ok(()) }.and_then(|()| self.ask());
         let failure = || Failure::new(format!("the mood is bad, {about}"));
         match self.0.mood {
             Mood::Fails => Err(failure()),
@@ -91,6 +95,11 @@ impl Moods {
             }
             Mood::Fine | Mood::Asks | Mood::DoesNotStart => written,
         }
+    }
+
+    fn ask(&self) -> Result {
+        let sent = self.0.asks.as_ref().map(|url| Request::new(Method::Get, url.as_str()).send());
+        sent.transpose().map(drop).map_err(http::Error::into_failure)
     }
 
     fn write(&self) -> Result {

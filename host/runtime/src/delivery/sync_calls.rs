@@ -97,7 +97,7 @@ impl SyncCalls {
         call.crashes += u32::from(error.ends_instance() && !is_excused);
         let is_last = call.attempt - call.excused >= limits.attempts_max
             || (error.ends_instance() && call.crashes >= limits.crashes_per_event_max);
-        let is_given_up = error.is_lasting() || (is_last && !is_excused);
+        let is_given_up = error.is_lasting(is_excused) || (is_last && !is_excused);
         call.attempt += 1;
         call.excused += u32::from(is_excused);
         call.state = if is_given_up { CallState::GivenUp } else { CallState::Again(again) };
@@ -112,7 +112,7 @@ mod tests {
     use std::time::Duration;
 
     /// What happens to the calls of two subscriptions, of which the first is through: `t` it is told, `f` it fails, `n` it fails for good,
-    /// `c` it ends the instance, `h` and `x` are `f` and `c` where something was missing, `r` another instance runs, `s` the second is through. Shows the next call
+    /// `c` it ends the instance, `h`, `m` and `x` are `f`, `n` and `c` where something was missing, `r` another instance runs, `s` the second is through. Shows the next call
     /// after each step: its subscription, and in how many ms.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
@@ -131,13 +131,14 @@ mod tests {
             let guest = |retry| CallError::guest("no", retry);
             let error = match step {
                 'f' | 'h' => Some(guest(Retry::Backoff)),
-                'n' => Some(guest(Retry::Never)),
+                'n' | 'm' => Some(guest(Retry::Never)),
                 'c' | 'x' => Some(CallError::Trap("trap".to_owned())),
                 _ => None,
             };
             match (step, error) {
                 (_, Some(error)) => {
-                    let (again, is_excused) = (now + Duration::from_millis(5), "hx".contains(step));
+                    let (again, is_excused) =
+                        (now + Duration::from_millis(5), "hmx".contains(step));
                     _ = calls.failed(ids[0], (&error, is_excused), again, &limits);
                 }
                 ('t', _) => calls.told(ids[0]),
@@ -176,6 +177,7 @@ mod tests {
     #[test]
     fn what_fails_because_something_is_missing_is_not_given_up() {
         check("hhhhhhfffft", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
+        check("mmnt", "1@5 1@5 - -");
         check("xrxrxrcrct", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
     }
 }

@@ -26,12 +26,28 @@ const VALUES_SCANNED: usize = 16;
 /// Why a read has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
+    /// The plugin has not asked for it.
     NotGranted(String),
+    /// The plugin has asked for it, and a grant of the configuration or a permission of its service account is missing.
+    Withdrawn(String),
     UnknownIndex(String),
     NotSynced(String),
     Invalid(String),
     /// The call's time is over.
     DeadlineExceeded,
+}
+
+impl ReadError {
+    /// Whether the cluster or a grant was missing: the same read may succeed once that is there.
+    pub(crate) fn is_hindrance(&self) -> bool {
+        match self {
+            Self::Withdrawn(_) | Self::NotSynced(_) => true,
+            Self::NotGranted(_)
+            | Self::UnknownIndex(_)
+            | Self::Invalid(_)
+            | Self::DeadlineExceeded => false,
+        }
+    }
 }
 
 /// The readable resources of one plugin version.
@@ -282,7 +298,7 @@ impl Readable {
         let views = self.views.iter().filter(|shown| is_one(&shown.view));
         match views.filter_map(|shown| shown.permissions.refusal()).next() {
             None => Ok(()),
-            Some(ReadRefusal::Denied(why)) => Err(ReadError::NotGranted(why)),
+            Some(ReadRefusal::Denied(why)) => Err(ReadError::Withdrawn(why)),
             Some(ReadRefusal::Unknown(why)) => Err(ReadError::NotSynced(why)),
         }
     }

@@ -19,7 +19,11 @@ const LONG: Times = Times { begin: 10_000, back: 17_200, end: 19_000 };
 
 /// How often the plugin was called while the cluster was away, how often in all, and the second at which the call was given up. The cluster answers each
 /// write with 503 until it is back.
-async fn run_of(kind: &str, mood: &str, grant: &str, times: Times) -> (usize, usize, Option<f64>) {
+async fn run_of(
+    kind: &str,
+    (mood, does, grant): (&str, &str, &str),
+    times: Times,
+) -> (usize, usize, Option<f64>) {
     let Times { begin, back, end } = times;
     let wait = |from: u64, to: u64| format!("{{\"wait\":\"{}s\"}}\n", to - from);
     let answer = |text: &str| format!("{{\"kube\":{{\"verb\":\"patch\"}},\"answer\":{text}}}\n");
@@ -33,7 +37,7 @@ async fn run_of(kind: &str, mood: &str, grant: &str, times: Times) -> (usize, us
     ];
     let every = begin * 1_000;
     let config = format!("as: {kind}, resource: v1/pods, namespace: a, mood: {mood}");
-    let config = format!("config: {{{config}, writes: true, every: {every}}}");
+    let config = format!("config: {{{config}, {does}, every: {every}}}");
     let sidecar = format!("{config}\nlimits: {{attempts: 3}}\n{grant}");
     let given = Given { events: &events.concat(), sidecar: Some(&sidecar), ..Given::default() };
     let shown = run("moods", given).await.expect("it runs");
@@ -53,10 +57,21 @@ fn check(
     times: Times,
     expect: (usize, usize, Option<f64>),
 ) {
+    check_what(kinds, (mood, "writes: true", grant), times, expect);
+}
+
+/// The same of what is not a write, too.
+#[track_caller]
+fn check_what(
+    kinds: &[&str],
+    what: (&str, &str, &str),
+    times: Times,
+    expect: (usize, usize, Option<f64>),
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     for kind in kinds {
-        assert_eq!(runtime.block_on(run_of(kind, mood, grant, times)), expect, "{kind}, {mood}");
+        assert_eq!(runtime.block_on(run_of(kind, what, times)), expect, "{kind}, {what:?}");
     }
 }
 
@@ -89,4 +104,22 @@ fn a_failure_for_want_of_the_cluster_does_not_count_however_often() {
 #[test]
 fn however_soon_a_plugin_wants_to_be_called_again_it_waits_while_the_cluster_is_away() {
     check(&["handler", "timer"], ("fails-soon", GRANT), SHORT, (12, 15, Some(120.5)));
+}
+
+#[test]
+fn a_call_that_is_never_to_come_again_comes_again_while_the_cluster_is_away() {
+    check(&ALL, ("gives-up", GRANT), SHORT, (12, 13, Some(120.475)));
+}
+
+#[test]
+fn a_request_that_is_not_granted_does_not_count_however_often() {
+    const ASKS: &str = "asks: \"https://a.org/mood\"";
+    for mood in ["fine", "gives-up"] {
+        // The end of a run waits for events and keys, and for no firing.
+        check_what(&["handler", "controller"], (mood, ASKS, ""), SHORT, (12, 17, None));
+        check_what(&["timer"], (mood, ASKS, ""), SHORT, (12, 15, None));
+    }
+    // What others answer, or do not, is between them and the plugin.
+    let granted = "http: [{origins: [\"https://a.org\"], methods: [GET]}]";
+    check_what(&["handler", "timer"], ("fine", ASKS, granted), SHORT, (3, 3, Some(100.015)));
 }

@@ -16,7 +16,8 @@ type ReadResult<T> = std::result::Result<T, ReadError>;
 
 impl Host for HostCall<'_> {
     fn get(&mut self, gvr: String, key: GuestKey) -> IndexerResult<Option<Json>> {
-        answer(self.object(&gvr, &key).map(|object| object.map(|object| object.json().to_vec())))
+        let read = self.object(&gvr, &key);
+        self.answer(read.map(|object| object.map(|object| object.json().to_vec())))
     }
 
     fn fields(
@@ -29,7 +30,8 @@ impl Host for HostCall<'_> {
         let values = |object: Object| {
             fields(&mut JsonReader::new(object.json()), &pointers, bytes_max, &self.clock)
         };
-        answer(self.object(&gvr, &key).and_then(|object| Ok(object.map(values).transpose()?)))
+        let read = self.object(&gvr, &key).and_then(|object| Ok(object.map(values).transpose()?));
+        self.answer(read)
     }
 
     fn list(
@@ -45,7 +47,7 @@ impl Host for HostCall<'_> {
             let namespace = namespace.as_deref();
             reads.list(&gvr, namespace, &selector, self.bounds(limit), cursor.as_deref())
         });
-        answer(found.map(page))
+        self.answer(found.map(page))
     }
 
     fn by_index(
@@ -59,7 +61,7 @@ impl Host for HostCall<'_> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.by_index(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
-        answer(found.map(page))
+        self.answer(found.map(page))
     }
 
     fn index_keys(
@@ -73,7 +75,7 @@ impl Host for HostCall<'_> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_keys(&gvr, &index, &value, self.bounds(limit), cursor.as_deref())
         });
-        answer(found.map(|found| KeyPage {
+        self.answer(found.map(|found| KeyPage {
             keys: found.items.iter().map(|item| guest_key(item.0.key())).collect(),
             next: found.next,
         }))
@@ -89,16 +91,18 @@ impl Host for HostCall<'_> {
         let found = self.reads_of(&gvr).and_then(|reads| {
             reads.index_values(&gvr, &index, self.bounds(limit), cursor.as_deref())
         });
-        answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
+        self.answer(found.map(|found| ValuePage { values: found.items, next: found.next }))
     }
 
     fn count(&mut self, gvr: String, namespace: Option<String>) -> IndexerResult<u64> {
         let counted = |reads: &Reads| reads.count(&gvr, namespace.as_deref(), self.bounds(0));
-        answer(self.reads_of(&gvr).and_then(counted))
+        let read = self.reads_of(&gvr).and_then(counted);
+        self.answer(read)
     }
 
     fn has_synced(&mut self, gvr: String) -> IndexerResult<bool> {
-        answer(self.reads_of(&gvr).and_then(|reads| reads.has_synced(&gvr)))
+        let read = self.reads_of(&gvr).and_then(|reads| reads.has_synced(&gvr));
+        self.answer(read)
     }
 }
 
@@ -109,7 +113,7 @@ impl GuestState {
         let reads = self.reads.as_deref().ok_or_else(nothing)?;
         if let Some(powers) = &self.powers {
             let may = powers.restriction.check_read(&powers.settings, gvr);
-            may.map_err(ReadError::NotGranted)?;
+            may.map_err(ReadError::Withdrawn)?;
         }
         Ok(reads)
     }
@@ -119,6 +123,21 @@ impl GuestState {
         self.reads_of(gvr)?.get(gvr, &key)
     }
 
+    /// A deadline ends the call; every other error is the guest's to handle.
+    fn answer<T>(&mut self, read: ReadResult<T>) -> IndexerResult<T> {
+        self.notes.is_hindered |= read.as_ref().is_err_and(ReadError::is_hindrance);
+        match read {
+            Ok(found) => Ok(Ok(found)),
+            Err(ReadError::NotGranted(text) | ReadError::Withdrawn(text)) => {
+                Ok(Err(Error::NotGranted(text)))
+            }
+            Err(ReadError::UnknownIndex(text)) => Ok(Err(Error::UnknownIndex(text))),
+            Err(ReadError::NotSynced(text)) => Ok(Err(Error::NotSynced(text))),
+            Err(ReadError::Invalid(text)) => Ok(Err(Error::Invalid(text))),
+            Err(ReadError::DeadlineExceeded) => Err(Trap::Interrupt.into()),
+        }
+    }
+
     fn bounds(&self, limit: u32) -> AnswerBounds<'_> {
         let limits = self.limits();
         let items = match limit as usize {
@@ -126,18 +145,6 @@ impl GuestState {
             limit => limit.min(limits.page_items_max),
         };
         AnswerBounds { items, bytes: limits.answer_bytes_max, clock: &self.clock }
-    }
-}
-
-/// A deadline ends the call; every other error is the guest's to handle.
-fn answer<T>(read: ReadResult<T>) -> IndexerResult<T> {
-    match read {
-        Ok(found) => Ok(Ok(found)),
-        Err(ReadError::NotGranted(text)) => Ok(Err(Error::NotGranted(text))),
-        Err(ReadError::UnknownIndex(text)) => Ok(Err(Error::UnknownIndex(text))),
-        Err(ReadError::NotSynced(text)) => Ok(Err(Error::NotSynced(text))),
-        Err(ReadError::Invalid(text)) => Ok(Err(Error::Invalid(text))),
-        Err(ReadError::DeadlineExceeded) => Err(Trap::Interrupt.into()),
     }
 }
 

@@ -240,7 +240,7 @@ async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
             assert!(*found > 0, "{name} is answered with what is there");
             false
         }
-        Err(ReadError::NotGranted(why)) => {
+        Err(ReadError::Withdrawn(why)) => {
             assert_eq!(why, "refused", "{name}");
             true
         }
@@ -259,4 +259,21 @@ async fn what_is_refused_to_the_account_is_refused_by_every_function() {
     let of_c = ["get c", "list c"].into_iter().chain(whole).chain(["count"]);
     assert_eq!(refused(false, true).await, of_c.collect::<Vec<_>>());
     assert_eq!(refused(true, true).await.len(), 11);
+}
+
+#[test]
+fn a_read_that_lacks_a_grant_or_the_cluster_may_succeed_later_and_no_other() {
+    let text = String::new;
+    for later in [ReadError::Withdrawn(text()), ReadError::NotSynced(text())] {
+        assert!(later.is_hindrance(), "{later:?}");
+    }
+    let never = [
+        ReadError::NotGranted(text()),
+        ReadError::UnknownIndex(text()),
+        ReadError::Invalid(text()),
+        ReadError::DeadlineExceeded,
+    ];
+    for never in never {
+        assert!(!never.is_hindrance(), "{never:?}");
+    }
 }

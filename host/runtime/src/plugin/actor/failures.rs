@@ -174,7 +174,7 @@ impl Actor {
     ) -> Option<GiveUpReason> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match call.error {
-            error if error.is_lasting() => Some(GiveUpReason::Failed),
+            error if error.is_lasting(call.is_hindered) => Some(GiveUpReason::Failed),
             error if error.waits_for_others() || call.is_hindered => None,
             error if error.is_conflict() => {
                 let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);

@@ -266,7 +266,7 @@ impl Actor {
     fn key_given_up(&self, crashes: u32, call: FailedCall<'_>) -> Option<GiveUpReason> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match call.error {
-            error if error.is_lasting() => Some(GiveUpReason::Failed),
+            error if error.is_lasting(call.is_hindered) => Some(GiveUpReason::Failed),
             _ if call.is_crash() && parked => Some(GiveUpReason::Parked),
             _ => None,
         }
