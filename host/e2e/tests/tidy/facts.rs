@@ -1,10 +1,24 @@
-//! Tables that name tests name such that exist: client-go's facts, the limits of plugins, and what attackers try.
+//! Tables that name tests name such that exist, and all that they are about: client-go's facts, the limits of plugins, and what attackers try.
 
 use crate::repository::{Source, Text};
 
 /// Where the tables are.
 pub const TABLES: [&str; 3] =
     ["host/docs/designs/client-go-facts.md", "host/docs/limits.md", ATTACKS];
+
+/// The functions of client-go's tests: a file in a line, its functions in the lines below it, with a space before them.
+const CLIENT_GO_TESTS: &str = "host/docs/designs/client-go-tests.txt";
+
+/// What the table of client-go's facts may leave out of their names.
+const SUBJECTS: [&str; 7] = [
+    "Reflector",
+    "SharedInformer",
+    "RealFIFO_",
+    "RealFIFOW_",
+    "DeltaFIFO_",
+    "DeltaFIFOW_",
+    "ThreadSafeStore",
+];
 
 /// What attackers try.
 const ATTACKS: &str = "host/docs/designs/attacks.md";
@@ -40,6 +54,42 @@ pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<Stri
     complaints
 }
 
+/// Complaints about tests of client-go that the table of its facts names neither by themselves nor with their whole file.
+pub fn unnamed_tests(texts: &[Text]) -> Vec<String> {
+    let text = |path: &str| texts.iter().find(|text| text.path == path).map(|it| it.text.as_str());
+    let (Some(list), Some(table)) = (text(CLIENT_GO_TESTS), text(TABLES[0])) else {
+        return vec![format!("{CLIENT_GO_TESTS} or {} is gone", TABLES[0])];
+    };
+    let named = in_brackets(table);
+    let (mut complaints, mut file) = (Vec::new(), "");
+    for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.strip_prefix("  Test") {
+            None => file = line,
+            Some(test) if is_named(&named, file, test) => {}
+            Some(test) => complaints.push(format!("{}: lacks {file} Test{test}", TABLES[0])),
+        }
+    }
+    complaints
+}
+
+/// The words of all that stands in brackets.
+fn in_brackets(text: &str) -> Vec<&str> {
+    let brackets = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+    brackets.flat_map(|(words, _)| words.split([',', ';', ' ', '\n'])).collect()
+}
+
+fn is_named(named: &[&str], file: &str, test: &str) -> bool {
+    let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
+    let short = SUBJECTS.map(|subject| test.replacen(subject, "", 1));
+    let is = |word: &str, name: &str| {
+        let name = name.trim_start_matches('_');
+        word.strip_suffix("...")
+            .map_or(word == name, |begin| !begin.is_empty() && name.starts_with(begin))
+    };
+    let names = || short.iter().map(String::as_str).chain([test]);
+    named.iter().any(|word| *word == file || names().any(|name| is(word, name)))
+}
+
 /// Not the head of a table, nor the line below it.
 fn is_row(line: &str) -> bool {
     let first = line.strip_prefix("| ").unwrap_or("---");
@@ -68,6 +118,16 @@ mod tests {
             "host/docs/designs/client-go-facts.md:4: names no test",
         ];
         assert_eq!(missing_tests(TABLES[0], &[text], &[source]), expect);
+    }
+
+    #[test]
+    fn a_test_of_client_go_has_its_fact() {
+        let list = "# head\n\na/b_test.go\n  TestReflectorStop\n  TestStopNow\n  Test_Gone\n\nc_test.go\n  TestAny\n";
+        let table = "| it stops (Stop) | `a` |\n| and more (X, c_test.go; StopN...) | `b` |\n";
+        let texts = [(CLIENT_GO_TESTS, list), (TABLES[0], table)]
+            .map(|(path, text)| Text { path: path.to_owned(), text: text.to_owned() });
+        let expect = ["host/docs/designs/client-go-facts.md: lacks a/b_test.go Test_Gone"];
+        assert_eq!(unnamed_tests(&texts), expect);
     }
 
     #[test]

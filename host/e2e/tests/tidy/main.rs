@@ -86,6 +86,11 @@ fn every_fact_of_a_table_has_its_test() {
 }
 
 #[test]
+fn every_test_of_client_go_has_its_fact() {
+    check(facts::unnamed_tests(&Repository::read().texts));
+}
+
+#[test]
 fn invariants_have_addresses() {
     check(invariants::complaints(&Repository::read().texts, allowed::UNTESTED_INVARIANTS));
 }
