@@ -24,7 +24,7 @@ use crate::contract::coverage;
 use crate::contract::descriptor::{Descriptor, ReplayOption, SubscriptionSpec};
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
-use crate::delivery::mailbox::Marks;
+use crate::delivery::mailbox::{Initials, Marks};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::directory::PluginFile;
@@ -45,6 +45,7 @@ use restored::Memory;
 pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 pub(crate) use takeover::Takeover;
 use tracing::warn;
 use withheld::Withheld;
@@ -264,7 +265,8 @@ impl Plugin {
         let asked_by = self.asked_by(descriptor, load);
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
-        self.core.queue.retain(&keep);
+        let dropped = self.core.queue.change(|it| it.retain(&keep));
+        self.core.counters.dropped.fetch_add(dropped as u64, Relaxed);
         self.core.archive.retain(&keep);
         self.take_back(descriptor);
         let mut told_before = self.restore(descriptor, ids);
@@ -279,7 +281,7 @@ impl Plugin {
                 self.withhold(Withheld { id: *id, asked_by, spec: spec.clone(), told }, known);
                 continue;
             }
-            self.core.queue.release_withheld(*id);
+            self.core.release_withheld(*id);
             let begun = BegunSubscription { id: *id, asked_by, begun_by: load };
             let active = match known {
                 Some(active) if active.goes_on_with(spec, restored) => active,
@@ -292,7 +294,8 @@ impl Plugin {
         }
         self.show_replays(descriptor);
         self.show_access(descriptor);
-        self.core.queue.put_in_place(load);
+        let in_place = |initials: &mut Initials| initials.put_in_place(load);
+        self.core.queue.change(|it| it.change_initials(in_place));
     }
 
     fn show_replays(&self, descriptor: &Descriptor) {
@@ -330,7 +333,8 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
-        self.core.queue.begin_initial(id, begun_by, informer.informer().room_signal());
+        let room = informer.informer().room_signal();
+        self.core.queue.change(|it| it.begin_initial(id, begun_by, room));
         let handler = Arc::new(handler);
         let replay = spec.replay != ReplayOption::Never;
         let options = HandlerOptions {

@@ -2,13 +2,6 @@
 
 use std::time::Instant;
 
-/// At once without a time.
-pub(crate) async fn until_or_now(at: Option<Instant>) {
-    if let Some(at) = at {
-        tokio::time::sleep_until(at.into()).await;
-    }
-}
-
 /// Never without a time.
 pub(crate) async fn until(at: Option<Instant>) {
     match at {

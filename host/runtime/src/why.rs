@@ -127,7 +127,9 @@ impl<'a> Sight<'a> {
     fn of(&self, core: &PluginCore) -> PluginWhy {
         let status = PluginStatus::of(core);
         let running = core.facts().running.clone();
-        let (history, events) = core.queue.traces_of(&self.question.key);
+        // Both of one moment: an event that ends between two looks would be in neither.
+        let (history, events) =
+            core.queue.look(|it| (it.history.clone(), it.waiting_of(&self.question.key)));
         let looked = Looked { core, status, running, history, events };
         let deliveries = deliveries::deliveries(self, &looked);
         let subscriptions = refusals::subscriptions(self, &looked, &deliveries);

@@ -4,6 +4,7 @@
 //! has not failed yet is tried with pauses between, which each failure makes longer. The first call that succeeds closes it. So an object waits for
 //! others' failures by no more than these pauses. Nothing is dropped meanwhile: only what is tried uses up its attempts.
 
+use informant_cache::workqueue::exponential;
 use std::time::{Duration, Instant};
 
 /// So many of the last first attempts are looked at.
@@ -68,8 +69,9 @@ pub(crate) struct Breaker {
 }
 
 /// While it is open.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Open {
+    reason: String,
     since: Instant,
     /// Calls that have failed since.
     failures: u32,
@@ -82,14 +84,19 @@ struct Open {
 impl Breaker {
     /// When the next call may be made; none while there is nothing to wait for, because it is closed.
     pub(crate) fn next_call(&self) -> Option<Instant> {
-        self.open.map(|open| open.next)
+        self.open.as_ref().map(|open| open.next)
+    }
+
+    /// Why it is open.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.open.as_ref().map(|open| open.reason.as_str())
     }
 
     /// Notes how the call of an event ended. Only first attempts count towards the share that fails: an event that is tried ten times is one event.
     /// What was under way in other shards when it opened says nothing any more, however long it went on.
     pub(crate) fn note(&mut self, call: Ended, now: Instant) -> Option<Turn> {
         let Ended { outcome, first, began } = call;
-        if self.open.is_some_and(|open| began < open.since) {
+        if self.open.as_ref().is_some_and(|open| began < open.since) {
             return None;
         }
         let failed = outcome != Outcome::Succeeded;
@@ -140,12 +147,15 @@ impl Breaker {
 
     /// Opens it, or keeps it open for longer.
     fn open(&mut self, reason: &str, now: Instant) -> Turn {
-        let wait = OPEN_BASE.saturating_mul(2u32.saturating_pow(self.opened)).min(OPEN_MAX);
+        let wait = exponential(OPEN_BASE, self.opened, OPEN_MAX);
         self.opened += 1;
         let retries_from = now + wait;
-        let begun = Open { since: now, failures: 0, next: now, retries_from };
-        self.open.get_or_insert(begun).retries_from = retries_from;
-        Turn::Opened { reason: reason.to_owned(), wait, retries_from }
+        let reason = reason.to_owned();
+        let begun =
+            Open { reason: String::new(), since: now, failures: 0, next: now, retries_from };
+        let open = self.open.get_or_insert(begun);
+        (open.reason, open.retries_from) = (reason.clone(), retries_from);
+        Turn::Opened { reason, wait, retries_from }
     }
 
     fn close(&mut self) -> Turn {

@@ -15,6 +15,7 @@ pub(crate) use place::KeyPlace;
 pub use snapshot::KeysSnapshot;
 
 use crate::contract::limits::Limits;
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use hashbrown::{HashMap, HashSet};
 use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
@@ -24,7 +25,6 @@ use snapshot::GivenUp;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 /// Bytes of a key: a prefix, a namespace and a name.
 pub(crate) const KEY_BYTES_MAX: usize = 512;
@@ -62,9 +62,17 @@ pub(crate) struct Waits {
     pub(crate) burst: u32,
 }
 
+/// They wait as events do.
+impl Default for Waits {
+    fn default() -> Self {
+        let (base, max) = (RETRY_BASE, RETRY_MAX);
+        Self { base, max, interval: RETRY_INTERVAL, burst: RETRY_BURST }
+    }
+}
+
 /// A key in the guest's hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct KeyWork {
     pub(crate) key: Arc<str>,
     /// 1 for the first since it succeeded, was given up or had another version.
     pub(crate) attempt: u32,
@@ -105,8 +113,6 @@ pub(crate) struct KeyQueue {
     /// One for each shard, at least one.
     lines: Vec<Line>,
     limiter: SharedLimiter,
-    /// What tells the actor of each shard, where there are several, that others have changed what it waits for.
-    news: Vec<Arc<Notify>>,
     bounds: Bounds,
     waits: Waits,
     /// No key that has failed is worked on before this.
@@ -127,7 +133,6 @@ impl KeyQueue {
         Self {
             lines: vec![Line::new(&limiter)],
             limiter,
-            news: Vec::new(),
             bounds,
             waits,
             retries_from: None,
@@ -140,21 +145,20 @@ impl KeyQueue {
     }
 
     /// Somebody wants the key to be worked on, and does not wait for what failed before, which counts all the same: a key that is added
-    /// again and again would else never be parked, whatever it ends.
+    /// again and again would else never be parked, whatever it ends. Answers which shard has it.
     pub(crate) fn add(
         &mut self,
         key: &str,
         options: AddOptions,
         now: Instant,
-    ) -> Result<(), AddError> {
+    ) -> Result<usize, AddError> {
         checked(key)?;
         let Bounds { keys, bytes } = self.bounds;
         let fits = self.texts.len() < keys && self.bytes + cost(key) <= bytes;
         if !fits && !self.texts.contains(key) {
             return Err(AddError::Full { keys: self.texts.len(), bytes: self.bytes });
         }
-        self.insert(key, options, now);
-        Ok(())
+        Ok(self.insert(key, options, now))
     }
 
     /// The same for one of an event's keys. The bounds are kept by taking no event while they are reached: what is above them is no more than
@@ -164,13 +168,12 @@ impl KeyQueue {
         key: &str,
         lane: Lane,
         now: Instant,
-    ) -> Result<(), AddError> {
+    ) -> Result<usize, AddError> {
         checked(key)?;
-        self.insert(key, AddOptions { lane, ..AddOptions::default() }, now);
-        Ok(())
+        Ok(self.insert(key, AddOptions { lane, ..AddOptions::default() }, now))
     }
 
-    fn insert(&mut self, key: &str, options: AddOptions, now: Instant) {
+    fn insert(&mut self, key: &str, options: AddOptions, now: Instant) -> usize {
         let text = match self.texts.get(key) {
             Some(text) => text.clone(),
             None => {
@@ -184,8 +187,9 @@ impl KeyQueue {
         if let Some(in_flight) = in_flight.filter(|it| it.work.key == text) {
             in_flight.rate_limited |= options.rate_limited;
         }
-        self.tell(self.shard_of(&text));
+        let shard = self.shard_of(&text);
         self.put(text, options, now);
+        shard
     }
 
     fn put(&mut self, key: Arc<str>, options: AddOptions, now: Instant) {
@@ -225,22 +229,22 @@ impl KeyQueue {
     }
 
     /// The next key for a shard to work on at `now`. It is in flight until [`settle`](Self::settle).
-    pub(crate) fn take(&mut self, shard: usize, now: Instant) -> Option<Work> {
+    pub(crate) fn take(&mut self, shard: usize, now: Instant) -> Option<KeyWork> {
         let line = self.lines.get(shard)?;
         assert!(line.in_flight.is_none(), "a shard works on one key at a time");
         let key = self.take_unheld(shard, now)?;
         let failed = self.failed.get(&key).copied();
         let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
-        let work = Work { key, attempt: attempts + 1, crashes };
+        let work = KeyWork { key, attempt: attempts + 1, crashes };
         let in_flight = InFlight { work: work.clone(), rate_limited: false };
         self.lines[shard].in_flight = Some(in_flight);
         Some(work)
     }
 
-    /// Says what became of a shard's key in flight.
-    pub(crate) fn settle(&mut self, shard: usize, worked: Worked, now: Instant) {
+    /// Says what became of a shard's key in flight. Answers whether there may be room where there was none.
+    pub(crate) fn settle(&mut self, shard: usize, worked: Worked, now: Instant) -> bool {
         let in_flight = self.lines.get_mut(shard).and_then(|line| line.in_flight.take());
-        let Some(InFlight { work, rate_limited }) = in_flight else { return };
+        let Some(InFlight { work, rate_limited }) = in_flight else { return false };
         let was_full = self.is_full();
         let key = work.key;
         self.failed.remove(&key);
@@ -274,9 +278,7 @@ impl KeyQueue {
         }
         self.line(&key).queue.done(&key, now);
         self.release(&key);
-        if was_full {
-            self.tell_all();
-        }
+        was_full
     }
 
     /// Puts back what a shard had in flight when whoever had it went without a word: as if it had ended the instance.
@@ -285,7 +287,7 @@ impl KeyQueue {
     }
 
     /// Notes why a key was given up on, for whoever looks.
-    pub(crate) fn note_given_up(&mut self, work: &Work, error: &str, at: Timestamp) {
+    pub(crate) fn note_given_up(&mut self, work: &KeyWork, error: &str, at: Timestamp) {
         self.given_up.retain(|before| before.key != work.key);
         if self.given_up.len() >= GIVEN_UP_MAX {
             self.given_up.pop_front();
@@ -295,15 +297,13 @@ impl KeyQueue {
         self.given_up.push_back(GivenUp { key, attempts, error, at });
     }
 
-    /// The failures of the key count no more towards its waits.
-    pub(crate) fn forget(&mut self, key: &str) {
-        let Some(key) = self.texts.get(key).cloned() else { return };
+    /// The failures of the key count no more towards its waits. Answers whether there may be room where there was none.
+    pub(crate) fn forget(&mut self, key: &str) -> bool {
+        let Some(key) = self.texts.get(key).cloned() else { return false };
         self.limiter.forget(&key);
         let was_full = self.is_full();
         self.release(&key);
-        if was_full {
-            self.tell_all();
-        }
+        was_full
     }
 
     /// Another version takes over: what failed with the one before it is not held against it.
@@ -323,7 +323,6 @@ impl KeyQueue {
     pub(crate) fn clear(&mut self) -> usize {
         let shards = self.lines.len();
         let before = std::mem::replace(self, Self::new(self.bounds, self.waits));
-        self.news = before.news;
         self.lines.resize_with(shards, || Line::new(&self.limiter));
         before.texts.len()
     }
@@ -338,6 +337,11 @@ impl KeyQueue {
     /// How many keys could be worked on now.
     pub(crate) fn len(&mut self, now: Instant) -> usize {
         self.lines.iter_mut().map(|line| line.queue.len(now)).sum()
+    }
+
+    /// Keys of which anything is kept.
+    pub(crate) fn count(&self) -> usize {
+        self.texts.len()
     }
 
     /// Bytes that the keys take.

@@ -22,6 +22,7 @@ mod waiting;
 mod withheld;
 
 use crate::contract::limits::Limits;
+use crate::delivery::sync_calls::{SyncCall, SyncCalls};
 use crate::event::merge::{Merged, merge};
 use crate::event::{Event, Reason, SubscriptionId};
 use backlog::Backlog;
@@ -30,7 +31,7 @@ use held::HeldObjects;
 pub(crate) use initials::Initials;
 use lane::Lane;
 pub(crate) use load::QueueLoad;
-pub(crate) use queued::{Again, Queued, Settled};
+pub(crate) use queued::{Again, Attempts, Queued, Settled};
 pub(super) use replays::ROOM;
 use replays::Replays;
 use std::time::{Duration, Instant};
@@ -81,6 +82,10 @@ pub(crate) struct Mailbox {
     aside: Option<Box<Mailbox>>,
     /// Of which subscriptions all initial objects were told.
     pub(crate) initials: Initials,
+    /// Which of them the instance is to be told of.
+    pub(super) syncs: SyncCalls,
+    /// Events that were taken since a key was, as far as that matters to whose turn it is.
+    pub(super) events_since_key: u32,
     /// The event that came out last was a retry.
     retry_had_turn: bool,
     /// Of those that wait for their first turn, the one that came out last was one of a replay.
@@ -102,6 +107,8 @@ impl Mailbox {
             in_flight: None,
             aside: None,
             initials: Initials::default(),
+            syncs: SyncCalls::default(),
+            events_since_key: 0,
             retry_had_turn: false,
             replay_had_turn: false,
             seq: 0,
@@ -303,6 +310,11 @@ impl Mailbox {
             self.seq += 1;
             queued.seq = self.seq;
         }
+    }
+
+    /// The next call that says that a subscription has synced.
+    pub(super) fn next_sync(&self, now: Instant) -> Option<SyncCall> {
+        self.syncs.next(&self.initials, now)
     }
 
     /// Says what became of the event in flight.

@@ -1,20 +1,41 @@
-//! The mailboxes of a plugin's shards, and what they have together. Synchronous; time is a parameter.
+//! The mailboxes of a plugin's shards, and what they have together: keys, schedules, the breaker, the rate of calls. Synchronous; time is a parameter.
 //!
 //! An object's events are all in one mailbox, so each keeps its objects' order by itself, and a shard's event in flight holds up no other.
 //! The marks count what waits in all of them, and the rate what is called in all of them. A plugin without shards has one.
 
 mod call_rate;
+mod next;
+mod room;
 mod snapshot;
+mod woken;
+mod work;
 
-use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, ROOM, Settled, WaitingEvent};
+use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, Settled, WaitingEvent};
 use crate::contract::configuration::RateLimit;
+use crate::contract::limits::Limits;
+use crate::delivery::breaker::Breaker;
+use crate::delivery::key_queue::{AddError, Bounds, KeyQueue, Waits};
+use crate::delivery::retry_waits::{RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::delivery::sync_calls::SyncCalls;
+use crate::delivery::timers::Timers;
 use crate::event::{Event, SubscriptionId};
+use crate::history::History;
 use crate::shard;
 use call_rate::CallRate;
-use hashbrown::HashSet;
-use informant_cache::ObjectKey;
+use hashbrown::{HashMap, HashSet};
+use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, RateLimiter};
+use informant_cache::{ObjectKey, RoomSignal};
+use next::EVENTS_BETWEEN_KEYS;
 pub use snapshot::QueueSnapshot;
+use std::mem::take;
 use std::time::{Duration, Instant};
+pub(super) use woken::Woken;
+pub(crate) use work::{Completed, Hands, Reconciles, Work};
+
+/// Retries of all events together.
+fn retries() -> BucketRateLimiter {
+    BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST).with_max_wait(RETRY_MAX)
+}
 
 #[derive(Debug)]
 pub(crate) struct Mailboxes {
@@ -22,24 +43,47 @@ pub(crate) struct Mailboxes {
     shards: Vec<Mailbox>,
     /// How often events may come out; none: as often as they are taken.
     rate: Option<CallRate>,
+    pub(crate) keys: KeyQueue,
+    pub(crate) timers: Timers,
+    breaker: Breaker,
+    /// The deliveries that ended last.
+    pub(crate) history: History,
+    /// How long one more retry waits for those of all events together.
+    retries: BucketRateLimiter,
+    /// The last call of the shard that has the schedules was for one.
+    fired_last: bool,
+    /// What lets a subscription's walk go on when there is room again; one for each of the running version.
+    rooms: HashMap<SubscriptionId, RoomSignal>,
     /// Subscriptions whose walk has found no room for its replay; one entry for each at most.
     refused: Vec<SubscriptionId>,
+    woken: Woken,
 }
 
 impl Mailboxes {
     /// Those of a plugin with one shard.
     pub(crate) fn new(marks: Marks) -> Self {
-        Self { shards: vec![Mailbox::new(marks)], rate: None, refused: Vec::new() }
+        // Until a version takes over the limits are those of a plugin of which nothing is said.
+        let bounds = Bounds::from(&Limits::default());
+        Self {
+            shards: vec![Mailbox::new(marks)],
+            rate: None,
+            keys: KeyQueue::new(bounds, Waits::default()),
+            timers: Timers::default(),
+            breaker: Breaker::default(),
+            // The limits say how much is kept, once there is a version.
+            history: History::new(0, Instant::now()),
+            retries: retries(),
+            fired_last: false,
+            rooms: HashMap::new(),
+            refused: Vec::new(),
+            woken: Woken::Nobody,
+        }
     }
 
     /// How many shards there are.
     #[cfg(test)]
     pub(crate) fn shards(&self) -> usize {
         self.shards.len()
-    }
-
-    fn shard_of(&self, event: &Event) -> usize {
-        shard::of_object(event.object.key(), self.shards.len())
     }
 
     /// A shard's mailbox, which knows what waits in the others, or is put aside there.
@@ -54,35 +98,70 @@ impl Mailboxes {
         self.shards.get_mut(shard)
     }
 
+    /// Changes all mailboxes: each actor may wait for that.
     fn each(&mut self, change: impl FnMut(&mut Mailbox)) {
+        self.woken = Woken::All;
         self.shards.iter_mut().for_each(change);
     }
 
-    /// Puts an event behind those of its object and says which shard's it is.
-    pub(crate) fn push(&mut self, event: Event) -> usize {
-        let shard = self.shard_of(&event);
-        if let Some(mailbox) = self.mailbox(shard) {
+    /// Whom the changes since the last time concern.
+    pub(super) fn take_woken(&mut self) -> Woken {
+        take(&mut self.woken)
+    }
+
+    /// The mailbox of an event, whose actor may wait for it.
+    fn mailbox_of(&mut self, event: &Event) -> Option<&mut Mailbox> {
+        let shard = shard::of_object(event.object.key(), self.shards.len());
+        self.woken.add(shard);
+        self.mailbox(shard)
+    }
+
+    /// Puts an event behind those of its object.
+    pub(crate) fn push(&mut self, event: Event) {
+        if let Some(mailbox) = self.mailbox_of(&event) {
             mailbox.push(event);
         }
-        shard
     }
 
     /// The same for an event that a walk has come to.
-    pub(crate) fn push_replayed(&mut self, event: Event) -> usize {
-        let shard = self.shard_of(&event);
-        if let Some(mailbox) = self.mailbox(shard) {
+    pub(crate) fn push_replayed(&mut self, event: Event) {
+        if let Some(mailbox) = self.mailbox_of(&event) {
             mailbox.push_replayed(event);
         }
-        shard
     }
 
     /// The same for what a host before this one has attempted.
-    pub(crate) fn restore(&mut self, queued: Queued, due: Instant) -> usize {
-        let shard = self.shard_of(&queued.event);
-        if let Some(mailbox) = self.mailbox(shard) {
+    pub(crate) fn restore(&mut self, queued: Queued, due: Instant) {
+        if let Some(mailbox) = self.mailbox_of(&queued.event) {
             mailbox.restore(queued, due);
         }
-        shard
+    }
+
+    /// Adds a key; the actor of its shard may wait for one.
+    pub(crate) fn add_key(
+        &mut self,
+        key: &str,
+        options: AddOptions,
+        now: Instant,
+    ) -> Result<(), AddError> {
+        self.keys.add(key, options, now).map(|shard| self.woken.add(shard))
+    }
+
+    /// The same for a key of an event.
+    pub(crate) fn add_key_of_event(
+        &mut self,
+        key: &str,
+        lane: Lane,
+        now: Instant,
+    ) -> Result<(), AddError> {
+        self.keys.add_of_event(key, lane, now).map(|shard| self.woken.add(shard))
+    }
+
+    /// The failures of a key count no more towards its waits.
+    pub(crate) fn forget_key(&mut self, key: &str) {
+        if self.keys.forget(key) {
+            self.woken = Woken::All;
+        }
     }
 
     /// The next event to deliver to a shard, for which a call is spent. It is in flight until [`settle`](Self::settle).
@@ -102,19 +181,25 @@ impl Mailboxes {
         self.rate.as_mut().map_or(Duration::ZERO, |rate| rate.wait(now))
     }
 
-    /// A call that was spent is not made. Answers whether others may wait for it.
-    fn give_back_call(&mut self) -> bool {
-        let Some(rate) = &mut self.rate else { return false };
-        rate.give_back();
-        self.shards.len() > 1
+    /// A call that was spent is not made. Others may wait for it.
+    fn give_back_call(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.give_back();
+            self.woken = Woken::All;
+        }
     }
 
-    /// Says what became of a shard's event in flight. Answers whether a call is free again that others may wait for.
-    pub(crate) fn settle(&mut self, shard: usize, settled: Settled, now: Instant) -> bool {
-        let Some(mailbox) = self.shards.get_mut(shard) else { return false };
+    /// Says what became of a shard's event in flight.
+    pub(super) fn settle_event(&mut self, shard: usize, settled: Settled, now: Instant) {
+        let Some(mailbox) = self.shards.get_mut(shard) else { return };
         let had = mailbox.has_in_flight();
         mailbox.settle(settled, now);
-        had && !settled.was_called() && self.give_back_call()
+        if settled.was_called() {
+            mailbox.events_since_key = EVENTS_BETWEEN_KEYS;
+        }
+        if had && !settled.was_called() {
+            self.give_back_call();
+        }
     }
 
     /// Nothing of this subscription comes out from here on.
@@ -122,12 +207,12 @@ impl Mailboxes {
         self.each(|mailbox| mailbox.withhold(id));
     }
 
-    /// A shard's event in flight may not be told: nothing of its subscription comes out from here on. Answers whether a call is free again that others may
-    /// wait for.
-    pub(crate) fn put_by(&mut self, shard: usize, id: SubscriptionId) -> bool {
+    /// A shard's event in flight may not be told: nothing of its subscription comes out of any shard from here on.
+    pub(crate) fn put_by(&mut self, shard: usize, id: SubscriptionId) {
         self.withhold(id);
-        let Some(mailbox) = self.shards.get_mut(shard) else { return false };
-        mailbox.put_by(id) && self.give_back_call()
+        if self.shards.get_mut(shard).is_some_and(|mailbox| mailbox.put_by(id)) {
+            self.give_back_call();
+        }
     }
 
     /// What was put by of this subscription comes next in each mailbox, and it goes on.
@@ -135,34 +220,56 @@ impl Mailboxes {
         self.each(|mailbox| mailbox.release_withheld(id, now));
     }
 
-    /// No event that has failed comes out before this; none: each comes at its own time.
-    pub(crate) fn hold_retries(&mut self, from: Option<Instant>) {
+    /// No event or key that has failed comes out before this; none: each comes at its own time.
+    fn hold_retries(&mut self, from: Option<Instant>, now: Instant) {
         self.each(|mailbox| mailbox.hold_retries(from));
+        self.keys.hold_retries(from, now);
+    }
+
+    /// Why the breaker is open.
+    pub(crate) fn tripped(&self) -> Option<&str> {
+        self.breaker.reason()
+    }
+
+    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
+    pub(crate) fn forget_failures(&mut self, now: Instant) {
+        (self.breaker, self.retries) = (Breaker::default(), retries());
+        self.hold_retries(None, now);
+    }
+
+    /// Another version works on the keys, unless it works on none: then those that wait, which came of one before it, are dropped. Answers how many those
+    /// were. What its predecessor did is not held against it.
+    pub(crate) fn swap_keys(&mut self, limits: &Limits, reconciles: bool, now: Instant) -> usize {
+        self.keys.set_bounds(limits.into());
+        self.keys.forgive();
+        let dropped = if reconciles { 0 } else { self.keys.clear() };
+        self.forget_failures(now);
+        dropped
+    }
+
+    /// How long one more retry waits for those of all events together.
+    pub(crate) fn retry_wait(&mut self, now: Instant) -> Duration {
+        RateLimiter::<()>::when(&mut self.retries, &(), now)
+    }
+
+    /// Of which subscriptions a shard's instance is to be told that they have synced.
+    pub(crate) fn syncs(&mut self, shard: usize) -> Option<&mut SyncCalls> {
+        self.shards.get_mut(shard).map(|mailbox| &mut mailbox.syncs)
     }
 
     /// Puts back what a shard had in flight when whoever had it went without a word.
     pub(crate) fn recover(&mut self, shard: usize, now: Instant) {
+        self.keys.recover(shard, now);
         if let Some(mailbox) = self.shards.get_mut(shard) {
             mailbox.recover(now);
         }
     }
 
     /// When a shard has something to take: now if it is past, none if nothing waits.
-    pub(crate) fn next_due(&mut self, shard: usize, now: Instant) -> Option<Instant> {
+    fn next_due(&mut self, shard: usize, now: Instant) -> Option<Instant> {
         let due = self.shards.get(shard)?.next_due(now)?;
         let rate = self.rate.is_some().then(|| now + self.rate_wait(now));
         Some(rate.map_or(due, |rate| due.max(rate)))
-    }
-
-    /// Whether a shard has something to take now.
-    pub(crate) fn has_due(&mut self, shard: usize, now: Instant) -> bool {
-        self.next_due(shard, now).is_some_and(|due| due <= now)
-    }
-
-    /// Whether an event could come out but for the rate.
-    pub(crate) fn is_rate_limited(&mut self, now: Instant) -> bool {
-        let is_due = |mailbox: &Mailbox| mailbox.next_due(now).is_some_and(|due| due <= now);
-        self.shards.iter().any(is_due) && !self.rate_wait(now).is_zero()
     }
 
     /// How long events wait for others of their object from here on, and how often they come out.
@@ -179,44 +286,9 @@ impl Mailboxes {
         self.each(|mailbox| mailbox.set_marks(marks));
     }
 
-    /// Which initial objects a shard has been told of.
-    pub(crate) fn initials(&self, shard: usize) -> Option<&Initials> {
-        self.shards.get(shard).map(|mailbox| &mailbox.initials)
-    }
-
     /// Tells every mailbox something of initial objects.
     pub(crate) fn change_initials(&mut self, change: impl Fn(&mut Initials)) {
         self.each(|mailbox| change(&mut mailbox.initials));
-    }
-
-    /// Whether a subscription's walk may go on. If not, [`Self::take_roomy`] says when it may.
-    pub(crate) fn has_replay_room(&mut self, id: SubscriptionId) -> bool {
-        let has_room = self.is_roomy(id);
-        if !has_room && !self.refused.contains(&id) {
-            self.refused.push(id);
-        }
-        has_room
-    }
-
-    /// It is one walk for all mailboxes: one that is behind holds it up only once it has what would fill all of them.
-    fn is_roomy(&self, id: SubscriptionId) -> bool {
-        self.replays_waiting(id) < ROOM * self.shards.len()
-    }
-
-    /// Subscriptions that were refused room and have some now.
-    pub(crate) fn take_roomy(&mut self) -> Vec<SubscriptionId> {
-        if !self.refused.iter().any(|id| self.is_roomy(*id)) {
-            return Vec::new();
-        }
-        let refused = std::mem::take(&mut self.refused);
-        let (roomy, refused) = refused.into_iter().partition(|id| self.is_roomy(*id));
-        self.refused = refused;
-        roomy
-    }
-
-    /// Replayed events of a subscription that wait.
-    pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
-        self.shards.iter().map(|mailbox| mailbox.replays_waiting(id)).sum()
     }
 
     /// Whether nothing is left of what was queued for a subscription before it was as this load has it.
@@ -226,6 +298,7 @@ impl Mailboxes {
 
     /// Drops the waiting events of all other subscriptions and says how many those were.
     pub(crate) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
+        self.rooms.retain(|id, _| keep.contains(id));
         self.refused.retain(|id| keep.contains(id));
         self.shards.iter_mut().map(|mailbox| mailbox.retain(keep)).sum()
     }
@@ -237,6 +310,7 @@ impl Mailboxes {
 
     /// Goes on with what was put aside.
     pub(crate) fn reopen(&mut self) {
+        self.woken = Woken::All;
         for shard in 0..self.shards.len() {
             if let Some(mailbox) = self.mailbox(shard) {
                 mailbox.reopen();
@@ -244,24 +318,24 @@ impl Mailboxes {
         }
     }
 
-    #[cfg(test)]
     pub(crate) fn is_closed(&self) -> bool {
         self.shards.iter().any(Mailbox::is_closed)
     }
 
-    /// Whether everything came out, and is through.
-    pub(crate) fn is_drained(&self) -> bool {
-        self.shards.iter().all(Mailbox::is_drained)
+    /// Whether everything came out, and is through: events, and keys that are not for later.
+    pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
+        self.shards.iter().all(Mailbox::is_drained) && self.keys.is_drained(now)
     }
 
     /// The plugin runs in so many shards from here on. No shard is at work.
     pub(crate) fn reshard(&mut self, shards: usize, now: Instant) {
+        self.keys.reshard(shards, now);
         if shards == self.shards.len() {
             return;
         }
-        (0..self.shards.len()).for_each(|shard| self.recover(shard, now));
+        self.each(|mailbox| mailbox.recover(now));
         let seq = self.shards.iter().map(Mailbox::seq).max().unwrap_or_default();
-        let before = std::mem::take(&mut self.shards);
+        let before = take(&mut self.shards);
         let Some(first) = before.first() else { return };
         let mut after: Vec<Mailbox> = (0..shards.max(1)).map(|_| first.emptied(seq)).collect();
         Mailbox::regroup(before, &mut after);
@@ -282,34 +356,6 @@ impl Mailboxes {
     pub(crate) fn load(&self) -> QueueLoad {
         self.shards.iter().map(Mailbox::load).sum()
     }
-
-    /// Events that a call has.
-    pub(crate) fn in_flight(&self) -> usize {
-        self.shards.iter().filter(|mailbox| mailbox.has_in_flight()).count()
-    }
-
-    /// How many events were merged into others or cancelled so far.
-    pub(crate) fn coalesced(&self) -> u64 {
-        self.shards.iter().map(Mailbox::coalesced).sum()
-    }
-
-    /// Objects whose first event has failed and is tried again.
-    pub(crate) fn failed(&self) -> usize {
-        self.shards.iter().map(Mailbox::failed).sum()
-    }
-
-    /// Events that wait for their turn alone, and when the first of them was read.
-    pub(crate) fn ready(&self) -> (usize, Option<Instant>) {
-        let ready = self.shards.iter().map(Mailbox::ready);
-        ready.fold((0, None), |(count, first), (more, at)| {
-            (count + more, first.into_iter().chain(at).min())
-        })
-    }
-
-    /// When the oldest waiting event's bytes were read.
-    pub(crate) fn oldest(&self) -> Option<Instant> {
-        self.shards.iter().filter_map(Mailbox::oldest).min()
-    }
 }
 
 #[cfg(test)]
@@ -317,16 +363,11 @@ impl Mailboxes {
     pub(crate) fn check_invariants(&self) {
         self.shards.iter().for_each(Mailbox::check_invariants);
     }
-
-    /// That the lines of replays are no longer than a walk with its last step makes them.
-    pub(crate) fn check_replays(&self) {
-        let count: usize = self.shards.iter().map(Mailbox::replayed).sum();
-        let shards = self.shards.len();
-        assert!(count < (shards + 1) * ROOM, "{count} replayed events wait, in {shards} shards");
-    }
 }
 
 #[cfg(test)]
 mod debounce_tests;
+#[cfg(test)]
+mod next_tests;
 #[cfg(test)]
 mod tests;

@@ -1,26 +1,30 @@
-//! The mailboxes of a plugin as their two sides share them: informers push, the actors of the plugin's shards pop. The lock, and those who wait.
+//! The mailboxes of a plugin as their two sides share them: informers push, the actors of the plugin's shards take work. The lock, and those who wait.
 
-mod drain;
+mod next;
 mod pulses;
-mod wait;
 mod worker;
 
 use crate::counters::{Counters, add_one};
-use crate::delivery::mailbox::{Marks, Queued, Settled, WaitingEvent};
-use crate::delivery::mailboxes::Mailboxes;
-use crate::delivery::sync_calls::SyncCalls;
-use crate::event::{Event, SubscriptionId};
+use crate::delivery::mailbox::Marks;
+#[cfg(test)]
+use crate::delivery::mailbox::{Queued, Settled};
+#[cfg(test)]
+use crate::delivery::mailboxes::{Hands, Work};
+use crate::delivery::mailboxes::{Mailboxes, Woken};
+use crate::event::Event;
 use crate::guest_threads::ActorTurn;
-use crate::history::{EndedDelivery, History};
-use hashbrown::{HashMap, HashSet};
-use informant_cache::{ObjectKey, RoomSignal};
+use informant_cache::RoomSignal;
+#[cfg(test)]
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(test)]
+use std::time::Instant;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use worker::Worker;
 
 /// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes leave
@@ -29,17 +33,13 @@ pub(crate) struct PluginQueue {
     shared: Mutex<Shared>,
     /// Events that nobody was woken for.
     unannounced: AtomicUsize,
-    /// What lets a subscription's replay go on when there is room again; one for each of the running version.
-    rooms: Mutex<HashMap<SubscriptionId, RoomSignal>>,
-    /// The plugin is to end: somebody waits for everything to be told.
-    is_closing: AtomicBool,
+    /// For a plugin that is to end: there may be less to tell.
     progress: Notify,
     counters: Arc<Counters>,
 }
 
 struct Shared {
     mailboxes: Mailboxes,
-    history: History,
     /// The actors of the shards, by number; there may be some of shards that are no more.
     workers: Vec<Worker>,
 }
@@ -53,22 +53,22 @@ impl Shared {
         &mut self.workers[shard]
     }
 
-    /// What wakes the actors that wait.
-    fn take_waiting(&mut self) -> Vec<Waker> {
-        self.workers.iter_mut().filter_map(|worker| worker.waiting.take()).collect()
+    /// What wakes the actors that wait and have something new to do.
+    fn take_wakers(&mut self) -> Vec<Waker> {
+        match self.mailboxes.take_woken() {
+            Woken::Nobody => Vec::new(),
+            Woken::One(shard) => self.worker(shard).waiting.take().into_iter().collect(),
+            Woken::All => self.workers.iter_mut().filter_map(|it| it.waiting.take()).collect(),
+        }
     }
 }
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
-        // The limits say how much is kept, once there is a version.
-        let history = History::new(0, Instant::now());
-        let shared = Shared { mailboxes: Mailboxes::new(marks), history, workers: Vec::new() };
+        let shared = Shared { mailboxes: Mailboxes::new(marks), workers: Vec::new() };
         Self {
             shared: Mutex::new(shared),
             unannounced: AtomicUsize::new(0),
-            rooms: Mutex::default(),
-            is_closing: AtomicBool::new(false),
             progress: Notify::new(),
             counters,
         }
@@ -84,37 +84,29 @@ impl PluginQueue {
         look(&mut self.shared.lock().mailboxes)
     }
 
-    /// Changes something that the actor of any shard may be waiting for.
+    /// Changes something, and wakes those whom it concerns when the lock is free again.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Mailboxes) -> T) -> T {
-        let (answer, waiting) = {
+        self.change_shared(|shared| change(&mut shared.mailboxes))
+    }
+
+    fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
+        let (answer, wakers, roomy, is_closed) = {
             let mut shared = self.shared.lock();
-            (change(&mut shared.mailboxes), shared.take_waiting())
+            let answer = change(&mut shared);
+            let roomy = shared.mailboxes.take_room_signals();
+            (answer, shared.take_wakers(), roomy, shared.mailboxes.is_closed())
         };
-        waiting.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
+        roomy.iter().for_each(RoomSignal::send);
+        if is_closed {
+            self.progress.notify_waiters();
+        }
         answer
     }
 
-    /// Changes something that may free a call of the rate, and says whether it has: then others may be waiting for it.
-    fn settle_with(&self, settle: impl FnOnce(&mut Shared) -> bool) {
-        let waiting = {
-            let mut shared = self.shared.lock();
-            if settle(&mut shared) { shared.take_waiting() } else { Vec::new() }
-        };
-        waiting.into_iter().for_each(Waker::wake);
-        self.tell_progress();
-    }
-
-    /// The plugin runs in so many shards from here on. No shard is at work.
-    pub(crate) fn reshard(&self, shards: usize, now: Instant) {
-        self.change(|mailboxes| mailboxes.reshard(shards, now));
-        self.send_rooms();
-    }
-
-    /// There may be room where there was none.
-    fn send_rooms(&self) {
-        for room in self.rooms.lock().values() {
-            room.send();
-        }
+    /// Waits until there may be less to tell to a plugin that is to end, or what waits will not be told soon; from here on.
+    pub(crate) fn progress(&self) -> Notified<'_> {
+        self.progress.notified()
     }
 
     /// A subscription was evaluated in an informer's task.
@@ -122,16 +114,13 @@ impl PluginQueue {
         self.counters.ledger.evaluated(time);
     }
 
+    pub(crate) fn count_filtered(&self) {
+        add_one(&self.counters.filtered);
+    }
+
     /// Never waits.
     pub(crate) fn push(&self, event: Event) {
-        let waiting = {
-            let mut shared = self.shared.lock();
-            let shard = shared.mailboxes.push(event);
-            shared.worker(shard).waiting.take()
-        };
-        if let Some(waker) = waiting {
-            waker.wake();
-        }
+        self.change(|mailboxes| mailboxes.push(event));
     }
 
     /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
@@ -143,135 +132,46 @@ impl PluginQueue {
     pub(crate) fn push_replayed_unannounced(&self, event: Event) {
         self.unannounced(|mailboxes| mailboxes.push_replayed(event));
     }
-
-    fn unannounced(&self, push: impl FnOnce(&mut Mailboxes) -> usize) {
-        // Invariant 1.
-        {
-            let mut shared = self.shared.lock();
-            let shard = push(&mut shared.mailboxes);
-            shared.worker(shard).has_unannounced = true;
-        }
-        self.count_unannounced();
-    }
-
-    /// A load is about to have a subscription's objects told. `room` lets that go on when it had to wait.
-    pub(crate) fn begin_initial(&self, id: SubscriptionId, load: u64, room: RoomSignal) {
-        self.rooms.lock().insert(id, room);
-        self.shared.lock().mailboxes.change_initials(|initials| initials.begin(id, load));
-    }
-
-    /// All objects were queued that were there when the load had the subscription begin.
-    pub(crate) fn initial_queued(&self, id: SubscriptionId, load: u64) {
-        self.change(|mailboxes| mailboxes.change_initials(|initials| initials.queued(id, load)));
-        self.tell_progress();
-    }
-
-    /// All subscriptions of a load are in place.
-    pub(crate) fn put_in_place(&self, load: u64) {
-        self.change(|mailboxes| mailboxes.change_initials(|initials| initials.put_in_place(load)));
-    }
-
-    /// The subscription of which a shard's guest is to be told now that its initial objects are through.
-    pub(crate) fn next_sync(
-        &self,
-        shard: usize,
-        calls: &SyncCalls,
-        now: Instant,
-    ) -> Option<SubscriptionId> {
-        if calls.are_made() {
-            return None;
-        }
-        let (due, id) = calls.next(self.shared.lock().mailboxes.initials(shard)?, now)?;
-        (due <= now).then_some(id)
-    }
-
-    pub(crate) fn count_filtered(&self) {
-        add_one(&self.counters.filtered);
-    }
-
-    pub(crate) fn pop(&self, shard: usize, now: Instant) -> Option<Queued> {
-        let (queued, roomy) = {
-            let mut shared = self.shared.lock();
-            let queued = shared.mailboxes.pop(shard, now);
-            (queued, shared.mailboxes.take_roomy())
-        };
-        for id in roomy {
-            if let Some(room) = self.rooms.lock().get(&id) {
-                room.send();
-            }
-        }
-        queued
-    }
-
-    /// Says what becomes of a shard's event in flight; the history has how the delivery ended.
-    pub(crate) fn settle_delivery(
-        &self,
-        shard: usize,
-        settled: Settled,
-        delivery: &EndedDelivery<'_>,
-    ) {
-        self.settle_with(|shared| {
-            shared.history.push(delivery);
-            shared.mailboxes.settle(shard, settled, delivery.ended)
-        });
-    }
-
-    /// Looks at the history, or changes its bound.
-    pub(crate) fn history<T>(&self, look: impl FnOnce(&mut History) -> T) -> T {
-        look(&mut self.shared.lock().history)
-    }
-
-    /// The history, and the events of an object that wait, both of one moment: an event that ends between two looks would be in neither.
-    pub(crate) fn traces_of(&self, key: &ObjectKey) -> (History, Vec<WaitingEvent>) {
-        let shared = self.shared.lock();
-        (shared.history.clone(), shared.mailboxes.waiting_of(key))
-    }
-
-    /// Nothing of this subscription is told in any shard from here on.
-    pub(crate) fn withhold(&self, id: SubscriptionId) {
-        self.shared.lock().mailboxes.withhold(id);
-        // There may be less to tell.
-        self.tell_progress();
-    }
-
-    /// The event that came out last of a shard's mailbox is one of this subscription and may not be told now, nor what follows of it in any shard.
-    pub(crate) fn put_by(&self, shard: usize, id: SubscriptionId) {
-        self.settle_with(|shared| shared.mailboxes.put_by(shard, id));
-    }
-
-    /// It goes on in all of them, with what was put by.
-    pub(crate) fn release_withheld(&self, id: SubscriptionId) {
-        self.change(|mailboxes| mailboxes.release_withheld(id, Instant::now()));
-    }
-
-    pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
-        self.rooms.lock().retain(|id, _| keep.contains(id));
-        let dropped = self.shared.lock().mailboxes.retain(keep);
-        self.counters.dropped.fetch_add(dropped as u64, Relaxed);
-    }
 }
 
 #[cfg(test)]
 impl PluginQueue {
-    /// Says what becomes of a shard's event in flight, without a word in the history.
-    pub(crate) fn settle(&self, shard: usize, settled: Settled, now: Instant) {
-        self.settle_with(|shared| shared.mailboxes.settle(shard, settled, now));
-    }
-
     /// What holds at any time, and how long the line of replays may be.
     pub(crate) fn check_bounds(&self) {
         let queue = &self.shared.lock().mailboxes;
         queue.check_invariants();
         queue.check_replays();
     }
+
+    /// The next event of a shard whose guest only takes events.
+    pub(crate) fn pop(&self, shard: usize, now: Instant) -> Option<Queued> {
+        match self.change(|it| it.next(shard, Hands::EVENTS, now, Timestamp::now)) {
+            Some(Work::Deliver(queued)) => Some(queued),
+            other => {
+                assert!(other.is_none(), "{other:?}");
+                None
+            }
+        }
+    }
+
+    /// Says what becomes of a shard's event in flight, without a word in the history.
+    pub(crate) fn settle_event(&self, shard: usize, settled: Settled, now: Instant) {
+        self.change(|it| it.settle_event(shard, settled, now));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delivery::breaker::{Ended, Outcome};
+    use crate::delivery::key_queue::{Bounds, Worked};
     use crate::delivery::mailbox::tests::parse;
+    use crate::delivery::mailboxes::Completed;
     use crate::guest_threads::{GuestThreads, Task};
+    use crate::outside::leading::Leading;
     use crate::pace::Pace;
+    use futures::FutureExt as _;
+    use informant_cache::workqueue::AddOptions;
     use std::collections::BTreeSet;
     use std::sync::mpsc;
     use std::time::Duration;
@@ -298,13 +198,11 @@ mod tests {
         let (events, told) = (queue.clone(), pace.clone());
         let actor = async move {
             loop {
-                events.wait(0, None).await;
-                let now = Instant::now();
-                while events.pop(0, now).is_some() {
-                    events.settle(0, Settled::Finished, now);
-                    told.took(Duration::ZERO, Instant::now());
-                    sender.send(here()).expect("the test listens");
-                }
+                let work = events.next(0, Hands::EVENTS, &Leading::default(), Timestamp::now).await;
+                assert!(matches!(work, Some(Work::Deliver(_))));
+                events.settle_event(0, Settled::Finished, Instant::now());
+                told.took(Duration::ZERO, Instant::now());
+                sender.send(here()).expect("the test listens");
             }
         };
         let task = threads.spawn(actor, pace);
@@ -339,5 +237,65 @@ mod tests {
         assert!(fixture.is_told_here(1));
         assert!(fixture.is_told_here(15));
         assert!(!fixture.is_told_here(16));
+    }
+
+    #[tokio::test]
+    async fn whoever_adds_a_key_of_another_shard_or_makes_room_wakes_it() {
+        let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
+        let now = Instant::now();
+        queue.look(|it| it.keys.set_bounds(Bounds { keys: 2, bytes: 1 << 20 }));
+        queue.change(|it| it.reshard(2, now));
+        let leading = Leading::default();
+        let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
+        let waits = |shard: usize| queue.shared.lock().worker(shard).waiting.is_some();
+        // The last bit of their only byte decides.
+        let (even, odd) = ("b", "a");
+        let of_even = crate::shard::of_key(even, 2);
+        let mut waiting = [0, 1].map(|shard| Box::pin(next(shard)));
+        assert!(waiting.iter_mut().all(|it| it.as_mut().now_or_never().is_none()));
+        let add = |key, after| {
+            let options = AddOptions { after, ..AddOptions::default() };
+            queue.change(|it| it.add_key(key, options, now)).expect("there is room");
+        };
+        add(even, Duration::ZERO);
+        assert!(!waits(of_even) && waits(1 - of_even));
+        let work = waiting[of_even].as_mut().now_or_never();
+        assert!(matches!(work, Some(Some(Work::Reconcile(_)))), "{work:?}");
+        add(odd, Duration::from_secs(9));
+        assert!(!waits(1 - of_even));
+        assert!(waiting[1 - of_even].as_mut().now_or_never().is_none());
+        assert!(queue.look(|it| it.keys.holds_events(now)) && waits(1 - of_even));
+        let done = Completed::Reconciled(Worked::Done { again: None });
+        queue.change(|it| it.settle(of_even, done, None, now));
+        assert!(!waits(1 - of_even), "there is room");
+    }
+
+    #[tokio::test]
+    async fn whoever_closes_the_breaker_wakes_those_who_wait_for_it() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(3_600);
+        let call = |outcome, began| Some(Ended { outcome, first: true, began });
+        for succeeds in [true, false] {
+            let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
+            queue.change(|it| {
+                it.reshard(2, now);
+                let lost = call(Outcome::Lost, now);
+                (0..5).for_each(|_| _ = it.settle(0, Completed::Started, lost, now));
+            });
+            assert!(queue.look(|it| it.tripped().is_some()), "it is open");
+            let leading = Leading::default();
+            let mut waiting = Box::pin(queue.next(1, Hands::ALL, &leading, Timestamp::now));
+            assert!(waiting.as_mut().now_or_never().is_none());
+            let waits = || queue.shared.lock().worker(1).waiting.is_some();
+            assert!(waits());
+            queue.change(|it| match succeeds {
+                true => {
+                    let trial = call(Outcome::Succeeded, later);
+                    _ = it.settle(0, Completed::Started, trial, later);
+                }
+                false => it.forget_failures(now),
+            });
+            assert!(!waits(), "it is not to wait for its own time");
+        }
     }
 }

@@ -73,7 +73,7 @@ impl Reevaluation {
         }
         let told = match event.change {
             // An event that was attempted has been told, as whatever.
-            _ if queued.attempt > 1 => true,
+            _ if queued.tried.number > 1 => true,
             Change::Added => known.unwrap_or(event.knew),
             Change::Updated | Change::Deleted => known.unwrap_or(true),
         };

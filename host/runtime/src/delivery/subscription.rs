@@ -13,6 +13,7 @@ mod known;
 mod replay;
 
 use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
+use crate::delivery::mailbox::Initials;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
@@ -376,7 +377,8 @@ impl ResourceEventHandler for SubscriptionHandler {
             self.push(telling, Reason::Relist, Instant::now(), Line::Live);
         }
         self.is_synced.store(true, Relaxed);
-        self.queue.initial_queued(self.id, self.begun_by);
+        let queued = |initials: &mut Initials| initials.queued(self.id, self.begun_by);
+        self.queue.change(|mailboxes| mailboxes.change_initials(queued));
     }
 }
 

@@ -1,8 +1,6 @@
 //! Which of its subscriptions a running instance has been told to be through, and when it is told of the others. Synchronous.
 
-use crate::call_error::CallError;
-use crate::contract::limits::Limits;
-use crate::delivery::mailbox::Initials;
+use crate::delivery::mailbox::{Attempts, Initials, Settled};
 use crate::event::SubscriptionId;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,13 +15,16 @@ pub(crate) struct SyncCalls {
 
 #[derive(Debug)]
 struct Call {
-    /// 1 for the first.
-    attempt: u32,
-    /// How many of the attempts before it do not count.
-    excused: u32,
-    /// How many instances it has ended in attempts that count.
-    crashes: u32,
+    tried: Attempts,
     state: CallState,
+}
+
+/// A call that is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SyncCall {
+    pub(crate) due: Instant,
+    pub(crate) id: SubscriptionId,
+    pub(crate) tried: Attempts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,79 +42,53 @@ enum CallState {
 impl SyncCalls {
     /// What a version is to be told of.
     pub(crate) fn new(load: u64, subscriptions: impl Iterator<Item = SubscriptionId>) -> Self {
-        let call = || Call { attempt: 1, excused: 0, crashes: 0, state: CallState::Due };
+        let call = || Call { tried: Attempts::NONE, state: CallState::Due };
         Self { load, calls: subscriptions.map(|id| (id, call())).collect() }
     }
 
     /// Another instance of the same version runs, and knows nothing yet.
     pub(crate) fn restart(&mut self) {
         for call in self.calls.values_mut().filter(|call| call.state == CallState::Told) {
-            *call = Call { state: CallState::Due, attempt: 1, excused: 0, ..*call };
+            let tried = Attempts { crashes: call.tried.crashes, ..Attempts::NONE };
+            *call = Call { state: CallState::Due, tried };
         }
     }
 
-    /// Whether no call is to be made any more.
-    pub(crate) fn are_made(&self) -> bool {
-        let is_made = |call: &Call| matches!(call.state, CallState::Told | CallState::GivenUp);
-        self.calls.values().all(is_made)
-    }
-
-    /// The next call to be made, and when.
-    pub(crate) fn next(
-        &self,
-        initials: &Initials,
-        now: Instant,
-    ) -> Option<(Instant, SubscriptionId)> {
-        let due = |(id, call): (&SubscriptionId, &Call)| match call.state {
-            CallState::Due => Some((now, *id)),
-            CallState::Again(at) => Some((at, *id)),
-            CallState::Told | CallState::GivenUp => None,
+    /// The next call to be made.
+    pub(crate) fn next(&self, initials: &Initials, now: Instant) -> Option<SyncCall> {
+        let due = |(id, call): (&SubscriptionId, &Call)| {
+            let due = match call.state {
+                CallState::Due => now,
+                CallState::Again(at) => at,
+                CallState::Told | CallState::GivenUp => return None,
+            };
+            Some(SyncCall { due, id: *id, tried: call.tried })
         };
         let through = |id: SubscriptionId| initials.are_told(id, self.load);
-        self.calls.iter().filter_map(due).filter(|(_, id)| through(*id)).min()
+        self.calls.iter().filter_map(due).filter(|call| through(call.id)).min()
     }
 
-    /// The number of the call's attempt, and how many instances it has ended.
-    pub(crate) fn tried(&self, id: SubscriptionId) -> (u32, u32) {
-        self.calls.get(&id).map_or((1, 0), |call| (call.attempt, call.crashes))
-    }
-
-    /// The instance knows.
-    pub(crate) fn told(&mut self, id: SubscriptionId) {
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.state = CallState::Told;
+    /// Says what became of a call.
+    pub(crate) fn settle(&mut self, id: SubscriptionId, settled: Settled) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        if let Some(again) = settled.again() {
+            call.tried = call.tried.after(&again);
+            call.state = CallState::Again(again.at);
+        } else {
+            let is_told = settled == Settled::Finished;
+            call.state = if is_told { CallState::Told } else { CallState::GivenUp };
         }
-    }
-
-    /// The call failed, in an attempt that counts unless it is excused, and comes `again` then. Answers whether it is given up, as an event would be.
-    pub(crate) fn failed(
-        &mut self,
-        id: SubscriptionId,
-        (error, is_excused): (&CallError, bool),
-        again: Instant,
-        limits: &Limits,
-    ) -> bool {
-        let Some(call) = self.calls.get_mut(&id) else { return true };
-        call.crashes += u32::from(error.ends_instance() && !is_excused);
-        let is_last = call.attempt - call.excused >= limits.attempts_max
-            || (error.ends_instance() && call.crashes >= limits.crashes_per_event_max);
-        let is_given_up = error.is_lasting(is_excused) || (is_last && !is_excused);
-        call.attempt += 1;
-        call.excused += u32::from(is_excused);
-        call.state = if is_given_up { CallState::GivenUp } else { CallState::Again(again) };
-        is_given_up
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_error::Retry;
     use std::time::Duration;
 
-    /// What happens to the calls of two subscriptions, of which the first is through: `t` it is told, `f` it fails, `n` it fails for good,
-    /// `c` it ends the instance, `h`, `m` and `x` are `f`, `n` and `c` where something was missing, `r` another instance runs, `s` the second is through. Shows the next call
-    /// after each step: its subscription, and in how many ms.
+    /// What happens to the calls of two subscriptions, of which the first is through: `t` it is told, `f` it fails, `g` it is given up, `c` it ends the
+    /// instance, `h` it fails in an attempt that does not count, `r` another instance runs, `s` the second is through. Shows the next call after each
+    /// step: its subscription, in how many ms, and the attempts that count and the instances that it has ended, unless there are none.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let ids = [SubscriptionId(1), SubscriptionId(2)];
@@ -124,31 +99,27 @@ mod tests {
             initials.begin(id, 7);
         }
         initials.queued(ids[0], 7);
-        let limits = Limits { attempts_max: 4, crashes_per_event_max: 2, ..Limits::default() };
         let now = Instant::now();
+        let again = now + Duration::from_millis(5);
         let mut shown = Vec::new();
         for step in steps.chars() {
-            let guest = |retry| CallError::guest("no", retry);
-            let error = match step {
-                'f' | 'h' => Some(guest(Retry::Backoff)),
-                'n' | 'm' => Some(guest(Retry::Never)),
-                'c' | 'x' => Some(CallError::Trap("trap".to_owned())),
-                _ => None,
-            };
-            match (step, error) {
-                (_, Some(error)) => {
-                    let (again, is_excused) =
-                        (now + Duration::from_millis(5), "hmx".contains(step));
-                    _ = calls.failed(ids[0], (&error, is_excused), again, &limits);
-                }
-                ('t', _) => calls.told(ids[0]),
-                ('r', _) => calls.restart(),
-                ('s', _) => initials.queued(ids[1], 7),
-                (other, _) => panic!("no such step: {other}"),
+            match step {
+                't' => calls.settle(ids[0], Settled::Finished),
+                'f' => calls.settle(ids[0], Settled::RetryAt(again)),
+                'g' => calls.settle(ids[0], Settled::GivenUp),
+                'c' => calls.settle(ids[0], Settled::CrashedRetryAt(again)),
+                'h' => calls.settle(ids[0], Settled::ExcusedRetryAt(again)),
+                'r' => calls.restart(),
+                's' => initials.queued(ids[1], 7),
+                other => panic!("no such step: {other}"),
             }
             let next = calls.next(&initials, now);
-            shown.push(next.map_or("-".to_owned(), |(due, id)| {
-                format!("{}@{}", id.0, (due - now).as_millis())
+            shown.push(next.map_or("-".to_owned(), |SyncCall { due, id, tried }| {
+                let of = match (tried.counted(), tried.crashes) {
+                    (1, 0) => String::new(),
+                    (counted, crashes) => format!("#{counted}{}", "c".repeat(crashes as usize)),
+                };
+                format!("{}@{}{of}", id.0, (due - now).as_millis())
             }));
         }
         assert_eq!(shown.join(" "), expect, "{steps}");
@@ -162,22 +133,20 @@ mod tests {
 
     #[test]
     fn a_failure_brings_it_again_until_it_is_given_up() {
-        check("ft", "1@5 -");
-        check("nr", "- -");
-        check("ffffr", "1@5 1@5 1@5 - -");
-        check("frt", "1@5 1@5 -");
+        check("ft", "1@5#2 -");
+        check("gr", "- -");
+        check("fffgr", "1@5#2 1@5#3 1@5#4 - -");
+        check("frt", "1@5#2 1@5#2 -");
     }
 
     #[test]
-    fn one_that_ends_instances_is_given_up() {
-        check("crcr", "1@5 1@5 - -");
-        check("ctrcr", "1@5 - 1@0 - -");
+    fn the_instances_that_it_has_ended_are_counted_beyond_those_that_were_told() {
+        check("crcr", "1@5#2c 1@5#2c 1@5#3cc 1@5#3cc");
+        check("ctrc", "1@5#2c - 1@0#1c 1@5#2cc");
     }
 
     #[test]
-    fn what_fails_because_something_is_missing_is_not_given_up() {
-        check("hhhhhhfffft", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
-        check("mmnt", "1@5 1@5 - -");
-        check("xrxrxrcrct", "1@5 1@5 1@5 1@5 1@5 1@5 1@5 1@5 - -");
+    fn an_attempt_that_is_excused_does_not_count() {
+        check("hhft", "1@5 1@5 1@5#2 -");
     }
 }

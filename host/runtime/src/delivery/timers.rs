@@ -4,6 +4,7 @@
 //! the schedule's next moment takes its place.
 
 use crate::contract::schedule::{CronLine, ScheduleSpec, When};
+use crate::delivery::mailbox::{Attempts, Settled};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -39,12 +40,7 @@ pub(crate) struct Firing {
     pub(crate) schedule: Arc<str>,
     /// The moment that it is for.
     pub(crate) due: Timestamp,
-    /// 1 for the first.
-    pub(crate) attempt: u32,
-    /// How many of the attempts before it do not count.
-    pub(crate) excused: u32,
-    /// How many instances it has ended.
-    pub(crate) crashes: u32,
+    pub(crate) tried: Attempts,
 }
 
 /// How far the calls by the clock are behind it.
@@ -119,21 +115,15 @@ impl Timers {
         firing
     }
 
-    /// A firing failed and comes again `at`, unless its schedule's next moment comes first. `crashed`: it also ended the instance.
-    pub(crate) fn again(&mut self, firing: Firing, crashed: bool, at: Instant, now: Now) {
-        let (attempt, crashes) = (firing.attempt + 1, firing.crashes + u32::from(crashed));
-        let timer = self.timers.iter_mut().find(|timer| timer.spec.name == firing.schedule);
-        if let Some(timer) = timer {
-            timer.again = Some((at, Firing { attempt, crashes, ..firing }));
-        }
-        self.look(now);
-    }
-
-    /// A call for this schedule ended.
-    pub(crate) fn ended(&mut self, schedule: &str, failed: bool) {
+    /// Says what became of a firing. One that failed comes again, unless its schedule's next moment comes first.
+    pub(crate) fn settle(&mut self, firing: &Firing, settled: Settled, now: Now) {
         let mut timers = self.timers.iter_mut();
-        if let Some(timer) = timers.find(|timer| &*timer.spec.name == schedule) {
-            timer.is_failing = failed;
+        let Some(timer) = timers.find(|timer| timer.spec.name == firing.schedule) else { return };
+        timer.is_failing = settled != Settled::Finished;
+        if let Some(again) = settled.again() {
+            let tried = firing.tried.after(&again);
+            timer.again = Some((again.at, Firing { tried, ..firing.clone() }));
+            self.look(now);
         }
     }
 
@@ -214,7 +204,7 @@ impl Timer {
         if let Some(due) = self.pass(now) {
             self.again = None;
             let schedule = self.spec.name.clone();
-            return Some(Firing { schedule, due, attempt: 1, excused: 0, crashes: 0 });
+            return Some(Firing { schedule, due, tried: Attempts::NONE });
         }
         self.again.take_if(|(at, _)| *at <= now.instant).map(|(_, firing)| firing)
     }
@@ -281,8 +271,8 @@ mod tests {
                 last = timers.take(now);
                 shown.push(last.as_ref().map_or("-".to_owned(), |firing: &Firing| {
                     let at = firing.due.duration_since(midnight).as_millis() as f64 / 1e3;
-                    let crashes = "c".repeat(firing.crashes as usize);
-                    format!("{}@{at}#{}{crashes}", firing.schedule, firing.attempt)
+                    let crashes = "c".repeat(firing.tried.crashes as usize);
+                    format!("{}@{at}#{}{crashes}", firing.schedule, firing.tried.number)
                 }));
             } else if step == "!" {
                 let TimersSnapshot { due, age } = timers.snapshot(now);
@@ -292,10 +282,11 @@ mod tests {
                 shown.push(at.map_or("never".to_owned(), |ms| ms.to_string()));
             } else if let Some(wait) = step.strip_prefix("no") {
                 let at = now.instant + Duration::from_millis(ms(wait) as u64);
-                timers.again(last.clone().expect("one was taken"), false, at, now);
+                timers.settle(last.as_ref().expect("one was taken"), Settled::RetryAt(at), now);
             } else if step == "ended" {
                 let at = now.instant + Duration::from_millis(1);
-                timers.again(last.clone().expect("one was taken"), true, at, now);
+                let settled = Settled::CrashedRetryAt(at);
+                timers.settle(last.as_ref().expect("one was taken"), settled, now);
             } else if step == "same" {
                 timers.follow(&specs, now);
             } else if step == "other" {

@@ -5,7 +5,7 @@ mod wasi;
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
-use crate::delivery::key_queue::KeyQueue;
+use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::CurrentEvent;
 use crate::guest::call_deadline::CallDeadline;
 use crate::guest::instance_ends::InstanceEnds;
@@ -44,7 +44,7 @@ pub(crate) struct GuestState {
     /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
     pub(crate) state: Option<StateCall>,
     /// The plugin's workqueue. Nothing for one that works on no keys, and while it describes itself.
-    pub(crate) keys: Option<Arc<Mutex<KeyQueue>>>,
+    pub(crate) keys: Option<Arc<PluginQueue>>,
     /// The plugin's metrics. Nothing while it describes itself.
     pub(crate) metrics: Option<Arc<Mutex<PluginMetrics>>>,
     /// Whether this host is the one that acts.
@@ -199,7 +199,7 @@ impl GuestState {
     }
 
     /// The same, with the plugin's workqueue if it works on keys.
-    pub(crate) fn with_keys(self, keys: Option<Arc<Mutex<KeyQueue>>>) -> Self {
+    pub(crate) fn with_keys(self, keys: Option<Arc<PluginQueue>>) -> Self {
         Self { keys, ..self }
     }
 

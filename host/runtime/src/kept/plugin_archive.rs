@@ -170,8 +170,9 @@ impl PluginArchive {
             resource: resource.clone(),
             event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
             // What does not count is forgotten with the host.
-            attempt: (queued.counted() + again.attempts - again.excused).max(1 + again.attempts),
-            crashes: queued.crashes + again.crashes,
+            attempt: (queued.tried.counted() + again.attempts - again.excused)
+                .max(1 + again.attempts),
+            crashes: queued.tried.crashes + again.crashes,
             due: wall_time(again.at),
             wait: again.at.saturating_duration_since(Instant::now()),
         };

@@ -10,7 +10,6 @@ use crate::contract::configuration::Configurations;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Marks;
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::compiler::{Compiler, CompilerOptions};
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
@@ -179,8 +178,6 @@ pub(super) fn actor(
         core: core.clone(),
         commands,
         running: Running::Nothing,
-        has_siblings: false,
-        syncs: SyncCalls::default(),
         last_call: LastCall::none(surroundings.now()),
         paused: false,
         surroundings: surroundings.clone(),

@@ -8,7 +8,7 @@ use super::plugin::{OfflineError, OfflinePlugin};
 use super::run::Run;
 use super::transcript::Transcript;
 use super::world::OfflineWorld;
-use crate::delivery::mailbox::Queued;
+use crate::delivery::mailbox::{Attempts, Queued};
 use crate::event::{Event, SubscriptionId};
 use crate::guest::surroundings::Surroundings;
 use crate::plugin::actor::{Actor, GuestCall, Version};
@@ -123,6 +123,7 @@ impl RecordingReplay {
                 self.surroundings.now(),
             )
         };
-        Ok(Queued { event: told, attempt: event.attempt, excused: 0, crashes: 0, seq: event.seq })
+        let tried = Attempts { number: event.attempt, ..Attempts::NONE };
+        Ok(Queued { event: told, tried, seq: event.seq })
     }
 }

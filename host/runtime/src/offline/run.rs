@@ -162,7 +162,7 @@ impl Run {
             told.handler.on_synced();
             told.wait_for_resync(now);
         }
-        queue.put_in_place(LOAD);
+        queue.look(|it| it.change_initials(|initials| initials.put_in_place(LOAD)));
         self.work_until(self.surroundings.now()).await;
     }
 
@@ -304,9 +304,8 @@ impl Run {
     /// What has not come to its end.
     fn tell_left(&self) {
         let core = &self.actor.core;
-        let keys = core.keys.lock().snapshot(self.surroundings.now()).keys;
-        let (events, letters) =
-            (core.queue.look(|mailboxes| mailboxes.load().events), core.dead_letters.lock().len());
+        let (events, keys) = core.queue.look(|it| (it.load().events, it.keys.count()));
+        let letters = core.dead_letters.lock().len();
         self.journal.note(END, json!({ "events": events, "keys": keys, "deadLetters": letters }));
     }
 }

@@ -20,7 +20,8 @@ mod version;
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
-use crate::delivery::sync_calls::SyncCalls;
+use crate::delivery::mailbox::Queued;
+use crate::delivery::mailboxes::{Hands, Reconciles, Work};
 use crate::event::{Event, SubscriptionId};
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
@@ -35,13 +36,14 @@ use crate::plugin::admin::AdminError;
 use crate::plugin::core::PluginCore;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
-use crate::sleep_until::{until, until_or_now};
+use crate::sleep_until::until;
 use call::{call, to_tell};
 use failures::FailedCall;
 pub(crate) use holding::Hold;
-use keys::{EVENTS_BETWEEN_KEYS, NextCall, becomes_keys};
+use keys::becomes_keys;
 pub(crate) use offline::GuestCall;
 use recorded::not_told;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -91,9 +93,6 @@ pub(crate) struct Actor {
     pub(crate) core: Arc<PluginCore>,
     pub(crate) commands: mpsc::Receiver<ActorCommand>,
     pub(crate) running: Running,
-    /// The version in charge has other shards.
-    pub(crate) has_siblings: bool,
-    pub(crate) syncs: SyncCalls,
     pub(crate) last_call: LastCall,
     pub(crate) paused: bool,
     /// Whom it and its guest have the time from.
@@ -104,21 +103,17 @@ pub(crate) struct Actor {
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
 }
 
-/// The last call of a guest, which also decides whether an event, a key or a schedule is next.
+/// The last call of a guest.
 pub(crate) struct LastCall {
     pub(crate) began: Instant,
     /// The writes of the last call for an event to the cluster.
     pub(crate) wrote: String,
-    /// Events that were taken since the last key.
-    pub(crate) events_since_key: u32,
-    /// The call was for a schedule: an event or a key is next.
-    pub(crate) was_firing: bool,
 }
 
 impl LastCall {
     /// Before the first call.
     pub(crate) fn none(now: Instant) -> Self {
-        Self { began: now, wrote: String::new(), events_since_key: 0, was_firing: false }
+        Self { began: now, wrote: String::new() }
     }
 }
 
@@ -139,43 +134,59 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// Waits for something to do. It only waits, so that a command can interrupt it.
+    /// What the actor of a shard can do now; none before a version runs.
+    fn hands(&self, shard: usize) -> Option<Hands> {
+        let (has_instance, reconciles, from) = match self {
+            Self::Nothing => return None,
+            Self::Lost { at, .. } => (false, Reconciles::Never, Some(*at)),
+            Self::Alive { version, instance } => {
+                // Invariant 21.
+                let reconciles = match instance.works_on_keys() {
+                    false => Reconciles::Never,
+                    true if version.reads.are_synced() => Reconciles::Now,
+                    true => Reconciles::Later,
+                };
+                (true, reconciles, None)
+            }
+        };
+        Some(Hands { has_instance, reconciles, fires: shard == 0, from })
+    }
+
+    /// The same with what the guest owes for its log.
+    fn hands_in_debt(&mut self, shard: usize, now: Instant) -> Option<Hands> {
+        let hands = self.hands(shard)?;
+        let Self::Alive { instance, .. } = self else { return Some(hands) };
+        let debt = instance.state().log_budget.debt(now);
+        Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
+    }
+
+    /// Waits for the next work and takes it; none if what can be done has changed. Cancelling it loses nothing, so that a command can interrupt it.
     async fn work(
         &mut self,
         shard: usize,
-        syncs: &SyncCalls,
-        (leading, not_before): (&Leading, Option<Instant>),
+        (leading, surroundings): (&Leading, &Surroundings),
         core: &PluginCore,
-    ) -> Wake {
+    ) -> Option<Work> {
         // Invariant 20.
         leading.acquired().await;
-        until_or_now(not_before).await;
-        let syncs = not_before.is_none().then_some(syncs);
+        let Some(hands) = self.hands_in_debt(shard, Instant::now()) else { return pending().await };
+        let next = core.queue.next(shard, hands, leading, || surroundings.wall());
         match self {
-            Self::Nothing => std::future::pending().await,
-            Self::Lost { at, .. } => {
-                tokio::time::sleep_until((*at).into()).await;
-                Wake::Restart
-            }
-            Self::Alive { version, instance, .. } => {
-                let debt = instance.state().log_budget.debt(Instant::now());
-                if !debt.is_zero() {
-                    tokio::time::sleep(debt).await;
+            Self::Alive { version, .. } if hands.reconciles == Reconciles::Later => {
+                tokio::select! {
+                    () = version.reads.synced(&core.name) => None,
+                    work = next => work,
                 }
-                keys::wait_for(instance, &version.reads, (core, shard), syncs).await;
-                Wake::Event
             }
+            _ => next.await,
         }
     }
 }
 
 enum Wake {
     Command(Option<ActorCommand>),
-    Restart,
     Retire,
-    Event,
-    /// The breaker has closed.
-    Turned,
+    Work(Option<Work>),
 }
 
 impl Actor {
@@ -187,8 +198,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                () = self.together.turned(), if self.has_siblings => Wake::Turned,
-                wake = self.running.work(self.shard, &self.syncs, (&self.leading, self.together.next_call()), &self.core), if !self.paused => wake,
+                work = self.running.work(self.shard, (&self.leading, &self.surroundings), &self.core), if !self.paused => Wake::Work(work),
             };
             match wake {
                 Wake::Command(Some(ActorCommand::Swap(swap))) => Box::pin(self.swap(swap)).await,
@@ -196,10 +206,9 @@ impl Actor {
                 Wake::Command(Some(ActorCommand::Stop) | None) => {
                     return Box::pin(self.stop()).await;
                 }
-                Wake::Restart => Box::pin(self.restart()).await,
                 Wake::Retire => Box::pin(self.retire()).await,
-                Wake::Event => self.deliver_some().await,
-                Wake::Turned => {}
+                Wake::Work(Some(mut work)) => self.do_some(&mut work).await,
+                Wake::Work(None) => {}
             }
         }
     }
@@ -208,7 +217,7 @@ impl Actor {
         let (log_budget, reads) = (self.together.log_budget.clone(), version.reads.clone());
         let state = StateCall::new(self.core.state.clone());
         let limits = &version.settings.limits;
-        let keys = version.template.exported().reconciler.then(|| self.core.keys.clone());
+        let keys = version.template.exported().reconciler.then(|| self.core.queue.clone());
         let guest = GuestState::new(self.name.clone(), limits, log_budget, Some(reads));
         let guest = guest.after(version.ends.clone());
         let guest = guest.with_state(state).with_pace(self.pace.clone()).with_keys(keys);
@@ -254,52 +263,59 @@ impl Actor {
         }
     }
 
-    /// Takes events to the guest, until there is something else to do or to wait for.
-    async fn deliver_some(&mut self) {
+    /// Does this work and what follows it, until there is something else to do or to wait for. An actor has room for one work: it is handed on by reference.
+    async fn do_some(&mut self, work: &mut Work) {
         let began = Instant::now();
         let mut now = began;
-        for _ in 0..EVENTS_AT_ONCE {
-            let Some(ended) = self.deliver(now).await else { return };
+        for left in (0..EVENTS_AT_ONCE).rev() {
+            let Some(ended) = self.do_work(work, now).await else { return };
             if !self.commands.is_empty() {
                 return;
             }
             now = ended;
-            if now - began > TURN_MAX {
+            if left == 0 || now - began > TURN_MAX {
                 break;
             }
+            let Some(next) = self.take(now) else { return };
+            *work = next;
         }
         give_turn().await;
     }
 
-    /// Takes the next event to the guest and settles it; answers when, if the one after it may follow at once.
-    async fn deliver(&mut self, now: Instant) -> Option<Instant> {
+    /// The next work, if there is any now.
+    fn take(&mut self, now: Instant) -> Option<Work> {
         // Invariant 20.
-        if !self.leading.is_leader() || self.together.holds_back(now) {
+        if !self.leading.is_leader() {
             return None;
         }
-        if let Some(subscription) = self.next_sync(now) {
-            return self.tell_synced(subscription).await;
-        }
-        if let Some(firing) = self.next_firing(now) {
-            return self.fire(firing).await;
-        }
-        match self.turn(now) {
-            NextCall::Event => {}
-            NextCall::Key(work) => return self.reconcile(&work).await,
-            NextCall::Nothing => return None,
-        }
-        if self.together.is_look_due() {
-            self.forget_reevaluated();
-        }
-        self.deliver_event(now).await
+        let hands = self.running.hands(self.shard)?;
+        self.core.queue.change(|it| it.next(self.shard, hands, now, || self.surroundings.wall()))
     }
 
-    async fn deliver_event(&mut self, now: Instant) -> Option<Instant> {
+    /// Does some work and settles it; answers when, if other work may follow at once.
+    async fn do_work(&mut self, work: &Work, now: Instant) -> Option<Instant> {
+        match work {
+            Work::Start => {
+                Box::pin(self.restart()).await;
+                None
+            }
+            Work::Sync(call) => self.tell_synced(*call).await,
+            Work::Fire(firing) => self.fire(firing).await,
+            Work::Reconcile(work) => self.reconcile(work).await,
+            Work::Deliver(queued) => {
+                if self.together.is_look_due() {
+                    self.forget_reevaluated();
+                }
+                self.deliver(queued, now).await
+            }
+        }
+    }
+
+    async fn deliver(&mut self, queued: &Queued, now: Instant) -> Option<Instant> {
         let began = now;
         let Running::Alive { version, instance } = &mut self.running else { return None };
-        let queued = self.core.queue.pop(self.shard, now)?;
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
-            self.drop_event(queued, now);
+            self.drop_event(queued.clone(), now);
             return Some(now);
         };
         let id = queued.event.subscription;
@@ -307,10 +323,10 @@ impl Actor {
         if permitted::is_put_by(&self.core.queue, self.shard, id, permissions) {
             return Some(now);
         }
-        let seen = self.together.see(&queued, subscription.asked_by, &subscription.wish);
+        let seen = self.together.see(queued, subscription.asked_by, &subscription.wish);
         let tape = instance.state().tape.clone();
         let hears = (&*self.core.counters, tape.as_deref());
-        let event = to_tell(subscription, &queued, seen.as_ref(), hears);
+        let event = to_tell(subscription, queued, seen.as_ref(), hears);
         let restriction = &self.core.restriction;
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let not_told = not_told(event, seen.as_ref());
@@ -322,15 +338,14 @@ impl Actor {
             let now = self.surroundings.now();
             self.pace.passed_over(now - began);
             self.together.settle(&queued.event, subscription.asked_by, seen.as_ref());
-            self.pass_over(&queued, not_told, now);
+            self.pass_over(queued, not_told, now);
             return Some(now);
         };
-        self.last_call.events_since_key = EVENTS_BETWEEN_KEYS;
         let called = self.surroundings.now();
         self.last_call.began = called;
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
-            None => call(instance, subscription, &queued, event, called).await,
+            None => call(instance, subscription, queued, event, called).await,
         };
         let finish = |changes| self.core.archive.finished(&queued.event, changes);
         let result = result.and_then(|()| instance.state().commit_state(finish));
@@ -344,12 +359,12 @@ impl Actor {
         match result {
             Ok(()) => {
                 let asked_by = subscription.asked_by;
-                self.succeeded(&queued, (asked_by, seen.as_ref()), now).await;
+                self.succeeded(queued, (asked_by, seen.as_ref()), now).await;
                 (!owes).then_some(now)
             }
             Err(error) => {
                 instance.state().forget_state();
-                self.failed(&queued, FailedCall { error: &error, is_hindered }, now);
+                self.failed(queued, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }

@@ -2,7 +2,6 @@
 
 use super::{Plugin, Takeover};
 use crate::contract::limits::Limits;
-use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
@@ -67,8 +66,6 @@ impl Plugin {
                 core: self.core.clone(),
                 commands: receiver,
                 running: Running::Nothing,
-                has_siblings: false,
-                syncs: SyncCalls::default(),
                 last_call: LastCall::none(Instant::now()),
                 paused: self.paused,
                 surroundings: Surroundings::default(),
@@ -90,7 +87,6 @@ impl Plugin {
     fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
         self.core.queue.look(|mailboxes| mailboxes.recover(shard, now));
-        self.core.keys.lock().recover(shard, now);
         let task = preparer.threads.spawn(actor.run(), pace);
         self.core.queue.is_worked_by(shard, task.turn());
         task

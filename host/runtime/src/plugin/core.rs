@@ -4,16 +4,13 @@
 mod access;
 mod account;
 mod facts;
-mod pulses;
 mod replaying;
 mod settings;
 
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
-use crate::delivery::key_queue::{KeyQueue, Waits, Worked};
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
-use crate::delivery::timers::Timers;
+use crate::event::SubscriptionId;
 use crate::kept::dead_letters::{DeadLetters, LetterBounds};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
@@ -23,12 +20,12 @@ use crate::plugin_name::PluginName;
 use crate::powers::restriction::Restriction;
 pub(crate) use access::{AccessShown, RefusedRead};
 pub(crate) use facts::{Facts, LastLoad, RunningVersion};
+use informant_cache::Pulse;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 pub use replaying::ReplaySnapshot;
 pub(crate) use replaying::Replaying;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// A host that is not ready gives its plugins' first loads so long: one that hangs may take 380 s, and a file that somebody drops is no reason to keep a
@@ -40,12 +37,6 @@ pub(crate) struct PluginCore {
     pub(crate) name: PluginName,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queue: Arc<PluginQueue>,
-    /// The plugin's workqueue.
-    pub(crate) keys: Arc<Mutex<KeyQueue>>,
-    /// Its keys wait for a resource that it reads and that has not synced.
-    pub(crate) awaits_reads: AtomicBool,
-    /// When it is called by the clock.
-    pub(crate) timers: Mutex<Timers>,
     /// Its own metrics.
     pub(crate) metrics: Arc<Mutex<PluginMetrics>>,
     pub(crate) dead_letters: Mutex<DeadLetters>,
@@ -73,9 +64,6 @@ impl PluginCore {
         Self {
             counters,
             queue,
-            keys: Arc::new(Mutex::new(workqueue(limits))),
-            awaits_reads: AtomicBool::new(false),
-            timers: Mutex::default(),
             metrics: Arc::new(Mutex::new(metrics)),
             dead_letters: Mutex::new(DeadLetters::new(LetterBounds::from(limits))),
             state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
@@ -125,20 +113,19 @@ impl PluginCore {
 
     /// Whoever held the plugin lets it go on, and instances that are missing start at once.
     pub(crate) fn resumed(&self, now: Timestamp) {
-        self.goes_on(Input::Resumed, "its instance ended and the next one starts", now);
+        let missing = "its instance ended and the next one starts";
+        self.facts.lock().goes_on(Input::Resumed, missing, now);
     }
 
-    /// An event that was tried succeeded, in one shard: another may lack its instance.
-    pub(crate) fn recovered(&self, now: Timestamp) {
-        self.goes_on(Input::Recovered, "an instance ended and the next one is due", now);
-    }
-
-    /// The plugin runs, unless an instance is missing, which is said so.
-    fn goes_on(&self, input: Input, missing: &str, now: Timestamp) {
+    /// The breaker has turned. What is shown is how it is now: another shard's call may have turned it once more.
+    pub(crate) fn shows_breaker(&self, now: Timestamp) {
         let mut facts = self.facts.lock();
-        facts.step(input, now);
-        if !facts.lost.is_empty() {
-            facts.step(Input::Crashed { reason: missing.to_owned() }, now);
+        match self.queue.look(|mailboxes| mailboxes.tripped().map(str::to_owned)) {
+            Some(reason) => facts.step(Input::Tripped { reason }, now),
+            // A call succeeded in one shard: another may lack its instance.
+            None => {
+                facts.goes_on(Input::Recovered, "an instance ended and the next one is due", now)
+            }
         }
     }
 
@@ -170,16 +157,15 @@ impl PluginCore {
         }
     }
 
-    /// No event or key that has failed is tried before this; none: each comes at its own time.
-    pub(crate) fn hold_retries(&self, from: Option<Instant>, now: Instant) {
-        self.queue.change(|mailboxes| mailboxes.hold_retries(from));
-        self.keys.lock().hold_retries(from, now);
+    /// What was put by of a subscription is told after all.
+    pub(crate) fn release_withheld(&self, id: SubscriptionId) {
+        self.queue.change(|it| it.release_withheld(id, Instant::now()));
     }
 
-    /// Says what became of a shard's key in flight.
-    pub(crate) fn settle_key(&self, shard: usize, worked: Worked, now: Instant) {
-        self.keys.lock().settle(shard, worked, now);
-        self.queue.tell_progress();
+    /// How far the actor of each shard has come.
+    pub(crate) fn pulses(&self, now: Instant) -> Vec<Pulse> {
+        let shards = self.facts.lock().shards;
+        self.queue.pulses(shards, now)
     }
 
     /// The subscriptions of the version in charge are in place.
@@ -243,13 +229,6 @@ impl PluginCore {
     }
 }
 
-/// Keys that failed wait as events do.
-fn workqueue(limits: &Limits) -> KeyQueue {
-    let (base, max) = (RETRY_BASE, RETRY_MAX);
-    let (interval, burst) = (RETRY_INTERVAL, RETRY_BURST);
-    KeyQueue::new(limits.into(), Waits { base, max, interval, burst })
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -293,7 +272,7 @@ pub(crate) mod tests {
             let shard = |text: &str| text.parse().expect("a shard's number");
             match step {
                 "t" => core.apply([Input::Tripped { reason: String::new() }], now),
-                "c" => core.recovered(now),
+                "c" => core.shows_breaker(now),
                 "p" => core.apply([Input::Paused], now),
                 "r" => core.resumed(now),
                 _ => match step.strip_prefix('+') {

@@ -3,6 +3,7 @@
 
 use super::Plugin;
 use crate::contract::configuration::OnRemoval;
+use crate::delivery::mailboxes::Mailboxes;
 use crate::delivery::subscription::Progress;
 use crate::plugin::core::PluginCore;
 use crate::plugin::lifecycle::{Input, LifecycleState};
@@ -37,8 +38,7 @@ impl Drain {
     /// Whether nothing is left. Of a walk come events, and of events keys.
     fn is_over(&self) -> bool {
         self.walks.iter().all(|walk| walk.count().is_none())
-            && self.core.queue.look(|mailboxes| mailboxes.is_drained())
-            && self.core.keys.lock().is_drained(Instant::now())
+            && self.core.queue.look(|mailboxes| mailboxes.is_drained(Instant::now()))
     }
 }
 
@@ -58,15 +58,14 @@ impl Plugin {
             return None;
         }
         (self.draining, self.next) = (Some(number), None);
-        self.core.queue.close();
+        self.core.queue.change(Mailboxes::close);
         self.core.apply([Input::FileGone], Timestamp::now());
         Some(drain)
     }
 
     /// How many events wait, and how many keys there are.
     pub(crate) fn waiting(&self) -> (usize, usize) {
-        let keys = self.core.keys.lock().snapshot(Instant::now()).keys;
-        (self.core.queue.look(|mailboxes| mailboxes.load().events), keys)
+        self.core.queue.look(|mailboxes| (mailboxes.load().events, mailboxes.keys.count()))
     }
 
     /// Replays that are under way. One whose first list is still to come has nothing to tell, maybe for ever.
@@ -80,7 +79,7 @@ impl Plugin {
     pub(crate) fn goes_on(&mut self) -> bool {
         let was_gone = self.draining.take().is_some();
         if was_gone {
-            self.core.queue.reopen();
+            self.core.queue.change(Mailboxes::reopen);
             self.core.apply([Input::FileBack], Timestamp::now());
         }
         was_gone

@@ -4,7 +4,7 @@
 use super::Plugin;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
-use crate::delivery::mailbox::Queued;
+use crate::delivery::mailbox::{Attempts, Queued};
 use crate::event::{Change, Event, SubscriptionId};
 use crate::kept::archive::{Archive, Kept, WaitingRetry};
 use hashbrown::HashMap;
@@ -92,7 +92,8 @@ impl Plugin {
             let due = Instant::now() + left.max(LIST_WAIT);
             let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
-            let queued = Queued { event, attempt, excused: 0, crashes, seq: 0 };
+            let tried = Attempts { number: attempt, excused: 0, crashes };
+            let queued = Queued { event, tried, seq: 0 };
             self.core.queue.change(|mailboxes| mailboxes.restore(queued, due));
         }
         let counters: &Counters = &self.core.counters;

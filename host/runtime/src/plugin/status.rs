@@ -20,7 +20,6 @@ use crate::plugin_name::PluginName;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// One of the shards that a plugin runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +82,14 @@ impl PluginStatus {
         let facts = core.facts();
         // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = core.account_of(facts.running.as_ref());
-        let (schedules, timers, failing_schedules) = {
-            let (timers, now) = (core.timers.lock(), Now::read());
-            (timers.to_json(now), timers.snapshot(now), timers.failing())
-        };
+        let at = Now::read();
+        let (depths, queue, keys) = core
+            .queue
+            .look(|it| (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant)));
+        let (schedules, timers, failing_schedules) = core
+            .queue
+            .look(|it| (it.timers.to_json(at), it.timers.snapshot(at), it.timers.failing()));
         let metric_size = core.metrics.lock().size();
-        let keys = core.keys.lock().snapshot(Instant::now());
         let (dead_letters, last_dead_letter) = {
             let letters = core.dead_letters.lock();
             (letters.len(), letters.last_error().map(str::to_owned))
@@ -98,8 +99,8 @@ impl PluginStatus {
         Self {
             name: core.name.clone(),
             state: facts.state.clone(),
-            shards: shards(&facts, &core.queue.look(|mailboxes| mailboxes.depths())),
-            queue: core.queue.look(|mailboxes| mailboxes.snapshot(Instant::now())),
+            shards: shards(&facts, &depths),
+            queue,
             schedules,
             timers,
             failing_schedules,

@@ -40,7 +40,7 @@ impl Plugin {
 
     /// Tells nothing more of a subscription, which may have been told of something until now.
     pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
-        self.core.queue.withhold(withheld.id);
+        self.core.queue.change(|it| it.withhold(withheld.id));
         if let Some(Active { registration, informer, spec, handler, .. }) =
             active.map(|active| *active)
         {
@@ -75,7 +75,7 @@ impl Plugin {
                     self.withhold(Withheld { id, asked_by, spec, told: Vec::new() }, Some(active));
                 }
                 (false, Some(Withheld { id, asked_by, told, .. })) => {
-                    self.core.queue.release_withheld(id);
+                    self.core.release_withheld(id);
                     // Any load will do that says of itself when its objects are through.
                     let begun = BegunSubscription { id, asked_by, begun_by: asked_by };
                     let active = self.begin(begun, spec, None, told, informers);
@@ -84,7 +84,7 @@ impl Plugin {
                 // An actor may have seen that it was refused for a moment.
                 (false, None) => {
                     if let Some(active) = self.subscriptions.get(&spec.name) {
-                        self.core.queue.release_withheld(active.id);
+                        self.core.release_withheld(active.id);
                     }
                 }
             }

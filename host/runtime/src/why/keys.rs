@@ -19,12 +19,11 @@ pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {
         spec.enqueue.find(object, &mut found);
     }
     let last_retry = looked.core.facts().last_retry.clone();
-    let queue = looked.core.keys.lock();
-    found
-        .iter()
-        .take(KEYS_MAX)
-        .map(|key| of(key, queue.place_of(key), last_retry.as_deref()))
-        .collect()
+    let keys = found.iter().take(KEYS_MAX);
+    looked
+        .core
+        .queue
+        .look(|it| keys.map(|key| of(key, it.keys.place_of(key), last_retry.as_deref())).collect())
 }
 
 fn of(key: &str, place: KeyPlace, last_retry: Option<&str>) -> KeyWhy {

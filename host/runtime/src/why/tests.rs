@@ -6,7 +6,7 @@ use crate::contract::configuration::{Configurations, Layer};
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::subscription::SubscriptionHandler;
-use crate::event::{Change, Event, Reason};
+use crate::event::{Change, Event};
 use crate::history::{DeliveryEnd, EndedDelivery};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::core::Replaying;
@@ -64,7 +64,7 @@ impl Fixture {
         let json = format!(r#"{{"version":"1","subscriptions":[{subscriptions}]}}"#);
         let descriptor = Descriptor::parse(json.as_bytes()).expect("a descriptor");
         let core = core();
-        core.queue.history(|history| history.set_bytes_max(1 << 12));
+        core.queue.look(|it| it.history.set_bytes_max(1 << 12));
         let spec = &descriptor.subscriptions[0];
         let handler = Arc::new(SubscriptionHandler::new(ID, spec, core.queue.clone()));
         handler.on_synced();
@@ -109,7 +109,7 @@ impl Fixture {
     }
 
     fn ended(&self, delivery: &EndedDelivery<'_>) {
-        self.core.queue.history(|history| history.push(delivery));
+        self.core.queue.look(|it| it.history.push(delivery));
     }
 
     /// An update of the pod waits.
@@ -124,22 +124,7 @@ impl Fixture {
 
 /// A delivery of the pod.
 fn past() -> EndedDelivery<'static> {
-    EndedDelivery {
-        subscription: ID,
-        change: Change::Added,
-        reason: Reason::Initial,
-        gone: None,
-        namespace: "shop",
-        name: "web",
-        resource_version: "1",
-        attempt: 1,
-        waited: Duration::ZERO,
-        took: Duration::from_millis(2),
-        ended: Instant::now(),
-        end: DeliveryEnd::Ok,
-        error: "",
-        wrote: "",
-    }
+    EndedDelivery { subscription: ID, ..crate::history::tests::past(Instant::now()) }
 }
 
 /// The answer about the pod `web`, and each question that the subscription answers with no.
@@ -236,12 +221,12 @@ async fn an_event_waits_for_its_plugin_or_for_its_turn() {
     core.resumed(now);
     core.apply([Input::Tripped { reason: "20 of 20 failed".to_owned() }], now);
     check_waiting(&fixture, "tripped", "tripped: 20 of 20 failed");
-    core.recovered(now);
+    core.shows_breaker(now);
     let began = Instant::now();
     assert!(core.queue.pop(0, began).is_some());
     check_waiting(&fixture, "call", "the plugin is being called for it");
     fixture.told("1", DeliveryEnd::Failed, "no answer");
-    core.queue.settle(0, Settled::RetryAt(began + Duration::from_secs(60)), began);
+    core.queue.settle_event(0, Settled::RetryAt(began + Duration::from_secs(60)), began);
     check_waiting(&fixture, "retry", ": no answer");
     fixture.factory.shutdown().await;
 }
@@ -281,7 +266,7 @@ async fn an_event_that_is_tried_again_has_no_error_of_another_object() {
     fixture.push();
     assert!(fixture.core.queue.pop(0, began).is_some());
     let retry = Settled::RetryAt(began + Duration::from_secs(60));
-    fixture.core.queue.settle(0, retry, began);
+    fixture.core.queue.settle_event(0, retry, began);
     check_waiting(&fixture, "retry", "attempt 2 comes in ");
     assert!(!fixture.why("web").because.contains("another object"));
     fixture.factory.shutdown().await;

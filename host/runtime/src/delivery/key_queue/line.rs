@@ -1,6 +1,6 @@
 //! The keys of one shard: each key is in one line, and so is worked on by one instance at a time. What fails waits as one limiter says for all lines.
 
-use super::{KeyQueue, Waits, Work};
+use super::{KeyQueue, KeyWork, Waits};
 use crate::shard;
 use informant_cache::workqueue::{
     AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, LaneRule, MaxOfRateLimiter,
@@ -9,7 +9,6 @@ use informant_cache::workqueue::{
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 #[derive(Debug)]
 pub(super) struct Line {
@@ -19,7 +18,7 @@ pub(super) struct Line {
 
 #[derive(Debug)]
 pub(super) struct InFlight {
-    pub(super) work: Work,
+    pub(super) work: KeyWork,
     /// Somebody added it meanwhile with a wait of the rate limiter's, which success does not forget then.
     pub(super) rate_limited: bool,
 }
@@ -81,6 +80,7 @@ impl KeyQueue {
     }
 
     /// In how many shards the plugin runs.
+    #[cfg(test)]
     pub(crate) fn shards(&self) -> usize {
         self.lines.len()
     }
@@ -103,27 +103,5 @@ impl KeyQueue {
                 self.put(left.key, options, now);
             }
         }
-    }
-
-    /// What tells the actor of a shard that others have added a key for it, or may have made room.
-    pub(crate) fn news(&mut self, shard: usize) -> Arc<Notify> {
-        if self.news.len() <= shard {
-            self.news.resize_with(shard + 1, Arc::default);
-        }
-        self.news[shard].clone()
-    }
-
-    /// A key was added for this shard. Where there is only one, whoever added it looks by itself.
-    pub(super) fn tell(&self, shard: usize) {
-        if self.lines.len() > 1
-            && let Some(news) = self.news.get(shard)
-        {
-            news.notify_one();
-        }
-    }
-
-    /// There may be room that others wait for.
-    pub(super) fn tell_all(&self) {
-        (0..self.lines.len()).for_each(|shard| self.tell(shard));
     }
 }

@@ -56,15 +56,15 @@ mod tests {
         let mut work = None;
         for step in steps.chars() {
             match step {
-                '+' => keys.add("a", AddOptions::default(), now).expect("there is room"),
+                '+' => _ = keys.add("a", AddOptions::default(), now).expect("there is room"),
                 'p' => work = keys.take(0, now),
-                'f' => keys.settle(0, Worked::Failed { after: None, crashed: false }, now),
+                'f' => _ = keys.settle(0, Worked::Failed { after: None, crashed: false }, now),
                 'g' => {
                     let work = work.as_ref().expect("it was taken");
                     keys.note_given_up(work, "no", Timestamp::UNIX_EPOCH);
                     keys.settle(0, Worked::GivenUp, now);
                 }
-                _ => keys.settle(0, Worked::Done { again: None }, now),
+                _ => _ = keys.settle(0, Worked::Done { again: None }, now),
             }
         }
         assert_eq!(&keys.place_of("a"), expect, "{steps}");

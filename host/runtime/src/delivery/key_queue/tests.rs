@@ -55,7 +55,7 @@ fn check(steps: &str, expect: &str) {
                     shown.push(error.to_string());
                 }
             }
-            Some((key, "~")) => keys.forget(key),
+            Some((key, "~")) => _ = keys.forget(key),
             Some((key, _)) => shown.push(keys.num_requeues(key).to_string()),
             None if step == "*" => {
                 let work = keys.take(0, now);
@@ -224,11 +224,11 @@ fn an_events_keys_go_in_whole_and_it_is_full_then() {
     let mut keys = KeyQueue::new(Bounds { keys: 2, bytes: 1 << 20 }, WAITS);
     let now = Instant::now();
     for (key, is_full) in [("a", false), ("b", true), ("c", true)] {
-        assert_eq!(keys.add_of_event(key, Lane::Background, now), Ok(()));
+        assert_eq!(keys.add_of_event(key, Lane::Background, now), Ok(0));
         assert_eq!(keys.is_full(), is_full, "{key}");
     }
     assert_eq!(keys.add("d", plain(), now), Err(AddError::Full { keys: 3, bytes: 771 }));
-    assert_eq!(keys.add("c", plain(), now), Ok(()), "it is there already");
+    assert_eq!(keys.add("c", plain(), now), Ok(0), "it is there already");
     assert_eq!(keys.take(0, now).map(|work| work.key), Some("c".into()), "it is lifted");
     keys.settle(0, Worked::Done { again: None }, now);
     assert_eq!((keys.clear(), keys.clear()), (2, 0));
@@ -305,7 +305,7 @@ impl Model {
         self.waiting.extend(ripe);
     }
 
-    fn settle(&mut self, work: &Work, worked: Worked, backoff: Duration, now: Instant) {
+    fn settle(&mut self, work: &KeyWork, worked: Worked, backoff: Duration, now: Instant) {
         let (key, before) = (&*work.key, self.failed.remove(&*work.key));
         match worked {
             Worked::Done { again: Some(after) } => self.add(key, after, now),
@@ -334,7 +334,7 @@ proptest! {
     fn every_key_that_was_added_is_worked_on_and_nothing_stays(calls in calls()) {
         let mut keys = KeyQueue::new(Bounds { keys: 4, bytes: 1 << 20 }, WAITS);
         let (mut now, mut model) = (Instant::now(), Model::default());
-        let mut holding: Option<Work> = None;
+        let mut holding: Option<KeyWork> = None;
         let recovered = Worked::Failed { after: Some(Duration::ZERO), crashed: true };
         for call in calls {
             match call {
@@ -351,7 +351,7 @@ proptest! {
                         model.add(&key, after, now);
                     }
                 }
-                Call::Forget(key) => keys.forget(&key.to_string()),
+                Call::Forget(key) => _ = keys.forget(&key.to_string()),
                 Call::Take if holding.is_none() => {
                     model.ripen(now);
                     holding = keys.take(0, now);
@@ -403,7 +403,7 @@ fn keys_of_several_shards_come_each_in_its_own() {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut keys = KeyQueue::new(Bounds { keys: 100, bytes: 1 << 20 }, WAITS);
         let (mut now, mut model) = (Instant::now(), Model::default());
-        let mut at_work: BTreeMap<usize, Work> = BTreeMap::new();
+        let mut at_work: BTreeMap<usize, KeyWork> = BTreeMap::new();
         for _ in 0..300 {
             now += Duration::from_millis(random.u64(0..5));
             let (key, wait) =
@@ -451,7 +451,7 @@ fn keys_of_several_shards_come_each_in_its_own() {
             }
         }
         now += Duration::from_secs(60);
-        at_work.keys().for_each(|shard| keys.settle(*shard, Worked::Done { again: None }, now));
+        at_work.keys().for_each(|shard| _ = keys.settle(*shard, Worked::Done { again: None }, now));
         model.ripen(now);
         for shard in 0..keys.shards() {
             while let Some(work) = keys.take(shard, now) {
@@ -462,28 +462,4 @@ fn keys_of_several_shards_come_each_in_its_own() {
         assert!(model.waiting.is_empty(), "seed {seed}: {:?} never came", model.waiting);
         assert_eq!((keys.texts.len(), keys.bytes), (0, 0), "seed {seed}");
     }
-}
-
-#[tokio::test]
-async fn whoever_adds_a_key_of_another_shard_or_makes_room_tells_it() {
-    let bounds = Bounds { keys: 2, bytes: 1 << 20 };
-    let (mut keys, now) = (KeyQueue::new(bounds, WAITS), Instant::now());
-    keys.reshard(2, now);
-    let heard = [keys.news(0), keys.news(1)];
-    let told = |shard: usize| {
-        let news = heard[shard].clone();
-        async move { tokio::time::timeout(Duration::ZERO, news.notified()).await.is_ok() }
-    };
-    // The last bit of their only byte decides.
-    let (even, odd) = ("b", "a");
-    let of_even = crate::shard::of_key(even, 2);
-    assert_ne!(of_even, crate::shard::of_key(odd, 2));
-    keys.add(even, plain(), now).expect("there is room");
-    assert!(told(of_even).await && !told(1 - of_even).await);
-    keys.add(odd, plain(), now).expect("there is room");
-    assert!(told(1 - of_even).await && !told(of_even).await);
-    keys.take(of_even, now).expect("it waits");
-    assert!(keys.holds_events(now));
-    keys.settle(of_even, Worked::Done { again: None }, now);
-    assert!(told(1 - of_even).await && told(of_even).await, "there is room");
 }

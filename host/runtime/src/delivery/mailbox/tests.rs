@@ -29,6 +29,10 @@ impl Mailbox {
 }
 
 pub(crate) const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
+fn tried(number: u32, crashes: u32) -> Attempts {
+    Attempts { number, excused: 0, crashes }
+}
+
 pub(crate) const NO_MARK: Marks = Marks { events: usize::MAX, bytes: usize::MAX };
 
 fn object(name: &str, uid: &str, version: u64) -> Object {
@@ -66,7 +70,8 @@ pub(crate) fn show(queued: &Queued) -> String {
         Change::Updated => '~',
         Change::Deleted => '-',
     };
-    let attempt = if queued.attempt > 1 { format!("#{}", queued.attempt) } else { String::new() };
+    let attempt =
+        if queued.tried.number > 1 { format!("#{}", queued.tried.number) } else { String::new() };
     let merged = if event.coalesced > 0 { format!("*{}", event.coalesced) } else { String::new() };
     format!("{sign}{}{}{merged}{attempt}", event.object.uid(), event.object.resource_version())
 }
@@ -122,7 +127,7 @@ fn what_an_actor_left_in_flight_comes_again() {
     queue.recover(now);
     queue.recover(now);
     let again = queue.pop(now).expect("it is due");
-    assert_eq!((show(&again).as_str(), again.crashes), ("+a1#2", 1));
+    assert_eq!((show(&again).as_str(), again.tried.crashes), ("+a1#2", 1));
     queue.settle(Settled::Finished, now);
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("~a2"));
 }
@@ -306,10 +311,7 @@ pub(crate) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64
 fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
     let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
     let due = now + Duration::from_secs(1);
-    queue.restore(
-        Queued { event: parse(restored), attempt: 3, excused: 0, crashes: 1, seq: 0 },
-        due,
-    );
+    queue.restore(Queued { event: parse(restored), tried: tried(3, 1), seq: 0 }, due);
     for (text, reason) in pushed {
         queue.push(Event { reason: *reason, ..parse(text) });
         queue.check_invariants();
@@ -344,7 +346,7 @@ fn the_first_list_takes_the_place_of_what_a_host_before_attempted() {
 #[test]
 fn what_was_attempted_since_is_not_replaced() {
     let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
-    queue.restore(Queued { event: parse("+a1"), attempt: 3, excused: 0, crashes: 0, seq: 0 }, now);
+    queue.restore(Queued { event: parse("+a1"), tried: tried(3, 0), seq: 0 }, now);
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1#3"));
     queue.push(Event { reason: Reason::Initial, ..parse("+a2") });
     queue.settle(Settled::RetryAt(now), now);

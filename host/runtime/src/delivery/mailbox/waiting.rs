@@ -58,11 +58,15 @@ impl Mailbox {
         if let Some(queued) = &self.in_flight
             && queued.event.object.key() == key
         {
-            found.push(WaitingEvent::new(&queued.event, queued.attempt, WaitingPlace::InFlight));
+            found.push(WaitingEvent::new(
+                &queued.event,
+                queued.tried.number,
+                WaitingPlace::InFlight,
+            ));
         }
         self.held.each_of(key, |queued, at| {
             let place = at.map_or(WaitingPlace::BehindItsObject, WaitingPlace::Retry);
-            found.push(WaitingEvent::new(&queued.event, queued.attempt, place));
+            found.push(WaitingEvent::new(&queued.event, queued.tried.number, place));
         });
         let is_of = |event: &&Event| event.object.key() == key;
         for (ahead, event) in self.replays.iter().enumerate().filter(|(_, event)| is_of(event)) {

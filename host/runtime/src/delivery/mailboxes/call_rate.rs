@@ -8,41 +8,34 @@ use std::time::{Duration, Instant};
 const ROUNDING: Duration = Duration::from_micros(1);
 
 #[derive(Debug)]
-pub(super) struct CallRate {
-    limit: RateLimit,
-    bucket: TokenBucket,
-}
+pub(super) struct CallRate(TokenBucket);
 
 impl CallRate {
     pub(super) fn new(limit: RateLimit, now: Instant) -> Self {
-        let bucket = TokenBucket::new(limit.events_per_second as f64, limit.burst as f64, now);
-        Self { limit, bucket }
+        Self(TokenBucket::new(limit.events_per_second as f64, limit.burst as f64, now))
     }
 
-    /// Another limit holds from here on; calls that were made count.
+    /// This limit holds from here on; calls that were made count.
     pub(super) fn set(&mut self, limit: RateLimit, now: Instant) {
-        if self.limit != limit {
-            self.bucket.set(limit.events_per_second as f64, limit.burst as f64, now);
-            self.limit = limit;
-        }
+        self.0.set(limit.events_per_second as f64, limit.burst as f64, now);
     }
 
     /// How long until the next call may be made.
     pub(super) fn wait(&mut self, now: Instant) -> Duration {
-        self.bucket.refill(now);
-        let wait = self.bucket.until(1.0);
+        self.0.refill(now);
+        let wait = self.0.until(1.0);
         if wait <= ROUNDING { Duration::ZERO } else { wait }
     }
 
     /// A call is about to be made.
     pub(super) fn spend(&mut self, now: Instant) {
-        self.bucket.refill(now);
-        self.bucket.spend(1.0);
+        self.0.refill(now);
+        self.0.spend(1.0);
     }
 
     /// It was not.
     pub(super) fn give_back(&mut self) {
-        self.bucket.spend(-1.0);
+        self.0.spend(-1.0);
     }
 }
 

@@ -27,7 +27,7 @@ fn deliver(
         now = due;
         let queued = queue.pop(0, now).expect("it is due");
         told.push(((now - start).as_millis() as u64, queued));
-        queue.settle(0, Settled::Finished, now);
+        queue.settle_event(0, Settled::Finished, now);
     }
 }
 
@@ -86,16 +86,16 @@ fn a_retry_counts_for_the_rate() {
     let rate = RateLimit { events_per_second: 1, burst: 1 };
     let mut queue = queue(Duration::ZERO, Some(rate), start);
     queue.push(parse("+a1"));
-    assert!(!queue.is_rate_limited(start));
+    assert!(!queue.snapshot(start).is_rate_limited);
     queue.pop(0, start).expect("it is due");
-    queue.settle(0, Settled::RetryAt(start + Duration::from_millis(10)), start);
+    queue.settle_event(0, Settled::RetryAt(start + Duration::from_millis(10)), start);
     let due = queue.next_due(0, start).expect("it waits");
     assert_eq!((due - start).as_millis(), 1_000);
     let later = start + Duration::from_millis(20);
-    assert!(queue.pop(0, later).is_none() && queue.is_rate_limited(later));
+    assert!(queue.pop(0, later).is_none() && queue.snapshot(later).is_rate_limited);
     // What is not handed over costs nothing.
     queue.pop(0, due).expect("it is due");
-    queue.settle(0, Settled::PassedOver, due);
+    queue.settle_event(0, Settled::PassedOver, due);
     queue.push(parse("+b1"));
     assert!(queue.pop(0, due).is_some());
 }

@@ -1,6 +1,6 @@
 //! What is shown of a plugin's mailboxes.
 
-use super::Mailboxes;
+use super::{Mailbox, Mailboxes};
 use std::time::Instant;
 
 /// What the queue holds at one moment.
@@ -28,17 +28,20 @@ pub struct QueueSnapshot {
 
 impl Mailboxes {
     pub(crate) fn snapshot(&mut self, now: Instant) -> QueueSnapshot {
-        let ((ready, oldest_ready), load) = (self.ready(), self.load());
+        let (load, rate_wait) = (self.load(), self.rate_wait(now));
+        let shards = || self.shards.iter();
+        let is_due = |mailbox: &Mailbox| mailbox.next_due(now).is_some_and(|due| due <= now);
+        let ready = shards().map(Mailbox::ready);
         QueueSnapshot {
-            ready,
-            oldest_ready,
-            is_rate_limited: self.is_rate_limited(now),
             depth: load.events,
-            in_flight: self.in_flight(),
+            in_flight: shards().filter(|mailbox| mailbox.has_in_flight()).count(),
             bytes: load.bytes,
-            coalesced: self.coalesced(),
-            oldest: self.oldest(),
-            failed: self.failed(),
+            coalesced: shards().map(Mailbox::coalesced).sum(),
+            is_rate_limited: !rate_wait.is_zero() && shards().any(is_due),
+            oldest: shards().filter_map(Mailbox::oldest).min(),
+            ready: ready.clone().map(|(count, _)| count).sum(),
+            oldest_ready: ready.filter_map(|(_, at)| at).min(),
+            failed: shards().map(Mailbox::failed).sum(),
         }
     }
 }

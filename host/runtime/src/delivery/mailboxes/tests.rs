@@ -1,6 +1,7 @@
 //! Lines of several shards against the model of one, and what they have together.
 
 use super::*;
+use crate::delivery::mailbox::ROOM;
 use crate::delivery::mailbox::tests::{
     Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell,
 };
@@ -67,8 +68,8 @@ impl Model {
         assert_eq!(shard::of_object(key, self.queue.shards()), shard, "it is another shard's");
         let is_at_work = |(other, _): &(Queued, bool)| other.event.object.key() == key;
         assert!(!self.at_work.values().any(is_at_work), "{key} is at work twice");
-        assert_eq!(queued.attempt, self.attempts.remove(key.name()).unwrap_or(1), "{key}");
-        if queued.attempt == 1 {
+        assert_eq!(queued.tried.number, self.attempts.remove(key.name()).unwrap_or(1), "{key}");
+        if queued.tried.number == 1 {
             let before = self.numbers.insert(shard, queued.seq).unwrap_or(0);
             assert!(queued.seq > before, "numbers rise in a shard");
             self.last = self.last.max(queued.seq);
@@ -80,11 +81,11 @@ impl Model {
         let Some((queued, fails)) = self.at_work.remove(&shard) else { return };
         if !fails {
             tell(&mut self.known, &queued.event);
-            self.queue.settle(shard, Settled::Finished, self.now);
+            self.queue.settle_event(shard, Settled::Finished, self.now);
             return;
         }
-        self.attempts.insert(queued.event.object.key().name().to_owned(), queued.attempt + 1);
-        self.queue.settle(shard, Settled::RetryAt(self.now + wait), self.now);
+        self.attempts.insert(queued.event.object.key().name().to_owned(), queued.tried.number + 1);
+        self.queue.settle_event(shard, Settled::RetryAt(self.now + wait), self.now);
     }
 
     fn reshard(&mut self, shards: usize) {
@@ -147,7 +148,7 @@ fn over_all_shards_the_last_word_on_every_object_is_the_truth() {
         }
         model.finish();
         assert_eq!(model.known, model.truth, "seed {seed}");
-        assert!(model.queue.is_drained());
+        assert!(model.queue.is_drained(model.now));
     }
 }
 
@@ -163,10 +164,14 @@ fn one_shards_event_holds_up_no_other() {
     assert_eq!(queue.pop(of, now).as_ref().map(show), Some(format!("+{one}1")));
     assert_eq!(queue.pop(1 - of, now).as_ref().map(show), Some(format!("+{other}1")));
     assert_eq!(queue.depths()[of], 1, "the first one's next waits for it");
-    assert_eq!((queue.load().events, queue.in_flight()), (1, 2), "what is in flight does not wait");
-    assert!(!queue.is_drained());
-    queue.settle(1 - of, Settled::Finished, now);
-    assert_eq!((queue.load().events, queue.in_flight()), (1, 1));
+    assert_eq!(
+        (queue.load().events, queue.snapshot(now).in_flight),
+        (1, 2),
+        "what is in flight does not wait"
+    );
+    assert!(!queue.is_drained(now));
+    queue.settle_event(1 - of, Settled::Finished, now);
+    assert_eq!((queue.load().events, queue.snapshot(now).in_flight), (1, 1));
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn the_marks_count_what_waits_in_all_lines() {
         for shard in 0..shards {
             while let Some(queued) = queue.pop(shard, now) {
                 told.push(show(&queued));
-                queue.settle(shard, Settled::Finished, now);
+                queue.settle_event(shard, Settled::Finished, now);
             }
         }
         told.sort();
@@ -201,7 +206,7 @@ fn the_marks_count_what_is_put_aside_in_all_lines() {
         }
         assert_eq!(queue.load().events, 1, "what is put aside does not wait");
         queue.reopen();
-        assert_eq!(queue.coalesced(), 3, "{shards} shards");
+        assert_eq!(queue.snapshot(Instant::now()).coalesced, 3, "{shards} shards");
     }
 }
 
@@ -217,9 +222,12 @@ fn the_rate_is_that_of_all_shards_together() {
     }
     assert!(queue.pop(0, now).is_some());
     assert!(queue.pop(1, now).is_none(), "the one call that may be made is spent");
-    assert!(queue.settle(0, Settled::PassedOver, now), "it was not made: another may be");
+    queue.take_woken();
+    queue.settle_event(0, Settled::PassedOver, now);
+    assert_eq!(queue.take_woken(), Woken::All, "it was not made: another may be");
     assert!(queue.pop(1, now).is_some());
-    assert!(!queue.settle(1, Settled::Finished, now));
+    queue.settle_event(1, Settled::Finished, now);
+    assert_eq!(queue.take_woken(), Woken::Nobody);
     queue.push(parse(&format!("~{one}2")));
     let shard = queue.depths().iter().position(|depth| *depth == 1).expect("it waits");
     let due = queue.next_due(shard, now).expect("it waits");
@@ -230,7 +238,7 @@ fn the_rate_is_that_of_all_shards_together() {
 fn what_is_withheld_comes_out_of_no_line_and_goes_on_in_all() {
     let (mut queue, now) = (sharded(NO_MARK, 2), Instant::now());
     let texts = apart(2).map(|name| format!("+{name}1"));
-    texts.iter().for_each(|text| _ = queue.push(parse(text)));
+    texts.iter().for_each(|text| queue.push(parse(text)));
     let bytes = queue.load().bytes;
     queue.withhold(SUBSCRIPTION);
     assert_eq!((queue.depths(), queue.load().bytes), (vec![0, 0], 0));
@@ -258,7 +266,7 @@ fn what_is_withheld_stays_so_in_another_number_of_shards() {
     }
     // What comes late, also to lines that had nothing of it.
     let late: Vec<String> = ('b'..='i').map(|name| format!("+{name}1")).collect();
-    late.iter().for_each(|text| _ = queue.push(parse(text)));
+    late.iter().for_each(|text| queue.push(parse(text)));
     assert!((0..3).all(|shard| queue.pop(shard, now).is_none()));
     assert_eq!(queue.load(), QueueLoad::default());
     queue.release_withheld(SUBSCRIPTION, now);
@@ -268,14 +276,14 @@ fn what_is_withheld_stays_so_in_another_number_of_shards() {
         while let Some(queued) = queue.pop(shard, now) {
             assert_eq!(shard::of_object(queued.event.object.key(), 3), shard);
             told.push(show(&queued));
-            queue.settle(shard, Settled::Finished, now);
+            queue.settle_event(shard, Settled::Finished, now);
             queue.check_invariants();
         }
     }
     let of_a: Vec<&String> = told.iter().filter(|text| text.contains('a')).collect();
     assert_eq!(of_a, ["+a1", "~a2"]);
     assert_eq!(told.len(), 2 + late.len());
-    assert!(queue.is_drained());
+    assert!(queue.is_drained(now));
 }
 
 #[test]
@@ -290,19 +298,19 @@ fn what_a_shard_puts_by_is_not_called_and_comes_out_of_no_other_line() {
     queue.push(Event { subscription: SubscriptionId(2), ..other });
     assert!(queue.pop(of, now).is_some());
     assert!(queue.pop(1 - of, now).is_none(), "the one call that may be made is spent");
-    assert!(queue.put_by(of, SUBSCRIPTION), "it was not made: another may be");
-    let queued = queue.pop(1 - of, now).expect("another subscription's waits");
+    queue.put_by(of, SUBSCRIPTION);
+    let queued = queue.pop(1 - of, now).expect("the call was not made, so another may be");
     assert_eq!(queued.event.subscription, SubscriptionId(2));
-    assert!(!queue.put_by(1 - of, SUBSCRIPTION), "it is another subscription's");
-    queue.settle(1 - of, Settled::Finished, now);
+    queue.put_by(1 - of, SUBSCRIPTION);
+    queue.settle_event(1 - of, Settled::Finished, now);
     queue.check_invariants();
-    assert!(queue.is_drained());
+    assert!(queue.is_drained(now));
     queue.release_withheld(SUBSCRIPTION, now);
     for (shard, seconds) in [(0, 60), (1, 120)] {
         let later = now + Duration::from_secs(seconds);
         let queued = queue.pop(shard, later).expect("it comes again");
-        assert_eq!((queued.attempt, queued.crashes), (1, 0));
-        queue.settle(shard, Settled::Finished, later);
+        assert_eq!((queued.tried.number, queued.tried.crashes), (1, 0));
+        queue.settle_event(shard, Settled::Finished, later);
     }
 }
 
@@ -328,7 +336,7 @@ fn check_room(shards: usize) {
     assert!(queue.take_roomy().is_empty());
     for roomy in [vec![SUBSCRIPTION], vec![]] {
         queue.pop(0, now).expect("it waits");
-        queue.settle(0, Settled::Finished, now);
+        queue.settle_event(0, Settled::Finished, now);
         assert_eq!(queue.take_roomy(), roomy);
     }
     assert!(queue.has_replay_room(SUBSCRIPTION));
@@ -353,17 +361,15 @@ fn initial_objects_are_through_for_a_shard_when_its_own_are() {
     queue.change_initials(|initials| initials.queued(SUBSCRIPTION, 1));
     queue.change_initials(|initials| initials.put_in_place(1));
     let told = |queue: &Mailboxes| {
-        [0, 1].map(|shard| queue.initials(shard).is_some_and(|it| it.are_told(SUBSCRIPTION, 1)))
+        queue.shards.iter().map(|it| it.initials.are_told(SUBSCRIPTION, 1)).collect::<Vec<_>>()
     };
     queue.pop(1, now).expect("it waits");
-    queue.settle(1, Settled::Finished, now);
+    queue.settle_event(1, Settled::Finished, now);
     assert_eq!(told(&queue), [false, true]);
     queue.reshard(1, now);
-    assert_eq!(queue.initials(0).map(|it| it.are_told(SUBSCRIPTION, 1)), Some(false));
+    assert_eq!(told(&queue), [false]);
     queue.reshard(3, now);
-    let left = (0..3).filter(|shard| {
-        queue.initials(*shard).is_some_and(|initials| !initials.are_told(SUBSCRIPTION, 1))
-    });
+    let left = told(&queue).into_iter().filter(|told| !told);
     assert_eq!(left.count(), 1, "that of the object that waits");
 }
 
@@ -380,9 +386,9 @@ fn what_was_put_aside_comes_in_other_lines_once_they_are_open() {
     for (text, is_last) in [("+a1", true), ("~a2", false)] {
         let queued = queue.pop(shard, now).expect("it waits");
         assert_eq!(show(&queued), text);
-        queue.settle(shard, Settled::Finished, now);
+        queue.settle_event(shard, Settled::Finished, now);
         if is_last {
-            assert!(queue.is_drained());
+            assert!(queue.is_drained(now));
             queue.reopen();
         }
     }
@@ -401,13 +407,13 @@ fn what_waits_stays_in_the_order_in_which_it_came() {
     queue.push(Event { received: now, ..parse("~z30") });
     for shards in [3, 1] {
         queue.reshard(shards, now);
-        assert_eq!(queue.oldest(), Some(now));
+        assert_eq!(queue.snapshot(now).oldest, Some(now));
         queue.check_invariants();
     }
     let mut told = Vec::new();
     while let Some(queued) = queue.pop(0, now) {
         told.push(show(&queued));
-        queue.settle(0, Settled::Finished, now);
+        queue.settle_event(0, Settled::Finished, now);
     }
     assert_eq!(told, texts.into_iter().chain(["~z30".to_owned()]).collect::<Vec<_>>());
 }

@@ -6,19 +6,19 @@ use informant_cache::Pulse;
 use std::time::Instant;
 
 impl PluginQueue {
-    /// How far the actor of each shard has come. It has work in a call, once it has ended by itself, and while it says that it waits although an event is
-    /// due, or its shard is among those that have a key to work on. One that is held back or has no instance does none of that.
-    pub(crate) fn pulses(&self, keys: &[bool], now: Instant) -> Vec<Pulse> {
-        let shards = keys.iter().enumerate();
-        shards.map(|(shard, has_key)| self.pulse(shard, *has_key, now)).collect()
+    /// How far the actor of each of so many shards has come. It has work in a call, once it has ended by itself, and while it says that it waits
+    /// although something is due. One that is held back or has no instance does none of that.
+    pub(crate) fn pulses(&self, shards: usize, now: Instant) -> Vec<Pulse> {
+        (0..shards).map(|shard| self.pulse(shard, now)).collect()
     }
 
-    fn pulse(&self, shard: usize, has_key: bool, now: Instant) -> Pulse {
+    fn pulse(&self, shard: usize, now: Instant) -> Pulse {
         let (turn, is_idle) = {
             let mut shared = self.shared.lock();
-            let is_due = shared.mailboxes.has_due(shard, now);
             let worker = shared.worker(shard);
-            (worker.turn.clone(), worker.is_waiting && (is_due || has_key))
+            let (turn, hands) = (worker.turn.clone(), worker.waits_with);
+            let due = hands.and_then(|hands| shared.mailboxes.due(shard, hands, now));
+            (turn, due.is_some_and(|due| due <= now))
         };
         // Whoever looks at an actor may be the one that drops it, and an actor that is dropped leaves the queue, which is locked for that.
         let pulse = turn.as_ref().map_or(Pulse { steps: 0, has_work: false }, ActorTurn::pulse);
@@ -29,11 +29,15 @@ impl PluginQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::mailbox::Marks;
     use crate::delivery::mailbox::tests::parse;
+    use crate::delivery::mailbox::{Marks, Settled};
+    use crate::delivery::mailboxes::{Hands, Reconciles};
     use crate::guest_threads::GuestThreads;
+    use crate::outside::leading::Leading;
     use crate::pace::Pace;
     use futures::FutureExt as _;
+    use informant_cache::workqueue::AddOptions;
+    use jiff::Timestamp;
     use std::sync::Arc;
 
     fn queue() -> PluginQueue {
@@ -41,24 +45,33 @@ mod tests {
     }
 
     #[test]
-    fn an_actor_that_waits_while_an_event_is_due_has_work() {
+    fn an_actor_that_waits_while_something_is_due_has_work() {
         let (queue, now) = (queue(), Instant::now());
-        let check = |has_key: bool, has_work: bool| {
-            assert_eq!(queue.pulses(&[has_key], now)[0], Pulse { steps: 0, has_work });
+        let check = |has_work: bool| {
+            assert_eq!(queue.pulses(1, now)[0], Pulse { steps: 0, has_work });
         };
         queue.push(parse("+a1"));
         // Nobody waits: it is held back, or not there.
-        check(true, false);
+        check(false);
         assert!(queue.pop(0, now).is_some());
-        queue.settle(0, crate::delivery::mailbox::Settled::Finished, now);
-        let mut waiting = Box::pin(queue.wait(0, None));
-        assert!(waiting.as_mut().now_or_never().is_none(), "nothing is there");
-        check(false, false);
-        check(true, true);
-        queue.push(parse("+b2"));
-        check(false, true);
-        drop(waiting);
-        check(false, false);
+        queue.settle_event(0, Settled::Finished, now);
+        let leading = Leading::default();
+        for hands in [Hands::ALL, Hands { reconciles: Reconciles::Later, ..Hands::ALL }] {
+            let mut waiting = Box::pin(queue.next(0, hands, &leading, Timestamp::now));
+            assert!(waiting.as_mut().now_or_never().is_none(), "nothing is there");
+            check(false);
+            let added = queue.change(|it| it.add_key("a", AddOptions::default(), now));
+            added.expect("there is room");
+            // A key waits for what is to be read.
+            check(hands.reconciles == Reconciles::Now);
+            queue.push(parse("+b2"));
+            check(true);
+            drop(waiting);
+            check(false);
+            queue.look(|it| it.keys.clear());
+            assert!(queue.pop(0, now).is_some());
+            queue.settle_event(0, Settled::Finished, now);
+        }
     }
 
     #[tokio::test]
@@ -66,7 +79,7 @@ mod tests {
         let threads = GuestThreads::start(1).expect("threads start");
         let (queue, now) = (queue(), Instant::now());
         let check = |has_work: bool| {
-            assert_eq!(queue.pulses(&[true], now)[0], Pulse { steps: 0, has_work });
+            assert_eq!(queue.pulses(1, now)[0], Pulse { steps: 0, has_work });
         };
         check(false);
         let task = threads.spawn(async { panic!("on purpose") }, Pace::default());

@@ -1,6 +1,7 @@
 //! The actors of a plugin's shards, as their queue knows them, and how they hear of what was pushed for them.
 
 use super::PluginQueue;
+use crate::delivery::mailboxes::{Hands, Mailboxes, Woken};
 use crate::guest_threads::ActorTurn;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
@@ -14,16 +15,41 @@ const UNANNOUNCED_MAX: usize = 16;
 pub(super) struct Worker {
     /// Wakes it while it waits for something to do.
     pub(super) waiting: Option<Waker>,
-    /// It waits for something to do. Whoever polls it says so.
-    pub(super) is_waiting: bool,
+    /// It waits for events, with these hands. Whoever polls it says so.
+    pub(super) waits_with: Option<Hands>,
     /// Its turn, for an informer's thread that has little to tell.
     pub(super) turn: Option<ActorTurn>,
     /// Events were pushed for it, and nobody has told it.
     pub(super) has_unannounced: bool,
 }
 
+impl Worker {
+    /// It waits for something to do; with hands, for events too.
+    pub(super) fn wait(&mut self, hands: Option<Hands>, waker: &Waker) {
+        self.waits_with = hands;
+        if !self.waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.waiting = Some(waker.clone());
+        }
+    }
+
+    pub(super) fn stop_waiting(&mut self) {
+        (self.waits_with, self.waiting) = (None, None);
+    }
+}
+
 impl PluginQueue {
-    pub(super) fn count_unannounced(&self) {
+    /// Pushes an event; its actor hears of that from [`Self::announce`].
+    pub(super) fn unannounced(&self, push: impl FnOnce(&mut Mailboxes)) {
+        // Invariant 1.
+        {
+            let mut shared = self.shared.lock();
+            push(&mut shared.mailboxes);
+            match shared.mailboxes.take_woken() {
+                Woken::Nobody => {}
+                Woken::One(shard) => shared.worker(shard).has_unannounced = true,
+                Woken::All => shared.workers.iter_mut().for_each(|it| it.has_unannounced = true),
+            }
+        }
         // Whoever sees the count has to see the event: another informer's announcement may count for it.
         if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
             self.unannounced.store(0, Relaxed);
@@ -37,7 +63,7 @@ impl PluginQueue {
             return;
         }
         self.each_unannounced(|waker, turn, shard| {
-            let waits = || self.shared.lock().worker(shard).is_waiting;
+            let waits = || self.shared.lock().worker(shard).waits_with.is_some();
             if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
                 waker.wake();
             }
@@ -53,6 +79,7 @@ impl PluginQueue {
                 count = shared.workers.len();
                 let Some(worker) = shared.workers.get_mut(shard) else { return };
                 let has_news = std::mem::take(&mut worker.has_unannounced);
+                let has_news = has_news && worker.waits_with.is_some();
                 let waiting = worker.waiting.take_if(|_| has_news);
                 waiting.map(|waker| (waker, worker.turn.clone()))
             };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
+use crate::delivery::mailbox::Attempts;
 use crate::event::EventKeys;
 use crate::event::Reason;
 use std::time::Instant;
@@ -42,13 +43,8 @@ fn queued(text: &str, version: u32) -> Queued {
         knew: sign == "=",
         keys: EventKeys::default(),
     };
-    Queued {
-        event,
-        attempt: attempt.parse().unwrap_or(1),
-        excused: 0,
-        crashes: 0,
-        seq: u64::from(version),
-    }
+    let tried = Attempts { number: attempt.parse().unwrap_or(1), ..Attempts::NONE };
+    Queued { event, tried, seq: u64::from(version) }
 }
 
 /// Tells the events, one after the other, to a version that wants blue ones, and more as `keys` say; each succeeds.

@@ -24,7 +24,7 @@ fn check_told(mark: usize, told: impl FnOnce(&SubscriptionHandler), expect: &str
     while let Some(queued) = queue.pop(0, now) {
         let keys = queued.event.enqueued(&spec.enqueue);
         shown.push(keys.iter().collect::<Vec<_>>().join("+"));
-        queue.settle(0, Settled::Finished, now);
+        queue.settle_event(0, Settled::Finished, now);
     }
     assert_eq!(shown.join(" "), expect);
 }

@@ -118,7 +118,8 @@ impl Bench {
     }
 
     fn subscribe(&mut self) {
-        self.queue.begin_initial(ID, self.load, self.informer.room_signal());
+        let room = self.informer.room_signal();
+        self.queue.change(|it| it.begin_initial(ID, self.load, room));
         let resync_period = self.spec.resync_period;
         let options = HandlerOptions { paced: true, resync_period, ..HandlerOptions::default() };
         let handler = self.handler.clone();
@@ -126,7 +127,8 @@ impl Bench {
             Some(old) => self.informer.replace_inline_handler(old, handler, options),
             None => self.informer.add_inline_handler(handler, options),
         });
-        self.queue.put_in_place(self.load);
+        let in_place = |initials: &mut Initials| initials.put_in_place(self.load);
+        self.queue.change(|it| it.change_initials(in_place));
     }
 
     /// Another version takes over: it goes on, or takes the place of the one before.
@@ -204,7 +206,7 @@ impl Bench {
                 Settled::Finished
             }
         };
-        self.queue.settle(0, settled, now);
+        self.queue.settle_event(0, settled, now);
         true
     }
 
@@ -221,7 +223,7 @@ impl Bench {
         let old = event.old.as_ref().map(self::version);
         let follows = |before: u64| !self.is_below_mark || told == Some(before);
         let is_right = match event.change {
-            _ if queued.attempt > 1 => true,
+            _ if queued.tried.number > 1 => true,
             Change::Added if replayed => {
                 (known.is_none() || same)
                     && told.is_none_or(follows_or(version, self.is_below_mark))
@@ -237,7 +239,7 @@ impl Bench {
         };
         let Event { change, gone, reason, coalesced, asked_by, .. } = event;
         let heard = self.heard.entry(name.clone()).or_default();
-        let attempt = queued.attempt;
+        let attempt = queued.tried.number;
         heard.push(format!(
             "{change:?} {gone:?} {version} {reason:?} *{coalesced} #{attempt} of load {asked_by}"
         ));

@@ -142,7 +142,7 @@ fn check_queued(queue: &PluginQueue, counters: &Counters, expect: &str, keys: &s
         let gone = event.gone.map(|gone| format!(" {gone:?}")).unwrap_or_default();
         let version = event.object.resource_version();
         shown.push(format!("{:?}{gone} {version} {:?}", event.change, event.reason));
-        queue.settle(0, Settled::Finished, now);
+        queue.settle_event(0, Settled::Finished, now);
     }
     let filtered = counters.filtered.load(Relaxed);
     if filtered > 0 {

@@ -2,11 +2,11 @@
 
 use super::HostCall;
 use crate::call_error::CallError;
-use crate::delivery::key_queue::{AddError, KeyQueue};
+use crate::delivery::key_queue::AddError;
+use crate::delivery::plugin_queue::PluginQueue;
 use crate::guest::bindings::informant::plugin::workqueue::Host;
 use crate::guest::guest_state::GuestState;
 use informant_cache::workqueue::AddOptions;
-use parking_lot::MutexGuard;
 use std::time::Duration;
 
 impl Host for HostCall<'_> {
@@ -25,16 +25,17 @@ impl Host for HostCall<'_> {
     }
 
     fn forget(&mut self, key: String) -> wasmtime::Result<()> {
-        self.at_work("forget")?.forget(&key);
+        self.at_work("forget")?.change(|it| it.forget_key(&key));
         Ok(())
     }
 
     fn num_requeues(&mut self, key: String) -> wasmtime::Result<u32> {
-        Ok(self.keys("num-requeues")?.num_requeues(&key))
+        Ok(self.keys("num-requeues")?.look(|it| it.keys.num_requeues(&key)))
     }
 
     fn len(&mut self) -> wasmtime::Result<u32> {
-        let waiting = self.keys("len")?.len(self.surroundings.now());
+        let now = self.surroundings.now();
+        let waiting = self.keys("len")?.look(|it| it.keys.len(now));
         Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 }
@@ -42,7 +43,8 @@ impl Host for HostCall<'_> {
 impl GuestState {
     /// The interface has no error to answer with: a call that could not add a key has not succeeded, whatever it answers.
     fn add_key(&mut self, function: &str, key: &str, options: AddOptions) -> wasmtime::Result<()> {
-        let added = self.at_work(function)?.add(key, options, self.surroundings.now());
+        let now = self.surroundings.now();
+        let added = self.at_work(function)?.change(|it| it.add_key(key, options, now));
         if let Err(error) = added {
             let later = matches!(error, AddError::Full { .. });
             let reason = format!("workqueue.{function}: {error}");
@@ -55,7 +57,7 @@ impl GuestState {
     }
 
     /// The queue, where it may be changed.
-    fn at_work(&self, function: &str) -> wasmtime::Result<MutexGuard<'_, KeyQueue>> {
+    fn at_work(&self, function: &str) -> wasmtime::Result<&PluginQueue> {
         let keys = self.keys(function)?;
         if self.phase.is_work() {
             return Ok(keys);
@@ -66,11 +68,11 @@ impl GuestState {
         Err(wasmtime::Error::msg(text))
     }
 
-    fn keys(&self, function: &str) -> wasmtime::Result<MutexGuard<'_, KeyQueue>> {
+    fn keys(&self, function: &str) -> wasmtime::Result<&PluginQueue> {
         let nothing = || {
             let why = "it is there for a plugin that exports reconciler, and not in describe";
             wasmtime::Error::msg(format!("workqueue.{function}: {why}"))
         };
-        Ok(self.keys.as_ref().ok_or_else(nothing)?.lock())
+        self.keys.as_deref().ok_or_else(nothing)
     }
 }

@@ -1,7 +1,7 @@
 //! What the file says after every step, against what waits: the host may end at any of them.
 
 use super::*;
-use crate::delivery::mailbox::{Mailbox, Marks, Settled};
+use crate::delivery::mailbox::{Attempts, Mailbox, Marks, Settled};
 use crate::event::{Change, Reason};
 use crate::kept::dead_letters::{self, DeadLetters, Selection};
 use informant_cache::Object;
@@ -180,7 +180,7 @@ impl Bench {
                 let is_kept = self.kept.waits(("s", &resource), &queued, again);
                 if is_kept {
                     self.letters.told(&queued.event.letters);
-                    self.owed.retries.insert(name.clone(), queued.attempt + 1);
+                    self.owed.retries.insert(name.clone(), queued.tried.number + 1);
                 }
                 is_kept
             }
@@ -207,7 +207,7 @@ impl Bench {
             subscription: "s".to_owned(),
             resource: resource.to_owned(),
             event: queued.event.clone(),
-            attempts: queued.attempt,
+            attempts: queued.tried.number,
             parked: false,
             error: String::new(),
             at: Timestamp::UNIX_EPOCH,
@@ -255,7 +255,10 @@ impl Bench {
             self.kept.restored(SUBSCRIPTION, &subscription, &waiting);
             let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: SUBSCRIPTION, ..event };
-            self.queue.restore(Queued { event, attempt, excused: 0, crashes, seq: 0 }, self.now);
+            self.queue.restore(
+                Queued { event, tried: Attempts { number: attempt, excused: 0, crashes }, seq: 0 },
+                self.now,
+            );
         }
         self.sent.clear();
     }

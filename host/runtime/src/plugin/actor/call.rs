@@ -83,7 +83,7 @@ pub(super) async fn call(
         resource_version: event.object.resource_version(),
         gone: event.gone.map(gone),
         coalesced: event.coalesced,
-        attempt: queued.attempt,
+        attempt: queued.tried.number,
         object: object.as_deref(),
         old: old.as_deref(),
     };

@@ -5,6 +5,7 @@ use super::recorded::DeliveryResult;
 use crate::counters::add_one;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::{Queued, Settled};
+use crate::delivery::mailboxes::Completed;
 use crate::delivery::reevaluation::Seen;
 use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
@@ -19,15 +20,15 @@ impl Actor {
         (asked_by, seen): (u64, Option<&Seen>),
         now: Instant,
     ) {
-        let counters = &self.core.counters;
+        let (counters, is_first) = (&self.core.counters, queued.tried.is_first());
         add_one(&counters.ok);
         // A retry's wait is not the host's latency.
-        if queued.attempt == 1 {
+        if is_first {
             counters.event_latency_seconds.observe(now - queued.event.received);
         }
         self.together.settle(&queued.event, asked_by, seen);
-        self.finish(queued, Settled::Finished, DeliveryEnd::Ok, now);
-        self.note(Outcome::Succeeded, queued.attempt == 1, now);
+        let call = Some((Outcome::Succeeded, is_first));
+        self.finish(queued, (Settled::Finished, DeliveryEnd::Ok), call, now);
         self.retire().await;
     }
 
@@ -43,12 +44,19 @@ impl Actor {
     /// The event does not come again, and the guest was not told of it.
     pub(super) fn pass_over(&self, queued: &Queued, end: DeliveryEnd, now: Instant) {
         self.core.archive.finished(&queued.event, StateChanges::new());
-        self.finish(queued, Settled::PassedOver, end, now);
+        self.finish(queued, (Settled::PassedOver, end), None, now);
     }
 
     /// The event does not come again: its end is kept, together with what its call wrote.
-    fn finish(&self, queued: &Queued, settled: Settled, end: DeliveryEnd, now: Instant) {
+    fn finish(
+        &self,
+        queued: &Queued,
+        (settled, end): (Settled, DeliveryEnd),
+        call: Option<(Outcome, bool)>,
+        now: Instant,
+    ) {
         self.core.told(&queued.event.letters);
-        self.settle(queued, settled, DeliveryResult::of(end), now);
+        let delivery = self.ended(queued, DeliveryResult::of(end), now);
+        self.settle(Completed::Delivered(settled, &delivery), call, now);
     }
 }

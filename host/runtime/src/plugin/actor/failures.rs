@@ -4,13 +4,13 @@ use super::recorded::DeliveryResult;
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counters::add_one;
-use crate::delivery::breaker::{Breaker, Ended, Outcome, Turn};
-use crate::delivery::mailbox::{Queued, Settled};
-use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
+use crate::delivery::breaker::{Ended, Outcome, Turn};
+use crate::delivery::mailbox::{Attempts, Queued, Settled};
+use crate::delivery::mailboxes::Completed;
+use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
-use crate::plugin::lifecycle::Input;
-use informant_cache::workqueue::{BucketRateLimiter, RateLimiter, exponential};
+use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl FailedCall<'_> {
     }
 
     /// How long the attempt after this one waits where the rate limiter says `backoff`, after so many calls that ended their instances and count.
-    pub(super) fn retry_wait(self, backoff: Duration, (attempt, crashes): (u32, u32)) -> Duration {
+    fn retry_wait(self, backoff: Duration, tried: Attempts) -> Duration {
         match self.error {
             error if error.waits_for_others() => RETRY_MAX,
             // However soon the guest wants it again: there is no bound of attempts.
@@ -50,7 +50,7 @@ impl FailedCall<'_> {
                 backoff.max(*asked)
             }
             CallError::Guest { retry: Retry::After(asked), .. } => *asked,
-            _ => backoff.max(self.crash_wait(attempt, crashes)),
+            _ => backoff.max(self.crash_wait(tried.number, tried.crashes)),
         }
     }
 
@@ -63,26 +63,6 @@ impl FailedCall<'_> {
             true => exponential(CRASH_RETRY_BASE, crashes, RETRY_MAX),
             false => Duration::ZERO,
         }
-    }
-}
-
-/// What is remembered of a plugin's failures.
-pub(super) struct Failures {
-    pub(super) breaker: Breaker,
-    retries: BucketRateLimiter,
-}
-
-impl Default for Failures {
-    fn default() -> Self {
-        let retries = BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST).with_max_wait(RETRY_MAX);
-        Self { breaker: Breaker::default(), retries }
-    }
-}
-
-impl Failures {
-    /// How long one more retry waits for those of all events together.
-    pub(super) fn retry_wait(&mut self, now: Instant) -> Duration {
-        RateLimiter::<()>::when(&mut self.retries, &(), now)
     }
 }
 
@@ -101,55 +81,47 @@ impl Actor {
         let error = call.error;
         let text = error.to_string();
         self.core.failed(&text, Timestamp::now());
-        let tried = (queued.counted(), queued.crashes);
-        let settled = match self.given_up(tried, call) {
+        let settled = match self.given_up(queued.tried, call) {
             Some(why) => {
                 self.bury(queued, error, why);
-                Settled::Finished
+                Settled::GivenUp
             }
             None => self.again(queued, call, now),
         };
         self.keep_retry(queued, settled);
         let end = match (settled, error) {
-            (Settled::Finished, _) => DeliveryEnd::GivenUp,
+            (Settled::GivenUp, _) => DeliveryEnd::GivenUp,
             (_, CallError::Withheld { .. }) => DeliveryEnd::Withheld,
             _ => DeliveryEnd::Failed,
         };
-        self.settle(queued, settled, DeliveryResult { end, error: &text }, now);
-        self.call_failed(call, queued.attempt == 1, now);
+        let outcome = self.outcome(call, queued.tried.is_first());
+        let delivery = self.ended(queued, DeliveryResult { end, error: &text }, now);
+        self.settle(Completed::Delivered(settled, &delivery), outcome, now);
     }
 
-    /// Replaces the instance if a failure ended it, and tells the breaker of it; a call that lacks nothing but room or a grant, or that another one has
-    /// forestalled, says nothing of the plugin.
-    pub(super) fn call_failed(&mut self, call: FailedCall<'_>, first: bool, now: Instant) {
+    /// Replaces the instance if a failure ended it. Answers what the breaker is to hear of the call; one that lacks nothing but room or a grant, or that
+    /// another one has forestalled, says nothing of the plugin.
+    pub(super) fn outcome(&mut self, call: FailedCall<'_>, first: bool) -> Option<(Outcome, bool)> {
         let error = call.error;
-        if error.waits_for_others() || error.is_conflict() {
-            return;
-        }
-        let mut outcome = if call.is_hindered { Outcome::Hindered } else { Outcome::Failed };
-        if error.ends_instance() {
-            self.lose_running(error);
-            outcome = Outcome::Lost;
-        }
-        self.note(outcome, first, now);
+        let outcome = match error {
+            error if error.waits_for_others() || error.is_conflict() => return None,
+            error if error.ends_instance() => {
+                self.lose_running(error);
+                Outcome::Lost
+            }
+            _ if call.is_hindered => Outcome::Hindered,
+            _ => Outcome::Failed,
+        };
+        Some((outcome, first))
     }
 
-    /// Tells the breaker how a call ended, and others what it makes of it.
-    pub(super) fn note(&mut self, outcome: Outcome, first: bool, now: Instant) {
-        let core = &self.core;
-        let show = |turn: &Turn| match turn {
-            Turn::Opened { reason, retries_from, .. } => {
-                core.hold_retries(Some(*retries_from), now);
-                let reason = reason.clone();
-                core.apply([Input::Tripped { reason }], Timestamp::now());
-            }
-            Turn::Closed => {
-                core.hold_retries(None, now);
-                core.recovered(Timestamp::now());
-            }
-        };
-        let call = Ended { outcome, first, began: self.last_call.began };
-        let Some(turn) = self.together.note(call, now, show) else { return };
+    /// Settles some work, and tells others what the breaker makes of its call, if it is to hear of that: how it ended, and whether it was the first attempt.
+    pub(super) fn settle(&self, done: Completed<'_>, call: Option<(Outcome, bool)>, now: Instant) {
+        let began = self.last_call.began;
+        let call = call.map(|(outcome, first)| Ended { outcome, first, began });
+        let turn = self.core.queue.change(|it| it.settle(self.shard, done, call, now));
+        let Some(turn) = turn else { return };
+        self.core.shows_breaker(Timestamp::now());
         let plugin = self.name.as_str();
         match turn {
             Turn::Opened { reason, wait, .. } => {
@@ -159,7 +131,8 @@ impl Actor {
                     plugin,
                     "tripped: {reason}; failed events and keys wait for {seconds} s, the others are tried with growing pauses"
                 );
-                self.core.queue.tell_progress();
+                // What waits will not be told soon, as is shown from here on.
+                self.core.queue.change(|_| {});
             }
             Turn::Closed => {
                 info!(plugin, "recovered: a call succeeded, so events and keys no longer wait")
@@ -167,12 +140,9 @@ impl Actor {
         }
     }
 
-    pub(super) fn given_up(
-        &self,
-        (attempt, crashes): (u32, u32),
-        call: FailedCall<'_>,
-    ) -> Option<GiveUpReason> {
-        let parked = crashes + 1 >= self.limits.crashes_per_event_max;
+    pub(super) fn given_up(&self, tried: Attempts, call: FailedCall<'_>) -> Option<GiveUpReason> {
+        let parked = tried.crashes + 1 >= self.limits.crashes_per_event_max;
+        let attempt = tried.counted();
         match call.error {
             error if error.is_lasting(call.is_hindered) => Some(GiveUpReason::Failed),
             error if error.waits_for_others() || call.is_hindered => None,
@@ -186,6 +156,23 @@ impl Actor {
         }
     }
 
+    /// When what failed comes again; `overall` is how long the retries of all events together have it wait.
+    pub(super) fn comes_again(
+        tried: Attempts,
+        call: FailedCall<'_>,
+        overall: Duration,
+        now: Instant,
+    ) -> Settled {
+        let backoff = exponential(RETRY_BASE, tried.number - 1, RETRY_MAX).max(overall);
+        let wait = call.retry_wait(backoff, tried);
+        let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
+        match call {
+            call if call.is_hindered => Settled::ExcusedRetryAt(at),
+            call if call.is_crash() => Settled::CrashedRetryAt(at),
+            _ => Settled::RetryAt(at),
+        }
+    }
+
     /// When the event comes again.
     fn again(&self, queued: &Queued, call: FailedCall<'_>, now: Instant) -> Settled {
         let error = call.error;
@@ -194,12 +181,11 @@ impl Actor {
             return Settled::NotCalled(now + RETRY_MAX);
         }
         add_one(&self.core.counters.retry);
-        let overall = self.together.retry_wait(now);
-        let backoff = exponential(RETRY_BASE, queued.attempt - 1, RETRY_MAX).max(overall);
-        let wait = call.retry_wait(backoff, (queued.attempt, queued.crashes));
+        let queue = &self.core.queue;
+        let (overall, is_tripped) = queue.look(|it| (it.retry_wait(now), it.tripped().is_some()));
         self.core.comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
-        if queued.attempt == 1 && self.together.next_call().is_none() {
+        if queued.tried.is_first() && !is_tripped {
             let key = queued.event.object.key();
             let (namespace, name) = (key.namespace(), key.name());
             let resource_version = queued.event.object.resource_version();
@@ -212,16 +198,12 @@ impl Actor {
                 "attempt 1 failed, the event comes again: {error}"
             );
         }
-        match call {
-            call if call.is_hindered => Settled::ExcusedRetryAt(now + wait),
-            call if call.is_crash() => Settled::CrashedRetryAt(now + wait),
-            _ => Settled::RetryAt(now + wait),
-        }
+        Self::comes_again(queued.tried, call, overall, now)
     }
 
     /// Makes a dead letter of the event.
     fn bury(&self, queued: &Queued, error: &CallError, why: GiveUpReason) {
-        let (plugin, attempts) = (self.name.as_str(), queued.attempt);
+        let (plugin, attempts) = (self.name.as_str(), queued.tried.number);
         let key = queued.event.object.key();
         let (namespace, name) = (key.namespace(), key.name());
         let resource_version = queued.event.object.resource_version();
@@ -280,13 +262,15 @@ mod tests {
         assert_eq!(waits.sum::<Duration>(), Duration::from_millis(220_955));
     }
 
+    const TWICE: Attempts = Attempts { number: 2, excused: 0, crashes: 2 };
+
     /// The milliseconds until the next attempt where the rate limiter says 40 ms, this is the second attempt and two have ended their instances: where nothing
     /// was missing, and where something was.
     #[track_caller]
     fn check(error: &CallError, plain: u64, hindered: u64) {
         let wait = |is_hindered| {
             let call = FailedCall { error, is_hindered };
-            call.retry_wait(Duration::from_millis(40), (2, 2)).as_millis() as u64
+            call.retry_wait(Duration::from_millis(40), TWICE).as_millis() as u64
         };
         assert_eq!([wait(false), wait(true)], [plain, hindered], "{error:?}");
     }

@@ -43,13 +43,12 @@ impl Actor {
             return;
         }
         let now = Timestamp::now();
-        let resumed = || {
-            self.core.hold_retries(None, Instant::now());
-            self.core.resumed(now);
-        };
         match hold.is_pause {
             true => self.core.apply([Input::Paused], now),
-            false => self.together.forget_failures(resumed),
+            false => {
+                self.core.queue.change(|it| it.forget_failures(Instant::now()));
+                self.core.resumed(now);
+            }
         }
         if let Some(done) = hold.done.lock().take() {
             done(Ok(()));

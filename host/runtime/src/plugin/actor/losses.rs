@@ -4,6 +4,7 @@
 use super::{Actor, Running, Version};
 use crate::call_error::CallError;
 use crate::delivery::breaker::Outcome;
+use crate::delivery::mailboxes::Completed;
 use crate::guest::instance::Instance;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
@@ -16,16 +17,7 @@ const RESTART_MAX: Duration = Duration::from_secs(300);
 
 impl Actor {
     pub(super) async fn restart(&mut self) {
-        // It waited long, maybe for longer than this host led.
-        if !self.leading.is_leader() {
-            return;
-        }
-        // Another shard's calls may have tripped the plugin meanwhile.
-        let now = self.surroundings.now();
-        if self.together.holds_back(now) {
-            return;
-        }
-        self.last_call.began = now;
+        self.last_call.began = self.surroundings.now();
         let Running::Lost { version, failed_starts, .. } =
             std::mem::replace(&mut self.running, Running::Nothing)
         else {
@@ -34,7 +26,11 @@ impl Actor {
         match self.instance(&version).await {
             Ok(instance) => {
                 self.core.restarted(self.shard, Timestamp::now());
-                self.syncs.restart();
+                self.core.queue.look(|it| {
+                    if let Some(syncs) = it.syncs(self.shard) {
+                        syncs.restart();
+                    }
+                });
                 let shard = version.shard(self.shard).logged();
                 debug!(plugin = self.name.as_str(), shard, "restarted");
                 let instance = Box::new(instance);
@@ -46,7 +42,8 @@ impl Actor {
                 self.show_loss(&version, &error);
                 let failed_starts = failed_starts + 1;
                 self.running = Running::Lost { version, failed_starts, at };
-                self.note(Outcome::Lost, false, self.surroundings.now());
+                let lost = (Outcome::Lost, false);
+                self.settle(Completed::Started, Some(lost), self.surroundings.now());
             }
         }
     }

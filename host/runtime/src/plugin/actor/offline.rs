@@ -5,6 +5,7 @@ use super::call::{call, to_tell};
 use super::keys::becomes_keys;
 use super::{Actor, Running, Version};
 use crate::delivery::mailbox::Queued;
+use crate::delivery::mailboxes::Hands;
 use crate::plugin::prepare::LoadError;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,35 +34,16 @@ impl Actor {
     /// When there is something to do, with schedules or without them: now if it is past, none if nothing waits.
     pub(crate) fn next_due(&mut self, schedules: bool) -> Option<Instant> {
         let now = self.surroundings.now();
-        // The breaker's pause.
-        let earliest = self.together.next_call().map_or(now, |next| next.max(now));
-        let (works_on_keys, debt) = match &mut self.running {
-            Running::Nothing => return None,
-            Running::Lost { at, .. } => return Some((*at).max(earliest)),
-            Running::Alive { instance, .. } => {
-                (instance.works_on_keys(), instance.state().log_budget.debt(now))
-            }
-        };
-        let mut holds_events = false;
-        let mut due = self.core.timers.lock().look_at().filter(|_| schedules);
-        if works_on_keys {
-            let keys = self.core.keys.lock();
-            holds_events = keys.holds_events(now);
-            due = due.into_iter().chain(keys.next_due(self.shard, now)).min();
-        }
-        let queued = self.core.queue.next_due(self.shard, (!holds_events, &self.syncs), now);
-        let due = due.into_iter().chain(queued).min()?;
-        // What it owes for its log.
-        Some(due.max(earliest + debt))
+        let hands = self.running.hands_in_debt(self.shard, now)?;
+        let hands = Hands { fires: hands.fires && schedules, ..hands };
+        self.core.queue.look(|it| it.due(self.shard, hands, now))
     }
 
     /// Does the next thing that is due.
     pub(crate) async fn step(&mut self) {
         let now = self.surroundings.now();
-        match &self.running {
-            Running::Nothing => {}
-            Running::Lost { .. } => self.restart().await,
-            Running::Alive { .. } => _ = self.deliver(now).await,
+        if let Some(work) = self.take(now) {
+            self.do_work(&work, now).await;
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::SubscriptionId;
 use crate::powers::access::Permissions;
+use std::time::Instant;
 
 /// Whether the event that has just come out of a shard's line was put by: its subscription may not be told for now, and nothing of it comes out of any
 /// line. Whoever follows what may be read lets the subscription go on, unless that has happened already.
@@ -17,10 +18,10 @@ pub(super) fn is_put_by(
     if permissions.allow() {
         return false;
     }
-    queue.put_by(shard, id);
+    queue.change(|it| it.put_by(shard, id));
     // Since we looked it may have been allowed, and what was put by then been let go.
     if permissions.allow() {
-        queue.release_withheld(id);
+        queue.change(|it| it.release_withheld(id, Instant::now()));
     }
     true
 }
@@ -32,7 +33,7 @@ mod tests {
     use crate::delivery::mailbox::Marks;
     use crate::delivery::mailbox::tests::parse;
     use std::sync::Arc;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     #[test]
     fn an_event_that_may_not_be_told_waits_as_if_nobody_had_taken_it() {
@@ -45,10 +46,10 @@ mod tests {
         queue.pop(0, now).expect("it waits");
         assert!(is_put_by(&queue, 0, id, &Permissions::refused()));
         assert!(queue.pop(0, now).is_none(), "it is put by");
-        queue.release_withheld(id);
+        queue.change(|it| it.release_withheld(id, now));
         let later = now + Duration::from_secs(1);
         let again = queue.pop(0, later).expect("it comes again");
-        assert_eq!((again.attempt, again.crashes), (1, 0));
+        assert_eq!((again.tried.number, again.tried.crashes), (1, 0));
         assert!(!is_put_by(&queue, 0, id, &Permissions::default()));
     }
 
@@ -57,7 +58,7 @@ mod tests {
         let marks = Marks { events: usize::MAX, bytes: usize::MAX };
         let queue = PluginQueue::new(marks, Arc::<Counters>::default());
         let now = Instant::now();
-        queue.reshard(2, now);
+        queue.change(|it| it.reshard(2, now));
         // Their names' hashes differ in the last bit.
         let events = ["+a1", "+b1"].map(parse);
         let id = events[0].subscription;
@@ -69,10 +70,10 @@ mod tests {
             assert!(is_put_by(&queue, shard, id, &Permissions::refused()));
         }
         assert!([0, 1].iter().all(|shard| queue.pop(*shard, now).is_none()));
-        queue.release_withheld(id);
+        queue.change(|it| it.release_withheld(id, now));
         for shard in [0, 1] {
             let again = queue.pop(shard, now + Duration::from_secs(1)).expect("it comes again");
-            assert_eq!((again.attempt, again.crashes), (1, 0));
+            assert_eq!((again.tried.number, again.tried.crashes), (1, 0));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How a delivery ended, for the plugin's history.
 
 use super::Actor;
-use crate::delivery::mailbox::{Queued, Settled};
+use crate::delivery::mailbox::Queued;
 use crate::delivery::reevaluation::Seen;
 use crate::event::Event;
 use crate::history::{DeliveryEnd, EndedDelivery};
@@ -31,18 +31,17 @@ pub(super) fn not_told(to_tell: Option<&Event>, seen: Option<&Seen>) -> Delivery
 }
 
 impl Actor {
-    /// Says what becomes of the event in flight, and keeps how its delivery ended.
-    pub(super) fn settle(
-        &self,
-        queued: &Queued,
-        settled: Settled,
-        result: DeliveryResult<'_>,
+    /// The end of the delivery in flight.
+    pub(super) fn ended<'a>(
+        &'a self,
+        queued: &'a Queued,
+        result: DeliveryResult<'a>,
         now: Instant,
-    ) {
+    ) -> EndedDelivery<'a> {
         let event = &queued.event;
         let began = if result.end.is_call() { self.last_call.began } else { now };
         let key = event.object.key();
-        let delivery = EndedDelivery {
+        EndedDelivery {
             subscription: event.subscription,
             change: event.change,
             reason: event.reason,
@@ -50,14 +49,13 @@ impl Actor {
             namespace: key.namespace(),
             name: key.name(),
             resource_version: event.object.resource_version(),
-            attempt: queued.attempt,
+            attempt: queued.tried.number,
             waited: began.saturating_duration_since(event.received),
             took: now.saturating_duration_since(began),
             ended: now,
             end: result.end,
             error: result.error,
             wrote: if result.end.is_call() { &self.last_call.wrote } else { "" },
-        };
-        self.core.queue.settle_delivery(self.shard, settled, &delivery);
+        }
     }
 }

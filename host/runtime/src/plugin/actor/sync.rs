@@ -3,26 +3,18 @@
 use super::failures::FailedCall;
 use super::{Actor, Running};
 use crate::delivery::breaker::Outcome;
-use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
-use crate::event::SubscriptionId;
-use informant_cache::workqueue::exponential;
+use crate::delivery::mailbox::Settled;
+use crate::delivery::mailboxes::Completed;
+use crate::delivery::sync_calls::SyncCall;
 use jiff::Timestamp;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::{error, warn};
 
 impl Actor {
-    /// The subscription of which the guest is to be told now. A plugin that is tripped is tried with an event.
-    pub(super) fn next_sync(&self, now: Instant) -> Option<SubscriptionId> {
-        if self.together.next_call().is_some() {
-            return None;
-        }
-        self.core.queue.next_sync(self.shard, &self.syncs, now)
-    }
-
     /// Answers when the call ended, if an event may follow at once.
-    pub(super) async fn tell_synced(&mut self, id: SubscriptionId) -> Option<Instant> {
+    pub(super) async fn tell_synced(&mut self, call: SyncCall) -> Option<Instant> {
         let Running::Alive { version, instance, .. } = &mut self.running else { return None };
-        let subscription = version.subscriptions.get(&id)?;
+        let subscription = version.subscriptions.get(&call.id)?;
         let name = subscription.spec.name.clone();
         let called = self.surroundings.now();
         self.last_call.began = called;
@@ -33,39 +25,44 @@ impl Actor {
         let owes = Self::look_after(&self.name, &self.core.counters, instance, now);
         match result {
             Ok(()) => {
-                self.syncs.told(id);
                 self.core.told_synced(self.shard, &name, None);
+                self.settle(Completed::Synced(call.id, Settled::Finished), None, now);
                 (!owes).then_some(now)
             }
             Err(error) => {
-                self.sync_failed(id, &name, FailedCall { error: &error, is_hindered }, now);
+                let is_hindered = is_hindered || error.waits_for_others();
+                self.sync_failed(call, &name, FailedCall { error: &error, is_hindered }, now);
                 None
             }
         }
     }
 
-    fn sync_failed(&mut self, id: SubscriptionId, name: &str, call: FailedCall<'_>, now: Instant) {
+    fn sync_failed(&mut self, of: SyncCall, name: &str, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         self.core.failed(&format!("synced: {error}"), Timestamp::now());
-        let (plugin, (attempt, crashes)) = (self.name.as_str(), self.syncs.tried(id));
-        let backoff = exponential(RETRY_BASE, attempt - 1, RETRY_MAX);
-        let wait = call.retry_wait(backoff, (attempt, crashes));
-        let is_excused = call.is_hindered || error.waits_for_others();
-        let is_given_up = self.syncs.failed(id, (error, is_excused), now + wait, &self.limits);
-        let became = if is_given_up { "was given up" } else { "failed and comes again" };
+        let (plugin, attempt) = (self.name.as_str(), of.tried.number);
+        let (settled, became) = match self.given_up(of.tried, call) {
+            Some(_) => (Settled::GivenUp, "was given up"),
+            None => {
+                let again = Self::comes_again(of.tried, call, Duration::ZERO, now);
+                (again, "failed and comes again")
+            }
+        };
         let failed = format!("synced of {name} {became}: {error}");
         self.core.told_synced(self.shard, name, Some(failed));
-        if is_given_up {
+        if settled == Settled::GivenUp {
             error!(
                 plugin,
                 "gave up after {attempt} attempts to tell that {name} has synced: {error}"
             );
-        } else if attempt == 1 {
+        } else if of.tried.is_first() {
             warn!(plugin, "failed to hear that {name} has synced, it is told again: {error}");
         }
-        if error.ends_instance() {
+        let is_lost = error.ends_instance();
+        if is_lost {
             self.lose_running(error);
-            self.note(Outcome::Lost, false, now);
         }
+        let lost = is_lost.then_some((Outcome::Lost, false));
+        self.settle(Completed::Synced(of.id, settled), lost, now);
     }
 }

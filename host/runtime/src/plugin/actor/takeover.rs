@@ -83,13 +83,17 @@ impl Actor {
         instance: Option<Box<Instance>>,
     ) {
         self.limits = version.settings.limits.clone();
-        self.has_siblings = version.shards > 1;
-        self.syncs = match &instance {
+        let syncs = match &instance {
             Some(instance) if instance.is_sync_aware() => {
                 SyncCalls::new(version.load, version.subscriptions.keys().copied())
             }
             _ => SyncCalls::default(),
         };
+        self.core.queue.look(|it| {
+            if let Some(before) = it.syncs(self.shard) {
+                *before = syncs;
+            }
+        });
         let running = match instance {
             Some(instance) => Running::Alive { version, instance },
             None => Running::Nothing,

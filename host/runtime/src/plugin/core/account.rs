@@ -17,13 +17,14 @@ impl PluginCore {
         let ledger = &self.counters.ledger;
         let state = self.state.lock().size().1;
         let letters = self.dead_letters.lock().bytes();
-        let workqueue = self.keys.lock().bytes();
+        let (queue, history, workqueue) =
+            self.queue.look(|it| (it.load().bytes, it.history.bytes(), it.keys.bytes()));
         let series = self.metrics.lock().size().1;
         let read = [
             ("indexes", ledger.weighed_bytes("indexes")),
             ("recordings", ledger.weighed_bytes("recordings")),
-            ("queue", self.queue.look(|mailboxes| mailboxes.load().bytes) as u64),
-            ("history", self.queue.history(|history| history.bytes()) as u64),
+            ("queue", queue as u64),
+            ("history", history as u64),
             ("workqueue", workqueue as u64),
             ("series", series as u64),
             ("state", state as u64),

@@ -85,6 +85,14 @@ impl Facts {
             self.since = now;
         }
     }
+
+    /// The plugin runs, unless an instance is missing, which is said so.
+    pub(super) fn goes_on(&mut self, input: Input, missing: &str, now: Timestamp) {
+        self.step(input, now);
+        if !self.lost.is_empty() {
+            self.step(Input::Crashed { reason: missing.to_owned() }, now);
+        }
+    }
 }
 
 impl LastLoad {

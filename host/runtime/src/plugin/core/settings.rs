@@ -12,8 +12,8 @@ impl PluginCore {
         self.queue.change(|mailboxes| {
             mailboxes.set_pauses(settings.debounce, settings.rate_limit, Instant::now());
             mailboxes.set_marks(limits.into());
+            mailboxes.history.set_bytes_max(limits.history_bytes_max);
         });
-        self.queue.history(|history| history.set_bytes_max(limits.history_bytes_max));
         self.dead_letters.lock().set_bounds(limits.into());
         self.state.lock().set_bounds(limits.into());
         self.metrics.lock().set_bounds(limits.into());

@@ -171,7 +171,7 @@ mod tests {
         queue.push(received("+a1"));
         check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
         assert!(queue.pop(0, now).is_some());
-        queue.settle(0, Settled::RetryAt(again), now);
+        queue.settle_event(0, Settled::RetryAt(again), now);
         queue.push(received("~a2"));
         assert!(queue.pop(0, now).is_none(), "it waits behind the retry");
         check_behind(&core, now, None);
@@ -179,7 +179,7 @@ mod tests {
         check_behind(&core, now, None);
         queue.push(received("+b1"));
         check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
-        queue.settle(0, Settled::Finished, again);
+        queue.settle_event(0, Settled::Finished, again);
         check_behind(&core, now, Some("behind by 600 s, with 2 events to go"));
     }
 
@@ -196,11 +196,14 @@ mod tests {
     }
 
     fn give_up(core: &PluginCore, key: &str, error: &str) {
-        let (mut keys, now) = (core.keys.lock(), Instant::now());
-        keys.add(key, AddOptions::default(), now).expect("there is room");
-        let work = keys.take(0, now).expect("it waits");
-        keys.note_given_up(&work, error, Timestamp::UNIX_EPOCH);
-        keys.settle(0, Worked::GivenUp, now);
+        let now = Instant::now();
+        core.queue.look(|mailboxes| {
+            let keys = &mut mailboxes.keys;
+            keys.add(key, AddOptions::default(), now).expect("there is room");
+            let work = keys.take(0, now).expect("it waits");
+            keys.note_given_up(&work, error, Timestamp::UNIX_EPOCH);
+            keys.settle(0, Worked::GivenUp, now);
+        });
     }
 
     fn bury(core: &PluginCore, error: &str) {
@@ -245,7 +248,7 @@ mod tests {
         bury(&core, "no room");
         core.queue.push(parse("+b1"));
         assert!(core.queue.pop(0, now).is_some());
-        core.queue.settle(0, Settled::RetryAt(now), now);
+        core.queue.settle_event(0, Settled::RetryAt(now), now);
         check_failures(&core, Some("1 object being retried: no answer; 2 dead letters: no room"));
         give_up(&core, "a", "no such key");
         let all = "1 object being retried: no answer; 1 key given up: no such key; 2 dead letters: no room";

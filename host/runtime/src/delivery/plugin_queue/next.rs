@@ -1,0 +1,86 @@
+//! How the actor of a shard takes its work, and waits for it.
+
+use super::{PluginQueue, Shared};
+use crate::delivery::mailboxes::{Hands, Work};
+use crate::outside::leading::Leading;
+use jiff::Timestamp;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Poll, Waker, ready};
+use std::time::Instant;
+use tokio::time::{Sleep, sleep_until};
+
+impl PluginQueue {
+    /// Waits for a shard's next work and takes it; none if this host leads no more. Cancelling this loses nothing.
+    pub(crate) async fn next(
+        &self,
+        shard: usize,
+        hands: Hands,
+        leading: &Leading,
+        wall: impl Fn() -> Timestamp,
+    ) -> Option<Work> {
+        let mut waiting = Waiting { queue: self, shard, is_known: false };
+        let mut timer: Option<Pin<Box<Sleep>>> = None;
+        poll_fn(|context| {
+            loop {
+                // Invariant 20.
+                if !leading.is_leader() {
+                    return Poll::Ready(None);
+                }
+                let now = Instant::now();
+                let taken = self.change_shared(|shared| {
+                    let Some(work) = shared.mailboxes.next(shard, hands, now, &wall) else {
+                        return Err(shared.wait((shard, hands), now, context.waker()));
+                    };
+                    shared.worker(shard).stop_waiting();
+                    Ok(work)
+                });
+                waiting.is_known = taken.is_err();
+                let due = match taken {
+                    Ok(work) => return Poll::Ready(Some(work)),
+                    Err(due) => due,
+                };
+                let Some(due) = due.map(Into::into) else { return Poll::Pending };
+                let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+                if timer.deadline() != due {
+                    timer.as_mut().reset(due);
+                }
+                ready!(timer.as_mut().poll(context));
+            }
+        })
+        .await
+    }
+}
+
+impl Shared {
+    /// A shard's actor waits from here on. Answers when it is to look by itself.
+    fn wait(
+        &mut self,
+        (shard, hands): (usize, Hands),
+        now: Instant,
+        waker: &Waker,
+    ) -> Option<Instant> {
+        // Who is held hears of nothing that comes meanwhile.
+        let held = self.mailboxes.held_until(hands, now);
+        let takes_events = held.is_none() && self.mailboxes.takes_events(hands, now);
+        let due = held.or_else(|| self.mailboxes.due(shard, hands, now));
+        self.worker(shard).wait(takes_events.then_some(hands), waker);
+        due
+    }
+}
+
+/// The actor of a shard waits for the queue; who stops waiting is not woken for it, and nobody takes its turn while it does something else.
+struct Waiting<'a> {
+    queue: &'a PluginQueue,
+    shard: usize,
+    /// The queue knows that it waits.
+    is_known: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.is_known {
+            self.queue.shared.lock().worker(self.shard).stop_waiting();
+        }
+    }
+}

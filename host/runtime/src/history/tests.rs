@@ -1,0 +1,120 @@
+//! What the history keeps, forgets and gives back.
+
+use super::record::HEAD_BYTES;
+use super::*;
+use crate::event::{Change, Gone, Reason, SubscriptionId};
+use std::time::Duration;
+
+fn history(bytes_max: usize) -> History {
+    History::new(bytes_max, Instant::now())
+}
+
+/// A delivery of `shop/web` that ended then.
+pub(crate) fn past(ended: Instant) -> EndedDelivery<'static> {
+    EndedDelivery {
+        subscription: SubscriptionId(7),
+        change: Change::Added,
+        reason: Reason::Initial,
+        gone: None,
+        namespace: "shop",
+        name: "web",
+        resource_version: "1",
+        attempt: 1,
+        waited: Duration::ZERO,
+        took: Duration::from_millis(2),
+        ended,
+        end: DeliveryEnd::Ok,
+        error: "",
+        wrote: "",
+    }
+}
+
+/// The delivery of an object with this name that ended so many seconds after the history began.
+fn ended<'a>(history: &History, name: &'a str, seconds: u64) -> EndedDelivery<'a> {
+    EndedDelivery { name, ..past(history.base + Duration::from_secs(seconds)) }
+}
+
+fn names(history: &History) -> String {
+    let all = record::those(&history.records, history.base, |_, _| true);
+    all.map(|delivery| delivery.name).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_delivery_is_read_as_it_was_written() {
+    let mut history = history(1 << 10);
+    let error = "no answer from the server";
+    let wrote = "patch v1/pods shop/web: ok";
+    let failed = EndedDelivery {
+        end: DeliveryEnd::Failed,
+        change: Change::Deleted,
+        gone: Some(Gone::LeftView),
+        error,
+        wrote,
+        ..ended(&history, "web", 5)
+    };
+    history.push(&failed);
+    history.push(&ended(&history, "db", 6));
+    let found = history.of(&ObjectKey::new("shop", "web"));
+    let expect = PastDelivery {
+        subscription: failed.subscription,
+        change: failed.change,
+        reason: failed.reason,
+        gone: failed.gone,
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        resource_version: "1".to_owned(),
+        attempt: 1,
+        waited: failed.waited,
+        took: failed.took,
+        ended: failed.ended,
+        end: DeliveryEnd::Failed,
+        error: error.to_owned(),
+        wrote: wrote.to_owned(),
+    };
+    assert_eq!(found, [expect]);
+}
+
+/// Three records have room.
+#[test]
+fn the_oldest_deliveries_are_forgotten_above_the_bound() {
+    let one = HEAD_BYTES + "shop".len() + "a".len() + "1".len();
+    let mut history = history(3 * one);
+    let mut check = |name: &str, seconds: u64, expect: &str, forgotten: Option<u64>| {
+        let delivery = ended(&history, name, seconds);
+        history.push(&delivery);
+        assert_eq!(names(&history), expect);
+        assert!(history.bytes() <= 3 * one, "{} bytes", history.bytes());
+        let forgotten = forgotten.map(|seconds| history.base + Duration::from_secs(seconds));
+        assert_eq!(history.forgotten(), forgotten, "after {name}");
+    };
+    check("a", 1, "a", None);
+    check("b", 2, "a b", None);
+    check("c", 3, "a b c", None);
+    check("d", 4, "b c d", Some(1));
+    check("ee", 5, "d ee", Some(3));
+    let long = "x".repeat(3 * one);
+    check(&long, 6, "d ee", Some(6));
+}
+
+#[test]
+fn a_history_without_bytes_keeps_nothing() {
+    let mut history = history(1 << 10);
+    history.push(&ended(&history, "a", 1));
+    history.set_bytes_max(0);
+    history.push(&ended(&history, "b", 2));
+    assert_eq!((names(&history).as_str(), history.bytes()), ("", 0));
+    assert!(!history.is_kept());
+    let forgotten = history.forgotten().map(|at| at.duration_since(history.base).as_secs());
+    assert_eq!(forgotten, Some(2), "the newest that is not there");
+}
+
+#[test]
+fn texts_are_cut_to_their_bounds() {
+    let mut history = history(4 << 10);
+    let long = "ä".repeat(400);
+    let delivery = EndedDelivery { error: &long, wrote: &long, ..ended(&history, "a", 1) };
+    history.push(&delivery);
+    let found = history.of(&ObjectKey::new("shop", "a"));
+    let cut = "ä".repeat(127);
+    assert_eq!((&found[0].error, &found[0].wrote), (&cut, &cut));
+}
