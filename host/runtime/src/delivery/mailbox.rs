@@ -35,7 +35,7 @@ pub(crate) use queued::{Again, Attempts, Queued, Settled};
 pub(super) use replays::ROOM;
 use replays::Replays;
 use std::time::{Duration, Instant};
-pub(crate) use waiting::{WaitingEvent, WaitingPlace};
+pub(crate) use waiting::WaitingEvent;
 use withheld::WithheldEvents;
 
 /// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:

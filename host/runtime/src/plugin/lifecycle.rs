@@ -1,5 +1,7 @@
 //! The states of a plugin's name and their transitions: a pure state machine.
 
+use crate::delivery::not_now::NotNow;
+
 /// What a plugin is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LifecycleState {
@@ -198,6 +200,16 @@ impl LifecycleState {
             | Self::Subscribing { then: inner }
             | Self::Draining { then: inner } => inner.takes_events(),
             _ => false,
+        }
+    }
+
+    /// Why the plugin is not called at all, if somebody or something holds it.
+    pub(crate) fn not_now(&self) -> Option<NotNow> {
+        match self {
+            Self::Paused { .. } => Some(NotNow::Paused),
+            _ if self.is_tripped() => Some(NotNow::Tripped),
+            Self::BackingOff { .. } => Some(NotNow::BackingOff),
+            _ => None,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::account::Account;
 use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
 use crate::delivery::mailboxes::QueueSnapshot;
+use crate::delivery::not_now::NotNow;
 use crate::delivery::timers::{Now, TimersSnapshot};
 use crate::directory::Problem;
 use crate::kept::plugin_archive::KeptSnapshot;
@@ -127,6 +128,15 @@ impl PluginStatus {
 }
 
 impl PluginStatus {
+    /// Why no event is delivered now, whichever it is.
+    pub(crate) fn not_now(&self) -> Option<NotNow> {
+        let of_queue = || match self.keys.holds_events {
+            true => Some(NotNow::Workqueue),
+            false => self.queue.is_rate_limited.then_some(NotNow::RateLimit),
+        };
+        self.state.not_now().or_else(of_queue)
+    }
+
     /// The same, with what keeps its file or the one beside it from being read.
     pub(crate) fn with_file_problem(self, file_problem: Option<Problem>) -> Self {
         Self { file_problem, ..self }

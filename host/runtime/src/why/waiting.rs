@@ -3,8 +3,8 @@
 use super::answer::{DeliveryWhy, WaitingWhy};
 use super::times::span;
 use super::{Looked, Sight};
-use crate::delivery::mailbox::{WaitingEvent, WaitingPlace};
-use crate::plugin::lifecycle::LifecycleState;
+use crate::delivery::mailbox::WaitingEvent;
+use crate::delivery::not_now::NotNow;
 
 /// Waiting events of one object in an answer: those that come first.
 const WAITING_MAX: usize = 50;
@@ -37,57 +37,58 @@ fn one(
         since: sight.clocks.at(event.received),
         resource_version: event.resource_version.clone(),
         attempt: event.attempt,
-        why: why.to_owned(),
+        why: why.as_str().to_owned(),
         text,
     }
 }
 
-/// One word, and one line. A reason of the whole plugin comes before one of the event.
+/// The reason, and one line.
 fn why(
     sight: &Sight<'_>,
     looked: &Looked<'_>,
     subscription: &str,
     event: &WaitingEvent,
     deliveries: &[DeliveryWhy],
-) -> (&'static str, String) {
-    let whole = match event.place {
-        WaitingPlace::InFlight => Some(("call", "the plugin is being called for it".to_owned())),
-        WaitingPlace::PutAside => {
-            Some(("ending", "the plugin's file is gone, and the plugin ends".to_owned()))
-        }
-        WaitingPlace::Withheld => Some(("serviceAccount", withheld(looked, subscription))),
-        _ => of_plugin(sight, looked),
+) -> (NotNow, String) {
+    let why = match event.why {
+        own @ (NotNow::Call | NotNow::Ending | NotNow::ServiceAccount) => own,
+        own => of_plugin(sight, looked).unwrap_or(own),
     };
-    let error = || failure(subscription, deliveries);
-    match (whole, event.place) {
-        (Some((word, text)), WaitingPlace::Retry(_)) if event.attempt > 1 => {
-            (word, text + &error())
+    let why = match (why, looked.status.not_now()) {
+        (NotNow::Line { .. }, Some(of_queue)) => of_queue,
+        (own, _) => own,
+    };
+    let state = || looked.status.state.reason().unwrap_or_default();
+    let text = match why {
+        NotNow::Call => "the plugin is being called for it".to_owned(),
+        NotNow::Ending => "the plugin's file is gone, and the plugin ends".to_owned(),
+        NotNow::ServiceAccount => withheld(looked, subscription),
+        NotNow::Paused => looked.status.paused().unwrap_or_default(),
+        NotNow::Tripped => format!("tripped: {}", state()),
+        NotNow::BackingOff => format!("the next instance is due: {}", state()),
+        NotNow::Grant => withdrawn(sight, looked).unwrap_or_default(),
+        NotNow::Workqueue => "the workqueue has no room for its keys".to_owned(),
+        NotNow::RateLimit => format!("rateLimit: {}", ahead(event)),
+        NotNow::Retry(at) => {
+            format!("attempt {} comes in {}", event.attempt, span(sight.clocks.until(at)))
         }
-        (Some(whole), _) => whole,
-        (None, WaitingPlace::Retry(at)) => {
-            let (attempt, wait) = (event.attempt, span(sight.clocks.until(at)));
-            ("retry", format!("attempt {attempt} comes in {wait}{}", error()))
-        }
-        (None, WaitingPlace::Debounce(at)) => {
+        NotNow::Debounce(at) => {
             let wait = span(sight.clocks.until(at));
-            ("debounce", format!("debounce: further changes are awaited for {wait}"))
+            format!("debounce: further changes are awaited for {wait}")
         }
-        (None, WaitingPlace::Line { ahead } | WaitingPlace::Replay { ahead }) => {
-            of_line(ahead, looked.status.queue.is_rate_limited)
-        }
-        (None, _) => ("object", "an earlier event of the object comes first".to_owned()),
-    }
+        NotNow::Line { .. } => ahead(event),
+        NotNow::Object => "an earlier event of the object comes first".to_owned(),
+    };
+    let is_retry = matches!(event.why, NotNow::Retry(_)) && (why == event.why || event.attempt > 1);
+    (why, if is_retry { text + &failure(subscription, deliveries) } else { text })
 }
 
-fn of_line(ahead: usize, is_rate_limited: bool) -> (&'static str, String) {
-    let text = match ahead {
-        0 => "it comes next".to_owned(),
-        1 => "1 event comes first".to_owned(),
-        ahead => format!("{ahead} events come first"),
-    };
-    match is_rate_limited {
-        true => ("rateLimit", format!("rateLimit: {text}")),
-        false => ("line", text),
+/// The events that come first.
+fn ahead(event: &WaitingEvent) -> String {
+    match event.why {
+        NotNow::Line { ahead: 1 } => "1 event comes first".to_owned(),
+        NotNow::Line { ahead } if ahead > 1 => format!("{ahead} events come first"),
+        _ => "it comes next".to_owned(),
     }
 }
 
@@ -106,24 +107,13 @@ fn withheld(looked: &Looked<'_>, subscription: &str) -> String {
 }
 
 /// What keeps the plugin from being called at all.
-fn of_plugin(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<(&'static str, String)> {
-    let (state, name) = (&looked.status.state, looked.core.name.as_str());
-    let resource = sight.question.resource.to_string();
-    let withdrawn = looked
-        .running
-        .as_ref()
-        .and_then(|running| looked.core.restriction.check_read(&running.settings, &resource).err());
-    match state {
-        LifecycleState::Paused { .. } => {
-            Some(("paused", format!("paused until `informant plugin resume {name}`")))
-        }
-        _ if state.is_tripped() => {
-            let reason = state.reason().unwrap_or_default();
-            Some(("tripped", format!("tripped: {reason}")))
-        }
-        LifecycleState::BackingOff { reason } => {
-            Some(("backing-off", format!("the next instance is due: {reason}")))
-        }
-        _ => withdrawn.map(|why| ("grant", why)),
-    }
+fn of_plugin(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<NotNow> {
+    let withdrawn = || withdrawn(sight, looked).map(|_| NotNow::Grant);
+    looked.status.state.not_now().or_else(withdrawn)
+}
+
+/// Why the configuration no longer grants the read.
+fn withdrawn(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<String> {
+    let (running, resource) = (looked.running.as_ref()?, sight.question.resource.to_string());
+    looked.core.restriction.check_read(&running.settings, &resource).err()
 }

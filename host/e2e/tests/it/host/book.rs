@@ -65,7 +65,7 @@ fn every_page_with_commands_has_its_test() {
 }
 
 /// Reasons that a host shows of a plugin, and the files that make them: below `host/`.
-const REASONS: [(&str, &[&str]); 10] = [
+const REASONS: [(&str, &[&str]); 11] = [
     (
         "runtime/src/plugin/status/why.rs",
         &[
@@ -75,9 +75,9 @@ const REASONS: [(&str, &[&str]); 10] = [
             "given up",
             "dead letter",
             "behind by",
-            "(rateLimit)",
         ],
     ),
+    ("runtime/src/delivery/not_now.rs", &["rateLimit", "workqueue"]),
     ("informant/src/http/plugins.rs", &["nothing is kept on the disk now"]),
     ("runtime/src/contract/configuration/rules.rs", &["which is not granted"]),
     (

@@ -1,6 +1,7 @@
 //! The places where the events of one object wait, for the question why the plugin is not called for them now.
 
 use super::Mailbox;
+use crate::delivery::not_now::NotNow;
 use crate::event::{Change, Event, SubscriptionId};
 use informant_cache::ObjectKey;
 use std::time::Instant;
@@ -14,39 +15,18 @@ pub(crate) struct WaitingEvent {
     /// 1 for the first delivery.
     pub(crate) attempt: u32,
     pub(crate) received: Instant,
-    pub(crate) place: WaitingPlace,
-}
-
-/// A place where an event waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WaitingPlace {
-    /// A call has it.
-    InFlight,
-    /// So many events come first.
-    Line { ahead: usize },
-    /// The same in the line of replays.
-    Replay { ahead: usize },
-    /// More events of its object are waited for until then.
-    Debounce(Instant),
-    /// It has failed, and comes again then.
-    Retry(Instant),
-    /// An earlier event of its object comes first.
-    BehindItsObject,
-    /// Its subscription is withheld.
-    Withheld,
-    /// The plugin is about to end.
-    PutAside,
+    pub(crate) why: NotNow,
 }
 
 impl WaitingEvent {
-    fn new(event: &Event, attempt: u32, place: WaitingPlace) -> Self {
+    fn new(event: &Event, attempt: u32, why: NotNow) -> Self {
         Self {
             subscription: event.subscription,
             change: event.change,
             resource_version: event.object.resource_version().to_owned(),
             attempt,
             received: event.received,
-            place,
+            why,
         }
     }
 }
@@ -58,33 +38,29 @@ impl Mailbox {
         if let Some(queued) = &self.in_flight
             && queued.event.object.key() == key
         {
-            found.push(WaitingEvent::new(
-                &queued.event,
-                queued.tried.number,
-                WaitingPlace::InFlight,
-            ));
+            found.push(WaitingEvent::new(&queued.event, queued.tried.number, NotNow::Call));
         }
         self.held.each_of(key, |queued, at| {
-            let place = at.map_or(WaitingPlace::BehindItsObject, WaitingPlace::Retry);
-            found.push(WaitingEvent::new(&queued.event, queued.tried.number, place));
+            let why = at.map_or(NotNow::Object, NotNow::Retry);
+            found.push(WaitingEvent::new(&queued.event, queued.tried.number, why));
         });
         let is_of = |event: &&Event| event.object.key() == key;
         for (ahead, event) in self.replays.iter().enumerate().filter(|(_, event)| is_of(event)) {
-            found.push(WaitingEvent::new(event, 1, WaitingPlace::Replay { ahead }));
+            found.push(WaitingEvent::new(event, 1, NotNow::Line { ahead }));
         }
         let debounce = self.debounce();
         for (ahead, event) in self.backlog.events().enumerate().filter(|(_, event)| is_of(event)) {
-            let place = match debounce.is_zero() {
-                true => WaitingPlace::Line { ahead },
-                false => WaitingPlace::Debounce(event.received + debounce),
+            let why = match debounce.is_zero() {
+                true => NotNow::Line { ahead },
+                false => NotNow::Debounce(event.received + debounce),
             };
-            found.push(WaitingEvent::new(event, 1, place));
+            found.push(WaitingEvent::new(event, 1, why));
         }
         for event in self.withheld.events().filter(is_of) {
-            found.push(WaitingEvent::new(event, 1, WaitingPlace::Withheld));
+            found.push(WaitingEvent::new(event, 1, NotNow::ServiceAccount));
         }
         let aside = self.aside.iter().flat_map(|aside| aside.waiting_of(key));
-        found.extend(aside.map(|event| WaitingEvent { place: WaitingPlace::PutAside, ..event }));
+        found.extend(aside.map(|event| WaitingEvent { why: NotNow::Ending, ..event }));
         found
     }
 }
@@ -114,18 +90,16 @@ mod tests {
         }
         let key = parse("+a1").object.key().clone();
         let found = queue.waiting_of(&key);
-        let shown = |change: &str, attempt: u32, place| {
-            // Moments differ from one check to the next.
-            let place = match place {
-                WaitingPlace::Retry(_) => "retry".to_owned(),
-                WaitingPlace::Debounce(_) => "debounce".to_owned(),
-                place => format!("{place:?}"),
+        let shown = |change: &str, attempt: u32, why| {
+            let why = match why {
+                NotNow::Line { ahead } => format!("line {ahead}"),
+                why => why.as_str().to_owned(),
             };
-            format!("{change}#{attempt} {place}")
+            format!("{change}#{attempt} {why}")
         };
         let found: Vec<String> = found
             .iter()
-            .map(|event| shown(event.change.as_str(), event.attempt, event.place))
+            .map(|event| shown(event.change.as_str(), event.attempt, event.why))
             .collect();
         assert_eq!(found, expect, "{steps}");
     }
@@ -133,12 +107,12 @@ mod tests {
     #[test]
     fn each_place_where_an_event_waits_is_found() {
         let none = Duration::ZERO;
-        check(none, "+b1 +a1", &["added#1 Line { ahead: 1 }"]);
-        check(none, "(+b1) (+a1)", &["added#1 Replay { ahead: 1 }"]);
-        check(none, "+a1 p", &["added#1 InFlight"]);
+        check(none, "+b1 +a1", &["added#1 line 1"]);
+        check(none, "(+b1) (+a1)", &["added#1 line 1"]);
+        check(none, "+a1 p", &["added#1 call"]);
         check(none, "+a1 p f", &["added#2 retry"]);
-        check(none, "+a1 p f ~a2 +b1 p", &["added#2 retry", "updated#1 BehindItsObject"]);
-        check(none, "+a1 w", &["added#1 Withheld"]);
+        check(none, "+a1 p f ~a2 +b1 p", &["added#2 retry", "updated#1 object"]);
+        check(none, "+a1 w", &["added#1 serviceAccount"]);
         check(Duration::from_secs(9), "+a1", &["added#1 debounce"]);
         check(none, "+b1", &[]);
     }

@@ -2,6 +2,7 @@
 
 use super::{PluginStatus, ShardStatus};
 use crate::contract::limits::Limits;
+use crate::delivery::not_now::NotNow;
 use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::ReplaySnapshot;
 use serde_json::{Value, json};
@@ -43,6 +44,7 @@ impl PluginStatus {
             "bytes": self.queue.bytes,
             "ageSeconds": age,
             "isRateLimited": self.queue.is_rate_limited,
+            "notNow": self.not_now().map(NotNow::as_str),
             "failed": self.queue.failed,
         })
     }

@@ -3,8 +3,8 @@
 use super::PluginStatus;
 use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
+use crate::delivery::not_now::NotNow;
 use crate::one_line::one_line;
-use crate::plugin::lifecycle::LifecycleState;
 use informant_cache::InformerState;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -39,9 +39,10 @@ impl PluginStatus {
         reasons.into_iter().flatten().map(line).collect()
     }
 
-    fn paused(&self) -> Option<String> {
+    /// Somebody holds the plugin.
+    pub(crate) fn paused(&self) -> Option<String> {
         let name = self.name.as_str();
-        matches!(self.state, LifecycleState::Paused { .. })
+        (self.state.not_now() == Some(NotNow::Paused))
             .then(|| format!("paused until `informant plugin resume {name}`"))
     }
 
@@ -126,7 +127,7 @@ impl PluginStatus {
         let waiting = [(events, "event"), (keys, "key"), (self.timers.due, "schedule")];
         let waiting = waiting.into_iter().filter(|(n, _)| *n > 0);
         let waiting: Vec<String> = waiting.map(|(n, what)| counted(n, what)).collect();
-        let why = if self.queue.is_rate_limited { " (rateLimit)" } else { "" };
+        let why = self.not_now().map_or(String::new(), |why| format!(" ({})", why.as_str()));
         let seconds = waits.as_secs();
         Some(format!("behind by {seconds} s{why}, with {} to go", waiting.join(" and ")))
     }
