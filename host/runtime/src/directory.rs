@@ -6,7 +6,6 @@ mod file_id;
 mod follow;
 mod plugin_files;
 mod read_file;
-mod rereads;
 mod wanted;
 mod watch;
 

@@ -5,11 +5,9 @@
 use super::content::{CONTENT_BYTES_MAX, ContentRoom};
 use super::debounce::{Debounce, Finished, Hint};
 use super::plugin_files::{Look, Scan, scan};
-use super::rereads::Rereads;
 use super::wanted::{Decision, Wanted};
 use super::watch::DirectoryWatch;
 use crate::plugin_name::PluginName;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -18,7 +16,7 @@ use tokio::task::JoinHandle;
 use tracing::error;
 
 /// The directories are looked at this often, whatever the file events say: some file systems give none, and what a link leads to
-/// changes without any. Files that seem to be as they were are read in turn (`rereads.rs`).
+/// changes without any.
 const RESCAN: Duration = Duration::from_secs(30);
 /// Hints that wait while a look is under way.
 const HINTS_MAX: usize = 1_024;
@@ -35,7 +33,6 @@ pub(crate) struct Directories {
     watch: Option<DirectoryWatch>,
     look: Option<UnderWay>,
     next_rescan: Instant,
-    rereads: Rereads,
     look_again: Option<Instant>,
 }
 
@@ -58,7 +55,6 @@ impl Directories {
             watch: None,
             look: None,
             next_rescan: Instant::now(),
-            rereads: Rereads::default(),
             look_again: None,
         }
     }
@@ -116,10 +112,8 @@ impl Directories {
         let now = Instant::now();
         let (directories, known, room) =
             (self.directories.clone(), self.wanted.known(), self.room.clone());
-        let mut again = BTreeSet::new();
         if now >= self.next_rescan {
             self.next_rescan = now + RESCAN;
-            again = self.rereads.next(&known);
         }
         self.look_again = None;
         let (watch, hints) = (self.watch.take(), self.hint_sender.clone());
@@ -132,7 +126,6 @@ impl Directories {
                 known: &known,
                 room: &room,
                 now: SystemTime::now(),
-                again: &again,
             };
             let scan = scan(&look);
             (watch, scan)

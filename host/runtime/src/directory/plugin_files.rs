@@ -35,8 +35,6 @@ pub(crate) struct Look<'a> {
     pub(crate) room: &'a ContentRoom,
     /// The time that files' times are compared with.
     pub(crate) now: SystemTime,
-    /// Files that are read even if they seem to be as they were. Neither times nor sizes tell for sure.
-    pub(crate) again: &'a BTreeSet<FileId>,
 }
 
 /// Files whose content the host has seen.
@@ -339,7 +337,7 @@ fn read(directory: usize, path: &Path, id: &FileId, look: &Look<'_>) -> io::Resu
         let path = path.to_owned();
         Ok(FileRead::File(PluginFile { directory, path, sha256, fingerprint, age, content }))
     };
-    let seen = known.filter(|known| known.path == path && !look.again.contains(id));
+    let seen = known.filter(|known| known.path == path);
     if let Some(seen) = seen.filter(|seen| seen.fingerprint == Some(file.fingerprint())) {
         return found(seen.sha256.clone(), seen.fingerprint, None);
     }

@@ -34,17 +34,6 @@ pub(crate) struct Fingerprint {
     changed: (i64, i64),
 }
 
-impl Fingerprint {
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    #[cfg(test)]
-    pub(super) fn of_size(bytes: u64) -> Self {
-        Self { device: 0, inode: 0, bytes, modified: (0, 0), changed: (0, 0) }
-    }
-}
-
 pub(super) enum Opened {
     File(OpenFile),
     /// What it is instead.

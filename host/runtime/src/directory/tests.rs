@@ -130,7 +130,6 @@ impl Life {
             known: &known,
             room: &ContentRoom::new(CONTENT_BYTES_MAX),
             now: SystemTime::UNIX_EPOCH,
-            again: &known.keys().cloned().collect(),
         });
         let decision = self.wanted.decide(scan, &finished, self.now);
         self.look_again = decision.look_again.map(|wait| self.now + wait);

@@ -7,11 +7,10 @@ use std::fs::File;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
-fn look(directories: &[PathBuf], known: &KnownFiles, thorough: bool) -> Scan {
+fn look(directories: &[PathBuf], known: &KnownFiles) -> Scan {
     let room = ContentRoom::new(CONTENT_BYTES_MAX);
     let now = SystemTime::now() + Duration::from_secs(60);
-    let again = known.keys().filter(|_| thorough).cloned().collect();
-    scan(&Look { directories, known, room: &room, now, again: &again })
+    scan(&Look { directories, known, room: &room, now })
 }
 
 fn made(make: impl FnOnce(&Path)) -> TempDir {
@@ -46,7 +45,7 @@ fn shown(scan: &Scan, root: &Path) -> String {
 #[track_caller]
 fn check(make: impl FnOnce(&Path), expect: Expect) {
     let directory = made(make);
-    let scan = look(&[directory.path().to_owned()], &KnownFiles::new(), true);
+    let scan = look(&[directory.path().to_owned()], &KnownFiles::new());
     expect.assert_eq(&shown(&scan, directory.path()));
 }
 
@@ -223,7 +222,7 @@ fn the_file_in_the_first_directory_counts() {
         symlink("b.wasm", at.join("one/b.wasm")).expect("a loop");
         write(&at.join("two"), "b.wasm", "not even if the first cannot be read");
     });
-    let scan = look(&["one", "two"].map(|name| root.path().join(name)), &KnownFiles::new(), true);
+    let scan = look(&["one", "two"].map(|name| root.path().join(name)), &KnownFiles::new());
     expect![[r#"
         a 7692c3ad
         b Refused
@@ -236,7 +235,7 @@ fn the_file_in_the_first_directory_counts() {
 
 #[test]
 fn a_missing_directory_is_unreadable_not_empty() {
-    let scan = look(&["/no/such/directory".into()], &KnownFiles::new(), true);
+    let scan = look(&["/no/such/directory".into()], &KnownFiles::new());
     assert_eq!(scan.unreadable, [0].into());
     assert!(scan.files.is_empty());
 }
@@ -246,7 +245,7 @@ fn more_plugins_than_fit_are_left_alone() {
     let root = made(|at| {
         (0..PLUGINS_MAX + 3).for_each(|number| write(at, &format!("{number:04}.wasm"), "x"));
     });
-    let scan = look(&[root.path().to_owned()], &KnownFiles::new(), true);
+    let scan = look(&[root.path().to_owned()], &KnownFiles::new());
     assert_eq!((scan.files.len(), scan.crowded), (PLUGINS_MAX, 3));
     expect!["has 3 plugin files that are not loaded: one host runs at most 256 plugins; remove some, or run another host for them"]
         .assert_eq(&scan.problems[0].text);
@@ -257,7 +256,7 @@ fn as_many_problems_as_people_read_are_told_of() {
     let root = made(|at| {
         (0..PROBLEMS_MAX + 5).for_each(|number| write(at, &format!("{number}.cwasm"), "x"));
     });
-    let scan = look(&[root.path().to_owned()], &KnownFiles::new(), true);
+    let scan = look(&[root.path().to_owned()], &KnownFiles::new());
     assert_eq!(scan.problems.len(), PROBLEMS_MAX + 1);
     let last = &scan.problems[PROBLEMS_MAX];
     assert_eq!(last.text, "and others have 5 problems more like these");
@@ -278,7 +277,7 @@ fn a_directory_with_too_many_entries_is_unreadable() {
             }
         });
     });
-    let scan = look(&[root.path().to_owned()], &KnownFiles::new(), true);
+    let scan = look(&[root.path().to_owned()], &KnownFiles::new());
     assert_eq!(scan.unreadable, [0].into());
     assert!(scan.problems[0].text.contains("more than 65536 entries"), "{:?}", scan.problems);
 }
@@ -292,8 +291,7 @@ fn what_finds_no_room_is_left_for_the_next_look() {
     let (directories, known) = ([root.path().to_owned()], KnownFiles::new());
     let room = ContentRoom::new(4 << 10);
     let now = SystemTime::now();
-    let again = BTreeSet::new();
-    let look = Look { directories: &directories, known: &known, room: &room, now, again: &again };
+    let look = Look { directories: &directories, known: &known, room: &room, now };
     let first = scan(&look);
     expect![[r#"
         a 2d711642
@@ -308,7 +306,7 @@ fn what_finds_no_room_is_left_for_the_next_look() {
 #[test]
 fn the_hashed_bytes_are_kept_whatever_becomes_of_the_file() {
     let root = made(|at| write(at, "a.wasm", "hashed"));
-    let scan = look(&[root.path().to_owned()], &KnownFiles::new(), true);
+    let scan = look(&[root.path().to_owned()], &KnownFiles::new());
     let file = scan.files.values().next().expect("it is there");
     let content = file.content.as_ref().expect("it is new");
     let check = || {
@@ -335,26 +333,23 @@ fn known(scan: &Scan) -> KnownFiles {
 fn known_content_is_not_kept_again() {
     let root = made(|at| write(at, "a.wasm", "x"));
     let directories = [root.path().to_owned()];
-    let first = look(&directories, &KnownFiles::new(), true);
+    let first = look(&directories, &KnownFiles::new());
     assert_eq!(shown(&first, root.path()), "a 2d711642\n");
-    for thorough in [true, false] {
-        let again = look(&directories, &known(&first), thorough);
-        assert_eq!(shown(&again, root.path()), "a 2d711642 known\n");
-    }
+    let again = look(&directories, &known(&first));
+    assert_eq!(shown(&again, root.path()), "a 2d711642 known\n");
 }
 
-/// Everything but a thorough look passes over a file that seems to be as it was, which a lie about it shows.
+/// A look passes over a file that seems to be as it was, which a lie about it shows.
 #[test]
-fn a_file_that_seems_to_be_as_it_was_is_read_by_a_thorough_look_only() {
+fn a_file_is_read_when_its_times_or_its_size_have_changed() {
     let root = made(|at| write(at, "a.wasm", "x"));
     let directories = [root.path().to_owned()];
-    let mut known = known(&look(&directories, &KnownFiles::new(), true));
+    let mut known = known(&look(&directories, &KnownFiles::new()));
     let lie = "0".repeat(64);
     known.values_mut().for_each(|file| file.sha256.clone_from(&lie));
-    assert_eq!(shown(&look(&directories, &known, false), root.path()), "a 00000000 known\n");
-    assert_eq!(shown(&look(&directories, &known, true), root.path()), "a 2d711642\n");
+    assert_eq!(shown(&look(&directories, &known), root.path()), "a 00000000 known\n");
     write(root.path(), "a.wasm", "z");
-    assert_eq!(shown(&look(&directories, &known, false), root.path()), "a 594e519a\n");
+    assert_eq!(shown(&look(&directories, &known), root.path()), "a 594e519a\n");
 }
 
 #[test]
@@ -362,8 +357,7 @@ fn a_file_that_changed_just_now_is_read_again() {
     let root = made(|at| write(at, "a.wasm", "x"));
     let (directories, known) = ([root.path().to_owned()], KnownFiles::new());
     let room = ContentRoom::new(CONTENT_BYTES_MAX);
-    let (now, again) = (SystemTime::now(), BTreeSet::new());
-    let scan =
-        scan(&Look { directories: &directories, known: &known, room: &room, now, again: &again });
+    let now = SystemTime::now();
+    let scan = scan(&Look { directories: &directories, known: &known, room: &room, now });
     assert!(scan.files.values().all(|file| file.fingerprint.is_none()));
 }
