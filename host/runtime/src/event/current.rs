@@ -1,12 +1,15 @@
 //! The event that a guest is about.
 
-use super::{Change, Event};
+use super::{Change, Event, Gone, Reason};
 use informant_cache::{JsonReader, Object};
 use std::sync::Arc;
 
 /// The event in the guest's hands, for `event-data` and for the log's keys.
 pub(crate) struct CurrentEvent {
     pub(crate) resource: Arc<str>,
+    pub(crate) change: Change,
+    pub(crate) reason: Reason,
+    pub(crate) gone: Option<Gone>,
     pub(crate) object: Object,
     /// None for a deletion, whose last state is `old`.
     pub(crate) new: Option<Object>,
@@ -23,6 +26,7 @@ impl CurrentEvent {
             true => (None, Some(object.clone())),
             false => (Some(object.clone()), event.old.clone()),
         };
-        Self { resource, object, new, old, readers: [None, None] }
+        let Event { change, reason, gone, .. } = *event;
+        Self { resource, change, reason, gone, object, new, old, readers: [None, None] }
     }
 }

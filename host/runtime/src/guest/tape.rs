@@ -5,15 +5,13 @@
 
 mod values;
 
-pub(crate) use values::{Taped, key_text};
+pub(crate) use values::Taped;
 
 use crate::account::Weighed;
 use crate::call_error::CallError;
-use crate::event::CurrentEvent;
-use crate::event::{Change, Event, Gone, Reason};
+use crate::event::{CurrentEvent, Event};
 use crate::guest::bindings::exports::informant::plugin::handler;
 use crate::guest::bindings::informant::plugin::log::Level;
-use crate::guest::bindings::informant::plugin::types;
 use crate::plugin_name::PluginName;
 use crate::shard::Shard;
 use serde_json::Value;
@@ -97,34 +95,6 @@ pub(crate) struct TapeOf<'a> {
 pub(crate) trait Tapes: Send + Sync + 'static {
     /// One for these instances, which is asked for once; none: nobody wants to know. It ends when it is dropped.
     fn tape(&self, of: &TapeOf<'_>) -> Option<Arc<dyn Tape>>;
-}
-
-/// The contract's words as the host has them.
-pub(crate) fn change_of(change: types::Change) -> Change {
-    match change {
-        types::Change::Added => Change::Added,
-        types::Change::Updated => Change::Updated,
-        types::Change::Deleted => Change::Deleted,
-    }
-}
-
-pub(crate) fn reason_of(reason: types::Reason) -> Reason {
-    match reason {
-        types::Reason::Initial => Reason::Initial,
-        types::Reason::Watch => Reason::Watch,
-        types::Reason::Relist => Reason::Relist,
-        types::Reason::Resync => Reason::Resync,
-        types::Reason::Reload => Reason::Reload,
-        types::Reason::Redrive => Reason::Redrive,
-    }
-}
-
-pub(crate) fn gone_of(gone: handler::Gone) -> Gone {
-    match gone {
-        handler::Gone::Deleted => Gone::Deleted,
-        handler::Gone::LeftView => Gone::LeftView,
-        handler::Gone::Unknown => Gone::Unknown,
-    }
 }
 
 /// A level as people write it.

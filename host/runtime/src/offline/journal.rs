@@ -2,12 +2,10 @@
 
 use super::transcript::{Transcript, TranscriptLine};
 use crate::call_error::{CallError, Retry};
-use crate::event::Event;
+use crate::event::{Event, Gone};
 use crate::guest::bindings::informant::plugin::log::Level;
 use crate::guest::surroundings::Surroundings;
-use crate::guest::tape::{
-    CallAnswer, Called, Tape, TapeOf, Tapes, change_of, gone_of, level_name, reason_of,
-};
+use crate::guest::tape::{CallAnswer, Called, Tape, TapeOf, Tapes, level_name};
 use crate::recording::{RecordedHostCall, hide_in_call};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -104,9 +102,9 @@ impl Journal {
                 let more = |count: u32| (count > 0).then_some(count);
                 let with = json!({
                     "subscription": self.subscription(event.subscription),
-                    "change": change_of(event.change).as_str(),
-                    "reason": reason_of(event.reason).as_str(),
-                    "gone": event.gone.map(|it| gone_of(it).as_str()),
+                    "change": current.change.as_str(),
+                    "reason": current.reason.as_str(),
+                    "gone": current.gone.map(Gone::as_str),
                     "key": current.object.key().to_string(),
                     "seq": event.seq,
                     "attempt": event.attempt,

@@ -3,7 +3,7 @@
 use crate::event::CurrentEvent;
 use crate::event::{Change, Gone, Reason};
 use crate::guest::bindings::exports::informant::plugin::handler;
-use crate::guest::tape::{Called, change_of, gone_of, reason_of};
+use crate::guest::tape::Called;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -189,9 +189,9 @@ fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<Handled
     Some(HandledEvent {
         seq: event.seq,
         subscription: event.subscription,
-        change: Word(change_of(event.change)),
-        reason: Word(reason_of(event.reason)),
-        gone: event.gone.map(|it| Word(gone_of(it))),
+        change: Word(current.change),
+        reason: Word(current.reason),
+        gone: current.gone.map(Word),
         coalesced: event.coalesced,
         attempt: event.attempt,
         object: text(&current.object)?,

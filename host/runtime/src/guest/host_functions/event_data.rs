@@ -59,6 +59,7 @@ mod tests {
     use super::super::host_call;
     use super::*;
     use crate::contract::limits::Limits;
+    use crate::event::{Change, Reason};
     use crate::guest::log_budget::LogBudget;
     use std::time::{Duration, Instant};
 
@@ -85,7 +86,9 @@ mod tests {
         let [old, new] = states.map(|spec| spec.map(pod));
         let object = new.clone().or(old.clone()).expect("an event has an object");
         let resource = "v1/pods".into();
-        let event = CurrentEvent { resource, object, new, old, readers: [None, None] };
+        let (change, reason, readers) = (Change::Updated, Reason::Watch, [None, None]);
+        let event =
+            CurrentEvent { resource, change, reason, gone: None, object, new, old, readers };
         state.phase = Phase::Handle(event);
         for _ in 0..2 {
             let mut read = Vec::new();

@@ -12,12 +12,10 @@ use crate::guest::bindings::informant::plugin::{
     event_data, host_info, indexer, log, metrics, state, workqueue,
 };
 use crate::guest::guest_state::GuestState;
-use crate::guest::tape::{Tape, Taped, key_text};
+use crate::guest::tape::{Tape, Taped};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use wasmtime::component::HasData;
-
-type TapedAnswer<T, E> = wasmtime::Result<Result<T, E>>;
 
 /// A call of a host function by a guest that may have a tape.
 pub(crate) struct TapedCall<'a>(&'a mut GuestState);
@@ -93,190 +91,101 @@ impl Question {
     }
 }
 
+/// Functions of this interface. Each of them, and each argument, has its name on tapes.
+macro_rules! taped {
+    ($interface:path; $(
+        $called:literal
+        $function:ident($($name:literal: $argument:ident: $type:ty),*) -> $answer:ty;
+    )*) => { $(
+        fn $function(&mut self, $($argument: $type),*) -> wasmtime::Result<$answer> {
+            let with = json!({ $($name: $argument.to_tape()),* });
+            self.taped($called, with, |it| {
+                <HostCall<'_> as $interface>::$function(it, $($argument),*)
+            })
+        }
+    )* };
+}
+
 impl indexer::Host for TapedCall<'_> {
-    fn get(&mut self, gvr: String, key: GuestKey) -> TapedAnswer<Option<Json>, indexer::Error> {
-        let with = json!({ "resource": gvr, "key": key_text(&key) });
-        self.taped("indexer.get", with, |it| it.get(gvr, key))
+    taped! { indexer::Host;
+        "indexer.get" get("resource": gvr: String, "key": key: GuestKey)
+            -> Result<Option<Json>, indexer::Error>;
+        "indexer.fields"
+        fields("resource": gvr: String, "key": key: GuestKey, "pointers": pointers: Vec<String>)
+            -> Result<Option<Vec<Option<String>>>, indexer::Error>;
+        "indexer.list" list(
+            "resource": gvr: String, "namespace": namespace: Option<String>,
+            "labelSelector": selector: String, "limit": limit: u32, "cursor": cursor: Option<String>
+        ) -> Result<indexer::Page, indexer::Error>;
+        "indexer.by-index" by_index(
+            "resource": gvr: String, "index": index: String, "value": value: String,
+            "limit": limit: u32, "cursor": cursor: Option<String>
+        ) -> Result<indexer::Page, indexer::Error>;
+        "indexer.index-keys" index_keys(
+            "resource": gvr: String, "index": index: String, "value": value: String,
+            "limit": limit: u32, "cursor": cursor: Option<String>
+        ) -> Result<indexer::KeyPage, indexer::Error>;
+        "indexer.count" count("resource": gvr: String, "namespace": namespace: Option<String>)
+            -> Result<u64, indexer::Error>;
+        "indexer.has-synced" has_synced("resource": gvr: String) -> Result<bool, indexer::Error>;
     }
 
-    fn fields(
-        &mut self,
-        gvr: String,
-        key: GuestKey,
-        pointers: Vec<String>,
-    ) -> TapedAnswer<Option<Vec<Option<String>>>, indexer::Error> {
-        let with = json!({ "resource": gvr, "key": key_text(&key), "pointers": pointers });
-        self.taped("indexer.fields", with, |it| it.fields(gvr, key, pointers))
-    }
-
-    fn list(
-        &mut self,
-        gvr: String,
-        namespace: Option<String>,
-        label_selector: String,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> TapedAnswer<indexer::Page, indexer::Error> {
-        let with = json!({ "resource": gvr, "namespace": namespace, "labelSelector": label_selector, "limit": limit, "cursor": cursor });
-        self.taped("indexer.list", with, |it| {
-            it.list(gvr, namespace, label_selector, limit, cursor)
-        })
-    }
-
-    fn by_index(
-        &mut self,
-        gvr: String,
-        index: String,
-        value: String,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> TapedAnswer<indexer::Page, indexer::Error> {
-        let with = of_index(&gvr, &index, Some(&value), limit, cursor.as_ref());
-        self.taped("indexer.by-index", with, |it| it.by_index(gvr, index, value, limit, cursor))
-    }
-
-    fn index_keys(
-        &mut self,
-        gvr: String,
-        index: String,
-        value: String,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> TapedAnswer<indexer::KeyPage, indexer::Error> {
-        let with = of_index(&gvr, &index, Some(&value), limit, cursor.as_ref());
-        self.taped("indexer.index-keys", with, |it| it.index_keys(gvr, index, value, limit, cursor))
-    }
-
+    /// On tapes it has a value, too, which says nothing.
     fn index_values(
         &mut self,
         gvr: String,
         index: String,
         limit: u32,
         cursor: Option<String>,
-    ) -> TapedAnswer<indexer::ValuePage, indexer::Error> {
-        let with = of_index(&gvr, &index, None, limit, cursor.as_ref());
+    ) -> wasmtime::Result<Result<indexer::ValuePage, indexer::Error>> {
+        let with = json!({ "resource": gvr, "index": index, "value": null, "limit": limit, "cursor": cursor });
         self.taped("indexer.index-values", with, |it| it.index_values(gvr, index, limit, cursor))
     }
-
-    fn count(
-        &mut self,
-        gvr: String,
-        namespace: Option<String>,
-    ) -> TapedAnswer<u64, indexer::Error> {
-        let with = json!({ "resource": gvr, "namespace": namespace });
-        self.taped("indexer.count", with, |it| it.count(gvr, namespace))
-    }
-
-    fn has_synced(&mut self, gvr: String) -> TapedAnswer<bool, indexer::Error> {
-        let with = json!({ "resource": gvr });
-        self.taped("indexer.has-synced", with, |it| it.has_synced(gvr))
-    }
-}
-
-fn of_index(
-    gvr: &str,
-    index: &str,
-    value: Option<&String>,
-    limit: u32,
-    cursor: Option<&String>,
-) -> Value {
-    json!({ "resource": gvr, "index": index, "value": value, "limit": limit, "cursor": cursor })
 }
 
 impl state::Host for TapedCall<'_> {
-    fn get(&mut self, key: String) -> TapedAnswer<Option<Vec<u8>>, String> {
-        self.taped("state.get", json!({ "key": key }), |it| state::Host::get(it, key))
-    }
-
-    fn set(&mut self, key: String, value: Option<Vec<u8>>) -> TapedAnswer<(), String> {
-        let with = json!({ "key": key, "value": value.to_tape() });
-        self.taped("state.set", with, |it| it.set(key, value))
-    }
-
-    fn compare_and_set(
-        &mut self,
-        key: String,
-        expected: Option<Vec<u8>>,
-        value: Option<Vec<u8>>,
-    ) -> TapedAnswer<bool, String> {
-        let with = json!({ "key": key, "expected": expected.to_tape(), "value": value.to_tape() });
-        self.taped("state.compare-and-set", with, |it| it.compare_and_set(key, expected, value))
-    }
-
-    fn keys(&mut self, prefix: String) -> TapedAnswer<Vec<String>, String> {
-        let with = json!({ "prefix": prefix });
-        self.taped("state.keys", with, |it| state::Host::keys(it, prefix))
+    taped! { state::Host;
+        "state.get" get("key": key: String) -> Result<Option<Vec<u8>>, String>;
+        "state.set" set("key": key: String, "value": value: Option<Vec<u8>>) -> Result<(), String>;
+        "state.compare-and-set" compare_and_set(
+            "key": key: String, "expected": expected: Option<Vec<u8>>,
+            "value": value: Option<Vec<u8>>
+        ) -> Result<bool, String>;
+        "state.keys" keys("prefix": prefix: String) -> Result<Vec<String>, String>;
     }
 }
 
 impl metrics::Host for TapedCall<'_> {
-    fn counter_add(&mut self, name: String, labels: Labels, value: f64) -> TapedAnswer<(), String> {
-        let with = json!({ "name": name, "labels": labels, "value": value });
-        self.taped("metrics.counter-add", with, |it| it.counter_add(name, labels, value))
-    }
-
-    fn gauge_set(&mut self, name: String, labels: Labels, value: f64) -> TapedAnswer<(), String> {
-        let with = json!({ "name": name, "labels": labels, "value": value });
-        self.taped("metrics.gauge-set", with, |it| it.gauge_set(name, labels, value))
-    }
-
-    fn histogram_observe(
-        &mut self,
-        name: String,
-        labels: Labels,
-        value: f64,
-    ) -> TapedAnswer<(), String> {
-        let with = json!({ "name": name, "labels": labels, "value": value });
-        self.taped("metrics.histogram-observe", with, |it| {
-            it.histogram_observe(name, labels, value)
-        })
+    taped! { metrics::Host;
+        "metrics.counter-add"
+        counter_add("name": name: String, "labels": labels: Labels, "value": value: f64)
+            -> Result<(), String>;
+        "metrics.gauge-set"
+        gauge_set("name": name: String, "labels": labels: Labels, "value": value: f64)
+            -> Result<(), String>;
+        "metrics.histogram-observe"
+        histogram_observe("name": name: String, "labels": labels: Labels, "value": value: f64)
+            -> Result<(), String>;
     }
 }
 
 impl workqueue::Host for TapedCall<'_> {
-    fn add(&mut self, key: String) -> wasmtime::Result<()> {
-        self.taped("workqueue.add", json!({ "key": key }), |it| it.add(key))
-    }
-
-    fn add_after(&mut self, key: String, ms: u64) -> wasmtime::Result<()> {
-        let with = json!({ "key": key, "ms": ms });
-        self.taped("workqueue.add-after", with, |it| it.add_after(key, ms))
-    }
-
-    fn add_rate_limited(&mut self, key: String) -> wasmtime::Result<()> {
-        let with = json!({ "key": key });
-        self.taped("workqueue.add-rate-limited", with, |it| it.add_rate_limited(key))
-    }
-
-    fn forget(&mut self, key: String) -> wasmtime::Result<()> {
-        self.taped("workqueue.forget", json!({ "key": key }), |it| it.forget(key))
-    }
-
-    fn num_requeues(&mut self, key: String) -> wasmtime::Result<u32> {
-        let with = json!({ "key": key });
-        self.taped("workqueue.num-requeues", with, |it| it.num_requeues(key))
-    }
-
-    fn len(&mut self) -> wasmtime::Result<u32> {
-        self.taped("workqueue.len", json!({}), |it| it.len())
+    taped! { workqueue::Host;
+        "workqueue.add" add("key": key: String) -> ();
+        "workqueue.add-after" add_after("key": key: String, "ms": ms: u64) -> ();
+        "workqueue.add-rate-limited" add_rate_limited("key": key: String) -> ();
+        "workqueue.forget" forget("key": key: String) -> ();
+        "workqueue.num-requeues" num_requeues("key": key: String) -> u32;
+        "workqueue.len" len() -> u32;
     }
 }
 
 impl host_info::Host for TapedCall<'_> {
-    fn is_leader(&mut self) -> wasmtime::Result<bool> {
-        self.taped("host-info.is-leader", json!({}), |it| it.is_leader())
-    }
-
-    fn plugin_name(&mut self) -> wasmtime::Result<String> {
-        self.taped("host-info.plugin-name", json!({}), |it| it.plugin_name())
-    }
-
-    fn shard(&mut self) -> wasmtime::Result<(u32, u32)> {
-        self.taped("host-info.shard", json!({}), |it| it.shard())
-    }
-
-    fn host_version(&mut self) -> wasmtime::Result<String> {
-        self.taped("host-info.host-version", json!({}), |it| it.host_version())
+    taped! { host_info::Host;
+        "host-info.is-leader" is_leader() -> bool;
+        "host-info.plugin-name" plugin_name() -> String;
+        "host-info.shard" shard() -> (u32, u32);
+        "host-info.host-version" host_version() -> String;
     }
 }
 

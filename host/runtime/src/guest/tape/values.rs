@@ -55,6 +55,16 @@ impl Taped for u32 {
     }
 }
 
+impl Taped for f64 {
+    fn to_tape(&self) -> Value {
+        (*self).into()
+    }
+
+    fn from_tape(value: &Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
 impl Taped for String {
     fn to_tape(&self) -> Value {
         self.as_str().into()
@@ -132,23 +142,19 @@ impl<A: Taped, B: Taped> Taped for (A, B) {
     }
 }
 
+/// `namespace/name`, or the name of what has no namespace.
 impl Taped for GuestKey {
     fn to_tape(&self) -> Value {
-        key_text(self).into()
+        match self.namespace.as_str() {
+            "" => self.name.as_str().into(),
+            namespace => format!("{namespace}/{}", self.name).into(),
+        }
     }
 
     fn from_tape(value: &Value) -> Option<Self> {
         let text = value.as_str()?;
         let (namespace, name) = text.split_once('/').unwrap_or(("", text));
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned() })
-    }
-}
-
-/// `namespace/name`, or the name of what has no namespace.
-pub(crate) fn key_text(key: &GuestKey) -> String {
-    match key.namespace.as_str() {
-        "" => key.name.clone(),
-        namespace => format!("{namespace}/{}", key.name),
     }
 }
 
