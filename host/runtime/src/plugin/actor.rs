@@ -1,6 +1,5 @@
-//! The actor of one shard of a plugin, which makes all calls of the shard's guest: it takes the
-//! next event, calls the guest and settles the event. A plugin has one shard by default. With more,
-//! each actor has its own queues, and `together.rs` has their shared state.
+//! The actor of one shard of a plugin, which makes all calls of the shard's guest: it takes the next work, calls
+//! the guest and settles the work. Each shard has a mailbox of its own; `together.rs` has what the shards share.
 
 mod call;
 mod event_ends;
@@ -64,14 +63,13 @@ const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 pub(crate) enum ActorCommand {
     /// Take over with this version once all shards are ready for it; on an error of any the old one goes on.
     Swap(ShardTakeover),
-    /// Take no events until further notice: the one in the guest's hands has ended. Or take events again, also those that the breaker holds
-    /// back.
+    /// Pauses deliveries after the present call, or resumes them, also those that the breaker holds.
     Hold(Arc<Hold>),
     /// Stop the guest and end.
     Stop,
 }
 
-/// Hears of what was asked for: it is done and shown, or why it is not.
+/// Is called once the request is carried out and shown, or with the reason why not.
 pub(crate) type Done = Box<dyn FnOnce(Result<(), AdminError>) + Send>;
 
 /// More commands than the one task that sends them can have under way.
