@@ -64,7 +64,8 @@ pub fn create(object: Object, body: anytype) Error![]const u8 {
     return put(host.create, object, body);
 }
 
-/// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation: rather patch.
+/// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation: where the one
+/// in the cluster has it, the update is refused as invalid. Rather patch.
 pub fn update(object: Object, body: anytype) Error![]const u8 {
     return put(host.update, object, body);
 }

@@ -61,6 +61,7 @@ struct Head {
     json_at: u32,
     /// Bytes of the text, however it is kept.
     json_len: u32,
+    lacks_last_applied: bool,
 }
 
 /// What is read from the metadata and is more than text.
@@ -130,7 +131,12 @@ impl Object {
         decode::object(json, type_meta, last_applied)
     }
 
-    fn new(meta: Meta, resource_version: &str, uid: &str, json: Bytes) -> Self {
+    fn new(
+        meta: Meta,
+        lacks_last_applied: bool,
+        (resource_version, uid): (&str, &str),
+        json: Bytes,
+    ) -> Self {
         let versions = [resource_version, uid].concat();
         let head = Head {
             meta,
@@ -138,6 +144,7 @@ impl Object {
             uid_at: place(resource_version.len()),
             json_at: place(versions.len()),
             json_len: place(json.len()),
+            lacks_last_applied,
         };
         let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
         Self {
@@ -164,6 +171,12 @@ impl Object {
     /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
         self.meta().generation
+    }
+
+    /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out as it was read: an object in the cluster that is replaced by
+    /// these bytes loses it, and `kubectl apply` then no longer removes what its manifest no longer has.
+    pub fn lacks_last_applied(&self) -> bool {
+        self.head().lacks_last_applied
     }
 
     /// The value of one label.
@@ -228,7 +241,8 @@ impl Object {
 
     /// The same object with other bytes: what was read from the server's stays as it was read.
     pub(crate) fn with_json(&self, json: Bytes) -> Self {
-        Self::new(self.meta().clone(), self.resource_version(), self.uid(), json)
+        let versions = (self.resource_version(), self.uid());
+        Self::new(self.meta().clone(), self.lacks_last_applied(), versions, json)
     }
 
     /// The object as a store keeps it, packed; the handle carries what text it carried.

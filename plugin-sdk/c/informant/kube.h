@@ -27,8 +27,8 @@ typedef enum {
 INFORMANT_MUST_CHECK const informant_error *informant_kube_create(informant_kube_target target, informant_string object,
                                                                   informant_string *answer);
 
-/* Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation,
- * and would lose it in the cluster: rather patch. */
+/* Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation.
+ * If the one in the cluster has it, the update is refused as invalid: rather patch. */
 INFORMANT_MUST_CHECK const informant_error *informant_kube_update(informant_kube_target target, informant_string object,
                                                                   informant_string *answer);
 

@@ -182,7 +182,8 @@ pub fn create(resource: &str, key: &ObjectKey, object: &impl Serialize) -> Resul
     Ok(Written { json: host::create(gvr, key, subresource, &encode(object)?)? })
 }
 
-/// Replaces an object. What the cache hands out has lost its last-applied annotation, and would lose it in the cluster: rather [`patch`].
+/// Replaces an object. What the cache hands out has lost its last-applied annotation. If the object in the cluster has it, this is refused
+/// as [`Error::Invalid`]: rather [`patch`].
 pub fn update(resource: &str, key: &ObjectKey, object: &impl Serialize) -> Result<Written, Error> {
     let (gvr, subresource) = split(resource);
     Ok(Written { json: host::update(gvr, key, subresource, &encode(object)?)? })

@@ -11,7 +11,7 @@ use informant_plugin::kube::{self, Patch};
 use informant_plugin::prelude::*;
 use informant_plugin::{EnqueueRule, Every, Read, Reconciler, Schedule, Timer, Verb, Write};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -68,6 +68,8 @@ enum Mood {
     Unwraps,
     /// Each call takes half a second.
     Slow,
+    /// It changes the object as the cache has it, and puts that in its place.
+    Replaces,
     /// It asks for writes.
     Asks,
     DoesNotStart,
@@ -93,6 +95,7 @@ impl Moods {
                 written.expect("the write succeeds");
                 Ok(())
             }
+            Mood::Replaces => self.replace(about),
             Mood::Fine | Mood::Asks | Mood::DoesNotStart => written,
         }
     }
@@ -100,6 +103,23 @@ impl Moods {
     fn ask(&self) -> Result {
         let sent = self.0.asks.as_ref().map(|url| Request::new(Method::Get, url.as_str()).send());
         sent.transpose().map(drop).map_err(http::Error::into_failure)
+    }
+
+    fn replace(&self, about: &str) -> Result {
+        let key = about.split_once('/').map_or_else(
+            || ObjectKey::new("", about),
+            |(namespace, name)| ObjectKey::new(namespace, name),
+        );
+        let Some(mut object) = indexer::get::<Value>(&self.0.resource, &key)? else {
+            return Ok(());
+        };
+        let data = json!({"replaced": "yes"});
+        if object["data"] == data {
+            return Ok(());
+        }
+        object["data"] = data;
+        let written = kube::update(&self.0.resource, &key, &object);
+        written.map(drop).map_err(kube::Error::into_failure)
     }
 
     fn write(&self) -> Result {

@@ -101,7 +101,8 @@ pub(super) fn object(
         owners: shared().owners(&metadata.owners),
         generation: metadata.generation,
     };
-    Ok(Object::new(meta, &metadata.resource_version, &metadata.uid, json))
+    let versions = (&*metadata.resource_version, &*metadata.uid);
+    Ok(Object::new(meta, cuts.lacks_last_applied, versions, json))
 }
 
 /// The API server ends the answer to a GET with a line break; an item of a list has none.
@@ -185,11 +186,13 @@ fn assemble(
 struct Cuts {
     spans: Vec<Range<usize>>,
     last_applied: LastApplied,
+    /// The annotation was there.
+    lacks_last_applied: bool,
 }
 
 impl Cuts {
     fn new(last_applied: LastApplied) -> Self {
-        Self { spans: Vec::new(), last_applied }
+        Self { last_applied, ..Self::default() }
     }
 
     /// Cuts the entry of `json` whose key begins at `start` and whose value ends at `end`.

@@ -3756,7 +3756,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation, and would lose it in the cluster: rather patch. An object without
+            /// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation. If the one in the cluster has it, the update is refused as invalid: rather patch. An object without
             /// `metadata.uid` needs the grant of `create`, too: API servers make some kinds of objects that an update does not find.
             #[allow(async_fn_in_trait)]
             pub fn update(

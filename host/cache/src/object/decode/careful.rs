@@ -173,6 +173,7 @@ impl<'de> Visitor<'de> for Annotations<'_, 'de> {
             match &*unquote::<A::Error>(raw_key)? {
                 LAST_APPLIED if self.cuts.last_applied == LastApplied::Cut => {
                     self.cuts.raw_entry(self.json, raw_key, map.next_value()?);
+                    self.cuts.lacks_last_applied = true;
                 }
                 INITIAL_EVENTS_END => initial_events_end = text(&mut map)? == "true",
                 _ => {

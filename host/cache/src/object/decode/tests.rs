@@ -111,6 +111,24 @@ fn managed_fields_and_last_applied_are_cut_wherever_they_stand() {
     );
 }
 
+/// Whoever is to replace the object in the cluster has to know.
+#[test]
+fn an_object_knows_that_it_lacks_last_applied() {
+    let with = r#"{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"z"}}}"#;
+    let escaped = with.replace("kubectl", "kube\\u0063tl");
+    let without =
+        r#"{"metadata":{"name":"a","annotations":{"b":"c"},"managedFields":[{"a":"b"}]}}"#;
+    for (json, expect) in [(with, true), (&*escaped, true), (without, false)] {
+        let cut = Object::decode_without_last_applied(json.as_bytes(), Some(&pod()));
+        let cut = cut.expect("it decodes");
+        assert_eq!(cut.lacks_last_applied(), expect, "{json}");
+        let other = cut.with_json(cut.json()).packed(None);
+        assert_eq!(other.lacks_last_applied(), expect, "{json}");
+        let kept = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+        assert!(!kept.lacks_last_applied(), "{json}");
+    }
+}
+
 /// An object that replaces the one in the cluster must have it.
 #[test]
 fn last_applied_stays_where_nobody_said_that_it_may_go() {

@@ -78,6 +78,7 @@ fn annotations(scanner: &mut Scanner<'_>, json: &[u8], cuts: &mut Cuts) -> Optio
             LAST_APPLIED if cuts.last_applied == LastApplied::Cut => {
                 scanner.skip_value()?;
                 cuts.entry(json, start, scanner.at());
+                cuts.lacks_last_applied = true;
             }
             INITIAL_EVENTS_END => initial_events_end = scanner.string()? == "true",
             _ => scanner.skip_value()?,

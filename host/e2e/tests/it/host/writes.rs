@@ -3,7 +3,7 @@
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::{Host, Line};
 use informant_e2e::poll;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A host whose own file says this of `writer`, and a pod for that to write about.
 async fn started(bench: &HostBench<'_>, settings: &str) -> (Host, tempfile::TempDir) {
@@ -17,7 +17,8 @@ async fn started(bench: &HostBench<'_>, settings: &str) -> (Host, tempfile::Temp
     (host, directory)
 }
 
-fn grants(bench: &HostBench<'_>) -> String {
+/// All that `writer` wants to do in the fact's namespace.
+pub fn grants(bench: &HostBench<'_>) -> String {
     let namespace = &bench.namespace;
     let rule = |resource: &str, verbs: &str| {
         format!("{{resources: [{resource}], verbs: [{verbs}], namespaces: [{namespace}]}}")
@@ -89,5 +90,46 @@ fn dry_run_changes_nothing() {
         bench.api.get(&path).await.expect_status(404, "NotFound");
         let pod = bench.api.get(&format!("{}/writer", bench.pods())).await.expect(200);
         assert!(pod["metadata"]["labels"].get("merge").is_none(), "{pod}");
+    });
+}
+
+/// The cache leaves the annotation out, and `kubectl apply` needs it.
+#[test]
+fn an_update_of_what_the_cache_handed_out_takes_no_annotation_from_an_object() {
+    const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    host_fact(async |bench| {
+        let namespace = &bench.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        for (name, annotations) in [("applied", json!({LAST_APPLIED: "{}"})), ("made", json!({}))] {
+            let metadata = json!({"name": name, "annotations": annotations});
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            bench.api.create(&path, &object).await.expect(201);
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = directory.path().join("informant.yaml");
+        let config = format!(
+            "{{as: handler, resource: v1/configmaps, namespace: {namespace}, mood: replaces}}"
+        );
+        let writes = "[{resources: [v1/configmaps], verbs: [update]}]";
+        let text = format!(
+            "{HEAD}HostConfiguration\nplugins: {{moods: {{config: {config}, writes: {writes}}}}}\n"
+        );
+        std::fs::write(&own, text).expect("a file");
+        bench.drop_plugin("moods", "moods");
+        let host = bench.start(&["--config", &own.display().to_string()]).await;
+        let refused = |line: &Line| {
+            line.field("name") == Some("applied")
+                && line.message().contains("gave up")
+                && line.message().contains("which the cache leaves out")
+        };
+        host.await_line("the update to be refused", LINES_DEADLINE, refused).await.unwrap();
+        let applied = bench.api.get(&format!("{path}/applied")).await.expect(200);
+        assert_eq!(applied["metadata"]["annotations"][LAST_APPLIED], "{}", "{applied}");
+        assert!(applied.get("data").is_none(), "{applied}");
+        let replaced = async || {
+            let made = bench.api.get(&format!("{path}/made")).await.expect(200);
+            (made["data"]["replaced"] == "yes").then_some(())
+        };
+        poll::until("the other to be replaced", LINES_DEADLINE, replaced).await.unwrap();
     });
 }

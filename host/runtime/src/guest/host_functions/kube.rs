@@ -2,6 +2,7 @@
 //! for the answer, and its thread's other plugins go on.
 
 mod noted;
+mod replaced;
 
 use super::Json;
 use crate::contract::limits::Limits;
@@ -138,6 +139,10 @@ impl GuestState {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
         let bytes = body.len();
+        let loses = match how {
+            How::Update => self.loses_last_applied(named, &body),
+            _ => None,
+        };
         let write = Write::new(*named, how, body).map_err(|problem| {
             powers.counters.cluster_write(verb, OTHER_RESOURCES, "invalid");
             invalid(&problem)
@@ -155,6 +160,10 @@ impl GuestState {
         let plugin = self.plugin.to_string();
         powers.check_write(&plugin, &write).map_err(not_granted)?;
         powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
+        if let Some(problem) = loses {
+            counted("invalid");
+            return Err(invalid(&problem));
+        }
         let guesses = &powers.powers.guesses;
         let guess = guesses.lock().begin(&plugin, &write, self.surroundings.now());
         let guess = guess.map_err(|wait| {
@@ -228,23 +237,27 @@ impl GuestState {
         Ok(())
     }
 
-    /// The object, which is known because the plugin is told of it right now, or reads it.
-    fn regarding(&self, gvr: &str, key: &GuestKey) -> WriteAnswer<Regarding> {
-        let key = ObjectKey::new(&*key.namespace, &*key.name);
+    /// The object as it is known: as the plugin is told of it right now, and as it reads it.
+    fn known_objects(&self, gvr: &str, key: &ObjectKey) -> impl Iterator<Item = Object> {
         let current = match &self.phase {
-            Phase::Handle(event) if &*event.resource == gvr && *event.object.key() == key => {
+            Phase::Handle(event) if &*event.resource == gvr && event.object.key() == key => {
                 Some(event.object.clone())
             }
             _ => None,
         };
-        let read = || self.reads_of(gvr).ok()?.get(gvr, &key).ok().flatten();
+        let read = || self.reads_of(gvr).ok()?.get(gvr, key).ok().flatten();
+        current.into_iter().chain(std::iter::once_with(read).flatten())
+    }
+
+    fn regarding(&self, gvr: &str, key: &GuestKey) -> WriteAnswer<Regarding> {
+        let key = ObjectKey::new(&*key.namespace, &*key.name);
         let unknown = || {
             let (gvr, key) = (gvr, key.to_string());
             invalid(&format!(
                 "{gvr:?} {key:?} is not there, or nothing that the plugin subscribes to or reads"
             ))
         };
-        let object: Object = current.or_else(read).ok_or_else(unknown)?;
+        let object = self.known_objects(gvr, &key).next().ok_or_else(unknown)?;
         let kind: TypeOf = serde_json::from_slice(&object.json()).map_err(|_| unknown())?;
         Ok(Regarding {
             api_version: kind.api_version,
