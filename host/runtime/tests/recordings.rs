@@ -78,7 +78,7 @@ impl Bench {
         assert!(is_seen, "{name} never became as wanted");
     }
 
-    /// InstanceEnds the host; answers the recordings, by the names of their files.
+    /// Ends the host; answers the recordings, by the names of their files.
     async fn stop(self) -> (tempfile::TempDir, Vec<PathBuf>) {
         self.shutdown.cancel();
         self.host.await.expect("the host ends well");

@@ -316,7 +316,7 @@ mod tests {
                                 rules: [],
                                 projection: Projection {
                                     nodes: [
-                                        Node {
+                                        PointerNode {
                                             here: [],
                                             within: [],
                                             steps: {},

@@ -4,7 +4,7 @@ mod next;
 mod pulses;
 mod worker;
 
-use crate::counters::{Counters, add_one};
+use crate::counters::Counters;
 use crate::delivery::mailbox::Marks;
 #[cfg(test)]
 use crate::delivery::mailbox::{Queued, Settled};
@@ -20,7 +20,6 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
-use std::time::Duration;
 #[cfg(test)]
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -35,7 +34,8 @@ pub(crate) struct PluginQueue {
     unannounced: AtomicUsize,
     /// For a plugin that is to end: there may be less to tell.
     progress: Notify,
-    counters: Arc<Counters>,
+    /// Those of the plugin.
+    pub(super) counters: Arc<Counters>,
 }
 
 struct Shared {
@@ -107,15 +107,6 @@ impl PluginQueue {
     /// Waits until there may be less to tell to a plugin that is to end, or what waits will not be told soon; from here on.
     pub(crate) fn progress(&self) -> Notified<'_> {
         self.progress.notified()
-    }
-
-    /// A subscription was evaluated in an informer's task.
-    pub(crate) fn evaluated(&self, time: Duration) {
-        self.counters.ledger.evaluated(time);
-    }
-
-    pub(crate) fn count_filtered(&self) {
-        add_one(&self.counters.filtered);
     }
 
     /// Never waits.

@@ -13,6 +13,7 @@ mod known;
 mod replay;
 
 use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
+use crate::counters::add_one;
 use crate::delivery::mailbox::Initials;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
@@ -199,7 +200,7 @@ impl SubscriptionHandler {
     fn push(&self, telling: Telling<'_>, reason: Reason, received: Instant, line: Line) {
         let Telling { change, object, old, gone, knew, known_as } = telling;
         if !self.types.contain(change) {
-            return self.queue.count_filtered();
+            return add_one(&self.queue.counters.filtered);
         }
         let event = Event {
             subscription: self.id,
@@ -258,7 +259,7 @@ impl SubscriptionHandler {
         }
         let began = Instant::now();
         let evaluated = evaluate();
-        self.queue.evaluated(began.elapsed());
+        self.queue.counters.ledger.evaluated(began.elapsed());
         evaluated
     }
 
@@ -304,7 +305,7 @@ impl SubscriptionHandler {
             [true, true] if judged.is_concerned => {
                 self.enqueue(Telling::updated(states), cause, Line::Live);
             }
-            [true, true] => self.queue.count_filtered(),
+            [true, true] => add_one(&self.queue.counters.filtered),
             [false, true] => self.enqueue(Telling::added(new), cause, Line::Live),
             [true, false] => {
                 self.enqueue(Telling::deleted(old, Gone::LeftView), cause, Line::Live);

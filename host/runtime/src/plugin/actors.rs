@@ -92,7 +92,7 @@ impl Plugin {
         task
     }
 
-    /// InstanceEnds the subscriptions, stops the guests and waits until the actors have ended.
+    /// Ends the subscriptions, stops the guests and waits until the actors have ended.
     pub(crate) async fn stop(mut self) {
         self.subscriptions.clear();
         join_all(std::mem::take(&mut self.actors).into_iter().map(ActorHandle::stop)).await;

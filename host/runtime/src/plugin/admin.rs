@@ -68,7 +68,7 @@ impl PluginAdmin {
         self.ask(name, Action::Pause).await
     }
 
-    /// InstanceEnds a pause, and closes the breaker of a plugin that failed too often.
+    /// Ends a pause, and closes the breaker of a plugin that failed too often.
     pub async fn resume(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Resume).await
     }

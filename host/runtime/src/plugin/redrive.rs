@@ -4,6 +4,7 @@
 use super::{Active, Plugin};
 use crate::contract::descriptor::Descriptor;
 use crate::counted::counted;
+use crate::counters::add_one;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
@@ -59,7 +60,7 @@ impl Plugin {
                     match types.contain(event.change) {
                         true => core.queue.push(event),
                         false => {
-                            core.queue.count_filtered();
+                            add_one(&core.counters.filtered);
                             // Of the object's other events, one of which may wait for its retry, this says nothing.
                             core.archive.told(&event.letters);
                             core.told(&event.letters);

@@ -40,7 +40,7 @@ impl Recorded {
         self.is_over.load(Relaxed)
     }
 
-    /// InstanceEnds it; answers whether it was not over before.
+    /// Ends it; answers whether it was not over before.
     pub(super) fn end(&self) -> bool {
         !self.is_over.swap(true, Relaxed)
     }

@@ -188,7 +188,7 @@ limits! {
     "the event becomes a dead letter", "informant_plugin_events_total",
     "dead_letters_are_kept_sent_again_and_thrown_away";
 
-    /// How many instances the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s. InstanceEnds
+    /// How many instances the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s. Ends
     /// while the cluster, a grant or the lead is missing do not count; the next attempt comes after 30 s then, doubled each time, up to 10 minutes.
     crashes_per_event_max: u32, "crashesPerEvent" = 3, up to 100, Count;
     "the event becomes a dead letter, the key is given up", "informant_plugin_restarts_total", "trap_hurts_nobody";
