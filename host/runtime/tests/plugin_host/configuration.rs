@@ -40,7 +40,7 @@ fn slow_mirror() -> Vec<u8> {
         "(local $count i64)
     (loop $again
         (local.set $count (i64.add (local.get $count) (i64.const 1)))
-        (br_if $again (i64.lt_u (local.get $count) (i64.const 400000000))))",
+        (br_if $again (i64.lt_u (local.get $count) (i64.const 1600000000))))",
     )
 }
 
