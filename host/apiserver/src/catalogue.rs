@@ -53,24 +53,27 @@ pub struct SubresourceInfo {
 }
 
 impl ResourceInfo {
-    /// What follows the beginning of an object's JSON, if that is the type as a server writes it: `kind`
-    /// first for built-in types, as in Go's encoder, `apiVersion` first for custom resources, whose keys are
-    /// sorted.
+    /// What follows the beginning of an object's JSON, if that is the type, in either order: a server writes
+    /// `kind` first for built-in types, as in Go's encoder, and `apiVersion` for custom resources, whose keys
+    /// are sorted.
     pub fn strip_type_meta<'j>(&self, json: &'j [u8]) -> Option<&'j [u8]> {
-        let strip_kind = |json: &'j [u8]| json.strip_prefix(self.kind.as_bytes());
+        let strip_kind = |json: &'j [u8]| {
+            json.strip_prefix(br#""kind":""#)?
+                .strip_prefix(self.kind.as_bytes())?
+                .strip_prefix(b"\",")
+        };
         let strip_version = |json: &'j [u8]| {
+            let json = json.strip_prefix(br#""apiVersion":""#)?;
             let json = match self.gvr.group.as_str() {
                 "" => json,
                 group => json.strip_prefix(group.as_bytes())?.strip_prefix(b"/")?,
             };
-            json.strip_prefix(self.gvr.version.as_bytes())
+            json.strip_prefix(self.gvr.version.as_bytes())?.strip_prefix(b"\",")
         };
-        if self.custom {
-            let rest = strip_version(json.strip_prefix(br#"{"apiVersion":""#)?)?;
-            strip_kind(rest.strip_prefix(br#"","kind":""#)?)?.strip_prefix(br#"","#)
-        } else {
-            let rest = strip_kind(json.strip_prefix(br#"{"kind":""#)?)?;
-            strip_version(rest.strip_prefix(br#"","apiVersion":""#)?)?.strip_prefix(br#"","#)
+        let json = json.strip_prefix(b"{")?;
+        match strip_kind(json) {
+            Some(rest) => strip_version(rest),
+            None => strip_kind(strip_version(json)?),
         }
     }
 

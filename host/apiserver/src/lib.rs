@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod change;
+mod change_log;
 mod discovery;
 #[cfg(test)]
 mod fuzz;
@@ -28,9 +29,10 @@ mod watch;
 
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
+pub use change_log::{ChangeLog, Forgotten, LogBounds};
 pub use list_options::{ListOptions, QueryParameters};
 pub use negotiation::Representation;
-pub use object::ApiObject;
+pub use object::{ApiObject, StoredObject};
 pub use representation::render_object;
 pub use request::ServeOptions;
 pub use response::{json_response, status_response};

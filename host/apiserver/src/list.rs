@@ -16,10 +16,7 @@ use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::table::TableOptions;
-use crate::{
-    ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source, json_response,
-    representation,
-};
+use crate::{ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source, representation};
 
 /// A piece of a streamed list is sent when it has grown to this: large enough that its cost in system
 /// calls vanishes, small enough that a thousand lists at once fit in memory.
@@ -38,18 +35,32 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
         start_after: start_after.clone(),
     };
     let page = source.list(query).await.map_err(|status| with_remainder(status, start_after))?;
+    let resource = &request.resource;
     Ok(match request.representation {
-        Representation::Object => objects(&request.resource, page),
+        Representation::Object => objects(resource, page),
         Representation::PartialMetadata => {
-            let items = representation::partial_items(&page.items);
-            json_response(StatusCode::OK, representation::to_bytes(&partial_list(&page, items)))
+            let head = r#""kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#;
+            let show = |object: &ApiObject, items: &mut BytesMut| {
+                items.put_slice(&representation::to_bytes(&representation::partial_metadata(
+                    object,
+                )));
+            };
+            in_pieces(head, r#""items""#, page, show)
         }
         Representation::Table(include_object) => {
             let options = TableOptions { include_object, no_headers: false, now: Timestamp::now() };
-            let items = page.items.iter().map(Arc::as_ref);
-            let metadata = list_metadata(&page);
-            let table = representation::table(&request.resource, metadata, items, &options);
-            json_response(StatusCode::OK, representation::to_bytes(&table))
+            let layout = representation::layout(resource);
+            let columns = representation::to_bytes(&layout.columns().into());
+            let columns = String::from_utf8_lossy(&columns);
+            let head = format!(
+                r#""kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":{columns}"#
+            );
+            let show = move |object: &ApiObject, rows: &mut BytesMut| {
+                rows.put_slice(&representation::to_bytes(
+                    &layout.row(&object.to_value(), &options),
+                ));
+            };
+            in_pieces(&head, r#""rows""#, page, show)
         }
     })
 }
@@ -83,39 +94,29 @@ fn list_metadata(page: &ListPage) -> Value {
     metadata
 }
 
-fn partial_list(page: &ListPage, items: Vec<Value>) -> Value {
-    json!({
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": list_metadata(page),
-        "items": items,
-    })
+fn objects(resource: &Arc<ResourceInfo>, page: ListPage) -> Response {
+    let (kind, version) = (&resource.list_kind, resource.gvr.api_version());
+    let head = match resource.custom {
+        true => format!(r#""apiVersion":"{version}","kind":"{kind}""#),
+        false => format!(r#""kind":"{kind}","apiVersion":"{version}""#),
+    };
+    let resource = Arc::clone(resource);
+    let show = move |object: &ApiObject, items: &mut BytesMut| object.append_item(items, &resource);
+    in_pieces(&head, r#""items""#, page, show)
 }
 
-fn objects(resource: &Arc<ResourceInfo>, page: ListPage) -> Response {
+/// A list of whatever kind: its first members, its metadata, and its objects under `member`.
+fn in_pieces(
+    first_members: &str,
+    member: &str,
+    page: ListPage,
+    show: impl FnMut(&ApiObject, &mut BytesMut) + Send + 'static,
+) -> Response {
     let mut head = BytesMut::with_capacity(PIECE_BYTES);
-    let kind_and_version = if resource.custom {
-        format!(
-            r#"{{"apiVersion":"{}","kind":"{}""#,
-            resource.gvr.api_version(),
-            resource.list_kind
-        )
-    } else {
-        format!(
-            r#"{{"kind":"{}","apiVersion":"{}""#,
-            resource.list_kind,
-            resource.gvr.api_version()
-        )
-    };
-    head.put_slice(kind_and_version.as_bytes());
-    head.put_slice(format!(r#","metadata":{},"items":["#, list_metadata(&page)).as_bytes());
-    let mut pieces = Pieces {
-        resource: Arc::clone(resource),
-        items: page.items.into_iter(),
-        buffer: head,
-        any: false,
-        ended: false,
-    };
+    let metadata = list_metadata(&page);
+    head.put_slice(format!(r#"{{{first_members},"metadata":{metadata},{member}:["#).as_bytes());
+    let items = page.items.into_iter();
+    let mut pieces = Pieces { items, show, buffer: head, any: false, ended: false };
     // A small list goes out at once, with its length.
     let first = pieces.next().unwrap_or_default();
     let body = if pieces.ended {
@@ -128,15 +129,16 @@ fn objects(resource: &Arc<ResourceInfo>, page: ListPage) -> Response {
 }
 
 /// A list's JSON, piece by piece.
-struct Pieces {
-    resource: Arc<ResourceInfo>,
+struct Pieces<F> {
     items: std::vec::IntoIter<Arc<ApiObject>>,
+    /// Appends an object as this list shows it.
+    show: F,
     buffer: BytesMut,
     any: bool,
     ended: bool,
 }
 
-impl Iterator for Pieces {
+impl<F: FnMut(&ApiObject, &mut BytesMut)> Iterator for Pieces<F> {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
@@ -153,7 +155,7 @@ impl Iterator for Pieces {
                 self.buffer.put_u8(b',');
             }
             self.any = true;
-            item.append_item(&mut self.buffer, &self.resource);
+            (self.show)(&item, &mut self.buffer);
         }
         Some(self.buffer.split().freeze())
     }

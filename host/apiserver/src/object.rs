@@ -1,20 +1,67 @@
 //! One object as the read side handles it: its JSON as it goes out, and what selectors need of it.
 
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
 use crate::ResourceInfo;
 
 /// An object at one resourceVersion. The bytes are shared by every answer that shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ApiObject {
-    json: Bytes,
+    json: Json,
     namespace: String,
     name: String,
     resource_version: u64,
     labels: Vec<(String, String)>,
-    fields: Vec<(String, String)>,
+    fields: Fields,
 }
+
+/// An object that its source keeps in another form than JSON.
+pub trait StoredObject: Send + Sync {
+    /// The whole object, `apiVersion` and `kind` included.
+    fn json(&self) -> Bytes;
+
+    /// How many bytes that is, without making them.
+    fn json_len(&self) -> usize;
+}
+
+/// Where the bytes are.
+#[derive(Clone)]
+enum Json {
+    Text(Bytes),
+    Stored(Arc<dyn StoredObject>),
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => text.fmt(f),
+            Self::Stored(stored) => stored.json().fmt(f),
+        }
+    }
+}
+
+/// What field selectors ask for.
+#[derive(Clone, Debug)]
+enum Fields {
+    Known(Vec<(String, String)>),
+    /// Read from the JSON by the first who asks: most lists and watches have no field selector.
+    Unread {
+        of: Arc<ResourceInfo>,
+        read: OnceLock<Vec<(String, String)>>,
+    },
+}
+
+impl PartialEq for ApiObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.resource_version == other.resource_version && self.json() == other.json()
+    }
+}
+
+impl Eq for ApiObject {}
 
 impl ApiObject {
     /// Takes an object that is complete: `apiVersion`, `kind`, `metadata` with name and resourceVersion.
@@ -24,25 +71,53 @@ impl ApiObject {
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
         let labels = metadata["labels"].as_object().into_iter().flatten();
         let labels = labels.map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned()));
-        let fields = fields.iter().map(|path| (path.clone(), field_text(value, path)));
         Self {
-            json: serde_json::to_vec(value).expect("a Value is always JSON").into(),
+            json: Json::Text(serde_json::to_vec(value).expect("a Value is always JSON").into()),
             namespace: text("namespace"),
             name: text("name"),
             resource_version: text("resourceVersion").parse().unwrap_or_default(),
             labels: labels.collect(),
-            fields: fields.collect(),
+            fields: Fields::Known(read_fields(value, fields)),
+        }
+    }
+
+    /// Takes an object as its source keeps it. Its JSON is made when an answer shows it.
+    pub fn from_stored(
+        stored: Arc<dyn StoredObject>,
+        [namespace, name]: [&str; 2],
+        resource_version: u64,
+        labels: impl Iterator<Item = (String, String)>,
+        resource: &Arc<ResourceInfo>,
+    ) -> Self {
+        Self {
+            json: Json::Stored(stored),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            resource_version,
+            labels: labels.collect(),
+            fields: Fields::Unread { of: Arc::clone(resource), read: OnceLock::new() },
         }
     }
 
     /// The whole object, `apiVersion` and `kind` included.
-    pub fn json(&self) -> &Bytes {
-        &self.json
+    pub fn json(&self) -> Bytes {
+        match &self.json {
+            Json::Text(text) => text.clone(),
+            Json::Stored(stored) => stored.json(),
+        }
+    }
+
+    /// How many bytes [`Self::json`] has.
+    pub fn json_len(&self) -> usize {
+        match &self.json {
+            Json::Text(text) => text.len(),
+            Json::Stored(stored) => stored.json_len(),
+        }
     }
 
     /// The object as a tree; costs a parse.
     pub fn to_value(&self) -> Value {
-        serde_json::from_slice(&self.json).unwrap_or_default()
+        serde_json::from_slice(&self.json()).unwrap_or_default()
     }
 
     /// Empty for an object of the cluster's own.
@@ -75,15 +150,24 @@ impl ApiObject {
         match path {
             "metadata.name" => Some(&self.name),
             "metadata.namespace" => Some(&self.namespace),
-            path => self.fields.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str()),
+            path => {
+                let fields = match &self.fields {
+                    Fields::Known(fields) => fields,
+                    Fields::Unread { of, read } => {
+                        read.get_or_init(|| read_fields(&self.to_value(), &of.selectable_fields))
+                    }
+                };
+                fields.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str())
+            }
         }
     }
 
     /// The object's JSON as the resource's own version shows it. Versions differ in nothing but the
     /// `apiVersion`, as with a CustomResourceDefinition whose conversion strategy is `None`.
     pub fn json_as(&self, resource: &ResourceInfo) -> Bytes {
-        if resource.strip_type_meta(&self.json).is_some() {
-            return self.json.clone();
+        let json = self.json();
+        if resource.strip_type_meta(&json).is_some() {
+            return json;
         }
         let mut value = self.to_value();
         value["apiVersion"] = resource.gvr.api_version().into();
@@ -108,20 +192,58 @@ impl ApiObject {
         let mut value = self.to_value();
         value["metadata"]["resourceVersion"] = resource_version.to_string().into();
         let json = serde_json::to_vec(&value).expect("a Value is always JSON").into();
-        Self { json, resource_version, ..self.clone() }
+        Self { json: Json::Text(json), resource_version, ..self.clone() }
     }
 }
 
-/// The text of a field for selectors: scalars as they are written, everything else empty.
+fn read_fields(value: &Value, paths: &[String]) -> Vec<(String, String)> {
+    paths.iter().map(|path| (path.clone(), field_text(value, path))).collect()
+}
+
+/// The text of a field for selectors: scalars as they are written, everything else empty. Some fields are not just
+/// the value at their path (`ToSelectableFields` of each resource in kubernetes `pkg/registry`).
 fn field_text(value: &Value, path: &str) -> String {
-    let mut at = value;
-    for segment in path.split('.') {
-        at = &at[segment];
+    let at = |path: &str| path.split('.').fold(value, |at, segment| &at[segment]);
+    match path {
+        "spec.unschedulable" | "spec.hostNetwork" => scalar(at(path), "false"),
+        "status.replicas" => scalar(at(path), "0"),
+        "status.successful" => scalar(at("status.succeeded"), "0"),
+        "source" => match scalar(at("source.component"), "") {
+            none if none.is_empty() => scalar(at("reportingComponent"), ""),
+            component => component,
+        },
+        _ => scalar(at(path), ""),
     }
-    match at {
+}
+
+fn scalar(value: &Value, absent: &str) -> String {
+    match value {
         Value::String(text) => text.clone(),
         Value::Bool(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+        Value::Null | Value::Array(_) | Value::Object(_) => absent.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, object: Value, expect: &str) {
+        let object = ApiObject::from_value(&object, &[path.to_owned()]);
+        assert_eq!(object.field(path), Some(expect), "{path}");
+    }
+
+    #[test]
+    fn fields_have_the_defaults_of_the_api_server() {
+        check("spec.unschedulable", json!({}), "false");
+        check("spec.hostNetwork", json!({"spec": {"hostNetwork": true}}), "true");
+        check("status.successful", json!({"status": {"succeeded": 3}}), "3");
+        check("source", json!({"source": {"component": "kubelet"}}), "kubelet");
+        check("source", json!({"source": {}, "reportingComponent": "x"}), "x");
+        check("status.phase", json!({"status": {}}), "");
     }
 }

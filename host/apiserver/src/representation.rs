@@ -1,12 +1,10 @@
 //! Objects in the form a client asked for.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::table::{self, TableOptions};
+use crate::table::{self, Layout, TableOptions};
 use crate::{ApiObject, Representation, ResourceInfo};
 
 /// One object alone, as an answer to get or inside a watch event. A table shows ages as of `now`;
@@ -24,7 +22,9 @@ pub fn render_object(
         Representation::Table(include_object) => {
             let metadata = json!({"resourceVersion": object.resource_version().to_string()});
             let options = TableOptions { include_object, no_headers, now };
-            to_bytes(&table(resource, metadata, [object], &options))
+            let custom = resource.custom.then_some(&resource.printer_columns);
+            let objects = [object.to_value()];
+            to_bytes(&table::render(&resource.gvr, custom, metadata, &objects, &options))
         }
     }
 }
@@ -66,21 +66,9 @@ pub fn bookmark(
     to_bytes(&object)
 }
 
-/// A table of these objects under the list's metadata.
-pub fn table<'a>(
-    resource: &ResourceInfo,
-    metadata: Value,
-    objects: impl IntoIterator<Item = &'a ApiObject>,
-    options: &TableOptions,
-) -> Value {
-    let custom = resource.custom.then_some(&resource.printer_columns);
-    let objects: Vec<Value> = objects.into_iter().map(ApiObject::to_value).collect();
-    table::render(&resource.gvr, custom, metadata, &objects, options)
-}
-
-/// The items of a list in `PartialObjectMetadataList`.
-pub fn partial_items(objects: &[Arc<ApiObject>]) -> Vec<Value> {
-    objects.iter().map(|object| partial_metadata(object)).collect()
+/// The columns of a resource's tables.
+pub fn layout(resource: &ResourceInfo) -> Layout {
+    Layout::of(&resource.gvr, resource.custom.then_some(&resource.printer_columns))
 }
 
 /// JSON without newlines.

@@ -14,13 +14,20 @@ use crate::{ListOptions, QueryParameters, Representation, ResourceInfo, Resource
 pub struct ServeOptions {
     /// How often a watch that wants bookmarks gets one. A real server sends them about once a minute.
     pub bookmark_interval: Duration,
+    /// No watch lasts longer, whatever its client asks for.
+    pub watch_timeout_max: Duration,
     /// Ends every watch when cancelled.
     pub stop: CancellationToken,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { bookmark_interval: Duration::from_secs(60), stop: CancellationToken::new() }
+        Self {
+            bookmark_interval: Duration::from_secs(60),
+            // A week: the sum with the present stays representable.
+            watch_timeout_max: Duration::from_secs(7 * 24 * 3600),
+            stop: CancellationToken::new(),
+        }
     }
 }
 

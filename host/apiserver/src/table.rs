@@ -75,34 +75,40 @@ pub fn render(
     })
 }
 
-/// Where a resource's columns come from.
-enum Layout {
+/// The columns of a resource.
+pub struct Layout(Columns);
+
+/// Where they come from.
+enum Columns {
     BuiltIn(&'static Printer),
     Custom(Vec<custom::CustomColumn>),
 }
 
 impl Layout {
-    fn of(resource: &GroupVersionResource, custom: Option<&Value>) -> Self {
-        match custom {
-            Some(definitions) => Self::Custom(custom::columns(definitions)),
-            None => Self::BuiltIn(printer(&resource.group, &resource.resource)),
+    /// `custom` is as for [`render`].
+    pub fn of(resource: &GroupVersionResource, custom: Option<&Value>) -> Self {
+        Self(match custom {
+            Some(definitions) => Columns::Custom(custom::columns(definitions)),
+            None => Columns::BuiltIn(printer(&resource.group, &resource.resource)),
+        })
+    }
+
+    /// The `columnDefinitions`.
+    pub fn columns(&self) -> Vec<Value> {
+        match &self.0 {
+            Columns::BuiltIn(printer) => printer.columns.iter().map(Column::to_json).collect(),
+            Columns::Custom(columns) => custom::definitions(columns),
         }
     }
 
-    fn columns(&self) -> Vec<Value> {
-        match self {
-            Self::BuiltIn(printer) => printer.columns.iter().map(Column::to_json).collect(),
-            Self::Custom(columns) => custom::definitions(columns),
-        }
-    }
-
-    fn row(&self, object: &Value, options: &TableOptions) -> Value {
-        let (cells, conditions) = match self {
-            Self::BuiltIn(printer) => (
+    /// The row of an object.
+    pub fn row(&self, object: &Value, options: &TableOptions) -> Value {
+        let (cells, conditions) = match &self.0 {
+            Columns::BuiltIn(printer) => (
                 printer.columns.iter().map(|column| column.cell(object, options.now)).collect(),
                 printer.conditions.map_or(Value::Null, |conditions| conditions(object)),
             ),
-            Self::Custom(columns) => (custom::cells(columns, object, options.now), Value::Null),
+            Columns::Custom(columns) => (custom::cells(columns, object, options.now), Value::Null),
         };
         let object = match options.include_object {
             IncludeObject::None => Value::Null,

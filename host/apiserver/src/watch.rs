@@ -34,9 +34,6 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 /// How long before the end of a watch its last bookmark comes.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
-/// No watch lasts longer, whatever the client asks for, so that the sum stays representable.
-const TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-
 /// Answers with a stream of events.
 pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Response, Status> {
     let options = request.list_options()?;
@@ -46,7 +43,8 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         WatchQuery { resource: Arc::clone(&request.resource), selection: selection.clone(), start };
     let started = source.watch(query).await?;
     let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
-    let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs).min(TIMEOUT_MAX);
+    let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+    let timeout = timeout.min(request.options.watch_timeout_max);
     let told = match (&started.initial, start) {
         (Some(initial), _) => initial.resource_version,
         (None, WatchStart::After(version)) => version,

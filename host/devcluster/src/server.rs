@@ -263,6 +263,7 @@ impl State {
             let options = ServeOptions {
                 bookmark_interval: self.bookmark_interval,
                 stop: self.watches.lock().clone(),
+                ..ServeOptions::default()
             };
             let query = parts.uri.query();
             return serve(&self.cluster, &route, query, &parts.headers, &options).await;

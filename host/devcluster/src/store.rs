@@ -11,7 +11,6 @@ mod custom_schema;
 mod defaults;
 mod delete;
 mod list;
-mod log;
 mod metadata;
 mod scale;
 mod validation;
@@ -21,16 +20,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use informant_apimachinery::{GroupVersionResource, Status};
-use informant_apiserver::{ApiObject, Catalogue, Change, ResourceInfo};
+use informant_apiserver::{ApiObject, Catalogue, Change, ChangeLog, LogBounds, ResourceInfo};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use backup::Backup;
 pub use delete::{DeleteOptions, Deleted};
-use log::Log;
 pub use write::{Target, WriteOptions};
 
 use crate::built_in;
+
+/// 50,000 changes of the pods of 5 KB that are usual would be 250 MB.
+const LOG_BOUNDS: LogBounds = LogBounds { changes_max: 50_000, bytes_max: 64 * 1024 * 1024 };
 
 /// A resource without its version: all versions of a resource show the same objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ pub struct Store {
 }
 
 /// The objects of one resource.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
     /// Tells a resource from one of the same name that was defined anew, or restored from a backup.
     epoch: u64,
@@ -66,7 +67,7 @@ struct Table {
     /// Then `objects` is empty.
     gone: bool,
     objects: BTreeMap<ObjectName, Arc<ApiObject>>,
-    log: Log,
+    log: ChangeLog,
 }
 
 /// What a watch finds when it asks for changes.
@@ -78,6 +79,14 @@ pub enum Changes {
     Forgotten(Status),
     /// The resource is no longer served.
     ResourceGone,
+}
+
+impl Table {
+    /// An empty table whose past is unknown up to a resourceVersion.
+    fn new(epoch: u64, resource_version: u64) -> Self {
+        let log = ChangeLog::starting_at(resource_version, LOG_BOUNDS);
+        Self { epoch, gone: false, objects: BTreeMap::new(), log }
+    }
 }
 
 impl GroupResource {
@@ -104,7 +113,7 @@ impl Store {
             touched: Vec::new(),
         };
         for resource in built_in::stored() {
-            store.tables.insert(GroupResource::of(&resource.gvr), Table::default());
+            store.tables.insert(GroupResource::of(&resource.gvr), Table::new(0, 0));
         }
         store.rebuild_catalogue();
         store.create_first_objects(now);

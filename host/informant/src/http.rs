@@ -6,6 +6,7 @@ mod connections;
 mod exposure;
 mod heartbeat;
 mod kinds;
+mod kubernetes_api;
 mod listeners;
 mod on_demand;
 mod open;

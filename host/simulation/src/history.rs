@@ -131,9 +131,9 @@ impl History {
     }
 
     fn version(&self, object: &ApiObject, until: u64) -> Version {
-        let shown = Object::decode_without_last_applied(object.json(), None);
+        let shown = Object::decode_without_last_applied(&object.json(), None);
         let shown = shown.expect("the server's objects are objects");
-        Version { shown, raw: object.json().clone(), from: self.clock, until }
+        Version { shown, raw: object.json(), from: self.clock, until }
     }
 
     /// Whether the server ever showed exactly this.

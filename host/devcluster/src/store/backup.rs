@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use informant_apiserver::ApiObject;
 
-use super::log::Log;
 use super::{GroupResource, ObjectName, Store, Table};
 
 /// The objects of a [`Store`] at one moment, without their history. Cheap: the objects are shared.
@@ -35,8 +34,8 @@ impl Store {
         self.touched.extend(before.into_keys());
         self.resource_version = backup.resource_version;
         for (key, objects) in &backup.tables {
-            let (epoch, log) = (self.new_epoch(), Log::starting_at(backup.resource_version));
-            let table = Table { epoch, gone: false, objects: objects.clone(), log };
+            let table = Table::new(self.new_epoch(), backup.resource_version);
+            let table = Table { objects: objects.clone(), ..table };
             self.tables.insert(key.clone(), table);
         }
         self.touched.extend(backup.tables.keys().cloned());

@@ -7,7 +7,6 @@ use informant_apiserver::{ApiObject, Catalogue, ResourceInfo, SubresourceInfo};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::log::Log;
 use super::{GroupResource, Store, Table, WriteOptions, custom_schema, metadata};
 use crate::built_in::{self, STORED_VERBS};
 
@@ -106,9 +105,8 @@ impl Store {
             if self.tables.get(&key).is_none_or(|table| table.gone) {
                 // Its past is another resource's: a watch from before must list anew, as at a real server,
                 // whose watch cache of a new definition begins with a list.
-                let log = Log::starting_at(self.resource_version);
-                let epoch = self.new_epoch();
-                self.tables.insert(key, Table { epoch, log, ..Table::default() });
+                let table = Table::new(self.new_epoch(), self.resource_version);
+                self.tables.insert(key, table);
             }
         }
         let all = built_in.into_iter().chain(built_in::reviews()).chain(defined);

@@ -16,6 +16,7 @@ pub mod golden;
 mod held_up;
 mod http;
 mod image;
+mod kubernetes_api;
 mod lifecycle;
 mod misbehaving;
 mod namespaces;

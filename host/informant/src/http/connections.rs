@@ -74,6 +74,12 @@ impl Bounds {
         }
     }
 
+    /// The same with so many requests more, for those that last: they take no place of others.
+    pub(crate) fn with_watches(self, watches_max: usize) -> Self {
+        let served_max = self.served_max + watches_max;
+        Self { served_max, served_of_peer_max: served_max, ..self }
+    }
+
     /// Of an address that everybody reaches, for probes and metrics. Who speaks at once is heard: 128 others have to come in the meantime.
     pub(crate) fn open() -> Self {
         Self {

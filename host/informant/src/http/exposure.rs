@@ -40,9 +40,6 @@ impl Exposure {
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
         let path = uri.path();
         match self {
-            _ if reserved(path) => {
-                Err("the paths /api and /apis are reserved; resources are at /core/v1/pods")
-            }
             Self::Loopback if !all_local(uri, headers) => {
                 Err("the Host header names another machine; use 127.0.0.1 or localhost")
             }
@@ -58,13 +55,6 @@ impl Exposure {
             ),
         }
     }
-}
-
-/// Kubernetes' own paths, which will be the Kubernetes API over the cache.
-fn reserved(path: &str) -> bool {
-    ["/api", "/apis"].iter().any(|root| {
-        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
 }
 
 /// Whether everything that names the host of a request names this machine, and something does.
@@ -128,6 +118,7 @@ mod tests {
         }
         check("[::1]:8888", "/core/v1/pods", Some("localhost"), true);
         check("127.0.0.1:8888", "http://localhost:8888/plugins", Some("localhost:8888"), true);
+        check("127.0.0.1:8888", "/api/v1/pods", Some("localhost"), true);
     }
 
     #[test]
@@ -192,13 +183,7 @@ mod tests {
         check("10.0.0.7:8888", "/metrics", None, true);
         check("0.0.0.0:8888", "/plugins", Some("127.0.0.1:8888"), false);
         check("0.0.0.0:8888", "/core/v1/pods", Some("localhost"), false);
+        check("0.0.0.0:8888", "/api/v1/pods", Some("localhost"), false);
         check("0.0.0.0:8888", "/healthz/x", Some("10.0.0.7"), false);
-    }
-
-    #[test]
-    fn kubernetes_own_paths_are_reserved() {
-        check("127.0.0.1:1", "/api/v1/pods", Some("localhost"), false);
-        check("127.0.0.1:1", "/apis", Some("localhost"), false);
-        check("127.0.0.1:1", "/apiserver/v1/pods", Some("localhost"), true);
     }
 }

@@ -156,14 +156,7 @@ async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), Inf
         Ok(state) => state,
         Err(_) => informer.state_in(scope),
     };
-    let (code, text) = refusal(informer.resource(), state);
-    match code {
-        StatusCode::FORBIDDEN if *scope == Scope::all() => Err((
-            code,
-            format!("{text}; where the host may read some namespaces, add ?namespace=NAME"),
-        )),
-        _ => Err((code, text)),
-    }
+    Err(refusal(informer.resource(), state))
 }
 
 /// The answer of an informer without its first list.

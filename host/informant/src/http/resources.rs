@@ -103,6 +103,10 @@ async fn answer(
     };
     let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref()).await {
         Ok(lease) => lease,
+        Err((StatusCode::FORBIDDEN, text)) if query.namespace.is_none() && !gvr.is_secrets() => {
+            let hint = "where the host may read some namespaces, add ?namespace=NAME";
+            return message(StatusCode::FORBIDDEN, format!("{text}; {hint}"));
+        }
         Err((code, text)) => return message(code, text),
     };
     if let (Some(namespace), Some(name)) = (path.namespace, path.name)

@@ -5,6 +5,7 @@ use super::answers::message;
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
 use super::heartbeat::{Heartbeat, pulses};
+use super::kubernetes_api::{self, KubernetesApi, WATCHES_MAX};
 use super::listeners::{Bound, Listeners};
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::open::{self, method_not_allowed};
@@ -35,7 +36,8 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 /// What every request can reach.
 pub(crate) struct ServerState {
     pub(super) sources: MetricSources,
-    pub(super) on_demand: OnDemand,
+    pub(super) on_demand: Arc<OnDemand>,
+    pub(super) kubernetes: KubernetesApi,
     pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
     address: SocketAddr,
@@ -73,18 +75,22 @@ impl Server {
     /// reach is served on a thread of its own.
     pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
         let Self { listeners: Listeners { api, metrics }, sources, client } = self;
+        let exposure = Exposure::of(api.address);
+        let is_open = exposure == Exposure::HealthOnly;
+        let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
+        let on_demand = Arc::new(OnDemand::new(client.clone(), sources.informers.clone()));
+        let watched = on_demand.clone();
         let shared = Arc::new(ServerState {
             address: api.address,
-            exposure: Exposure::of(api.address),
-            on_demand: OnDemand::new(client, sources.informers.clone()),
+            exposure,
+            on_demand,
+            kubernetes: KubernetesApi::new(client, watched, bounds.life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
         let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
-        let is_open = shared.exposure == Exposure::HealthOnly;
-        let bounds = if is_open { Bounds::open() } else { Bounds::api() };
         let (scrapes, counts) = (Scrapes::default(), shared.sources.refused.clone());
         let routes = api_routes(shared.clone(), scrapes.clone());
         let api = Door::new(api, routes, bounds, shutdown, &api_ended, counts.api.clone());
@@ -114,6 +120,7 @@ impl Server {
             loop {
                 tokio::time::sleep(IDLE_CHECK).await;
                 shared.on_demand.expire();
+                shared.kubernetes.expire();
             }
         };
         tokio::select! {
@@ -166,6 +173,7 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
 
 fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let routes = open::routes(scrapes)
+        .merge(kubernetes_api::routes())
         .route("/", get(index))
         .route("/plugins", get(plugins))
         .route("/why", get(why))
@@ -229,6 +237,9 @@ async fn index() -> Json<Value> {
         "/core/v1/namespaces/default/pods",
         "/core/v1/namespaces/default/pods/NAME",
         "/apps/v1/deployments",
+        "/api",
+        "/apis",
+        "/api/v1/namespaces/default/pods?watch=true",
     ];
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }

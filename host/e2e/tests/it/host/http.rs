@@ -217,17 +217,6 @@ fn address_that_is_not_loopback_serves_health_and_metrics_only() {
     });
 }
 
-#[test]
-fn kubernetes_own_paths_are_reserved() {
-    host_fact(async |bench| {
-        let host = bench.start(&[]).await;
-        for path in ["/api/v1/pods", "/apis/apps/v1", "/api/v1/secrets"] {
-            let answer = host.get(path).unwrap();
-            assert!(answer.status >= 400, "{path}: {answer:?}");
-        }
-    });
-}
-
 /// Series of a plugin that has nothing to do: what it is, and what the host holds for it. With all others it would have more than 200.
 const IDLE_SERIES_MAX: usize = 20;
 

@@ -53,11 +53,11 @@ fn is_built_in(group: &str) -> bool {
 #[derive(Deserialize)]
 struct BodyOfUpdate<'a> {
     #[serde(borrow)]
-    metadata: Option<Metadata<'a>>,
+    metadata: Option<AnnotationsOfUpdate<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Metadata<'a> {
+struct AnnotationsOfUpdate<'a> {
     #[serde(borrow)]
     annotations: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
 }

@@ -2,19 +2,22 @@
 
 use std::collections::VecDeque;
 
-use informant_apiserver::Change;
+use crate::Change;
 
 /// How much of a resource's past is kept. A real server keeps etcd's last five minutes; a watcher further
 /// behind than this is told 410, which is also how a watcher that reads too slowly is cut off.
-pub const CHANGES_MAX: usize = 50_000;
-
-/// The bytes of JSON that the log of one resource may keep alive. 50,000 changes of the pods of 5 KB that
-/// are usual would be 250 MB.
-pub const BYTES_MAX: usize = 64 * 1024 * 1024;
+#[derive(Clone, Copy, Debug)]
+pub struct LogBounds {
+    /// Changes.
+    pub changes_max: usize,
+    /// Bytes of JSON that the log may keep alive.
+    pub bytes_max: usize,
+}
 
 /// Changes in order. Those at or below `floor` are forgotten.
-#[derive(Debug, Default)]
-pub struct Log {
+#[derive(Debug)]
+pub struct ChangeLog {
+    bounds: LogBounds,
     /// Their resourceVersions rise strictly.
     changes: VecDeque<Change>,
     /// The sum of [`cost`] over `changes`.
@@ -29,10 +32,10 @@ pub struct Forgotten {
     pub oldest: u64,
 }
 
-impl Log {
+impl ChangeLog {
     /// An empty log whose past is unknown up to `floor`.
-    pub fn starting_at(floor: u64) -> Self {
-        Self { floor, ..Self::default() }
+    pub fn starting_at(floor: u64, bounds: LogBounds) -> Self {
+        Self { bounds, changes: VecDeque::new(), bytes: 0, floor }
     }
 
     /// Appends, and forgets the oldest where a bound is passed.
@@ -43,7 +46,8 @@ impl Log {
         );
         self.bytes += cost(&change);
         self.changes.push_back(change);
-        while self.changes.len() > CHANGES_MAX || self.bytes > BYTES_MAX {
+        let LogBounds { changes_max, bytes_max } = self.bounds;
+        while self.changes.len() > changes_max || self.bytes > bytes_max {
             let Some(oldest) = self.changes.pop_front() else { break };
             self.bytes -= cost(&oldest);
             self.floor = oldest.resource_version();
@@ -80,8 +84,8 @@ impl Log {
 /// What a change keeps alive by itself: the state it brought. The one before was brought by another.
 fn cost(change: &Change) -> usize {
     match change {
-        Change::Added(object) | Change::Deleted { last: object, .. } => object.json().len(),
-        Change::Modified { new, .. } => new.json().len(),
+        Change::Added(object) | Change::Deleted { last: object, .. } => object.json_len(),
+        Change::Modified { new, .. } => new.json_len(),
     }
 }
 
@@ -89,10 +93,12 @@ fn cost(change: &Change) -> usize {
 mod tests {
     use std::sync::Arc;
 
-    use informant_apiserver::ApiObject;
     use serde_json::json;
 
     use super::*;
+    use crate::ApiObject;
+
+    const BOUNDS: LogBounds = LogBounds { changes_max: 100, bytes_max: 64 * 1024 };
 
     fn added(version: u64) -> Change {
         let value = json!({"metadata": {"name": "a", "resourceVersion": version.to_string()}});
@@ -100,7 +106,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(log: &Log, after: u64, expect: Result<&[u64], u64>) {
+    fn check(log: &ChangeLog, after: u64, expect: Result<&[u64], u64>) {
         let seen = match log.after(after) {
             Ok(changes) => Ok(changes.map(Change::resource_version).collect::<Vec<_>>()),
             Err(forgotten) => Err(forgotten.oldest),
@@ -110,7 +116,7 @@ mod tests {
 
     #[test]
     fn changes_are_given_out_after_a_version() {
-        let mut log = Log::default();
+        let mut log = ChangeLog::starting_at(0, BOUNDS);
         for version in [2, 5, 9] {
             log.push(added(version));
         }
@@ -122,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_refused_and_not_skipped() {
-        let mut log = Log::starting_at(1);
+        let mut log = ChangeLog::starting_at(1, BOUNDS);
         for version in [2, 5, 9] {
             log.push(added(version));
         }
@@ -136,12 +142,19 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_forgets_the_oldest() {
-        let mut log = Log::default();
-        for version in 1..=(CHANGES_MAX as u64 + 2) {
+    fn the_bounds_forget_the_oldest() {
+        let mut log = ChangeLog::starting_at(0, BOUNDS);
+        for version in 1..=102 {
             log.push(added(version));
         }
         check(&log, 1, Err(2));
-        assert_eq!(log.after(2).ok().map(Iterator::count), Some(CHANGES_MAX));
+        assert_eq!(log.after(2).ok().map(Iterator::count), Some(100));
+        let bytes_max = 2 * added(100).resource_version().to_string().len() + 2 * cost(&added(100));
+        let mut log = ChangeLog::starting_at(0, LogBounds { bytes_max, ..BOUNDS });
+        for version in 101..=104 {
+            log.push(added(version));
+        }
+        check(&log, 101, Err(102));
+        check(&log, 102, Ok(&[103, 104]));
     }
 }

@@ -1,0 +1,123 @@
+//! The Kubernetes API over the cache: discovery, get, list and watch, as a Kubernetes API server answers them.
+//!
+//! [`informant_apiserver`] speaks the protocol. Here is what it asks for: the cluster's resources, the objects of
+//! informers, and the recent changes of the resources that somebody watches. Nothing is written.
+
+mod cache_source;
+mod definition;
+mod discovery;
+mod feed;
+mod followed;
+mod recent_changes;
+mod served;
+mod stored;
+
+use super::on_demand::OnDemand;
+use super::server::ServerState;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::any;
+use cache_source::CacheSource;
+use followed::Followed;
+use http::{HeaderValue, Method, header};
+use informant_apimachinery::Status;
+use informant_apiserver::{Route, ServeOptions, serve, status_response};
+use served::ServedCatalogue;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Watches at once, of all clients: some dozen controllers, each with some resources.
+pub(super) const WATCHES_MAX: usize = 256;
+
+/// A watch ends before its connection is cut off, so that its client sees an end and no error.
+const BEFORE_CUT: Duration = Duration::from_secs(10);
+
+/// What the API has beside the informers.
+pub(super) struct KubernetesApi {
+    served: ServedCatalogue,
+    followed: Followed,
+    on_demand: Arc<OnDemand>,
+    watches: Arc<Semaphore>,
+    options: ServeOptions,
+}
+
+impl KubernetesApi {
+    /// `life_max` is how long a request may take; watches end with `stop`.
+    pub(super) fn new(
+        client: kube::Client,
+        on_demand: Arc<OnDemand>,
+        life_max: Duration,
+        stop: CancellationToken,
+    ) -> Self {
+        let watch_timeout_max = life_max.saturating_sub(BEFORE_CUT);
+        Self {
+            served: ServedCatalogue::new(client),
+            followed: Followed::default(),
+            on_demand,
+            watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+            options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
+        }
+    }
+
+    /// Lets go of the changes that nobody has watched for some time.
+    pub(super) fn expire(&self) {
+        self.followed.expire(Instant::now());
+    }
+}
+
+/// The paths of the API. Probes are the host's own, and `/metrics` too.
+pub(super) fn routes() -> Router<Arc<ServerState>> {
+    let paths = [
+        "/api",
+        "/api/",
+        "/api/{*rest}",
+        "/apis",
+        "/apis/",
+        "/apis/{*rest}",
+        "/version",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openapi/v3/{*rest}",
+    ];
+    paths.into_iter().fold(Router::new(), |routes, path| routes.route(path, any(answer)))
+}
+
+async fn answer(State(shared): State<Arc<ServerState>>, request: Request) -> Response {
+    let (api, uri) = (&shared.kubernetes, request.uri());
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return read_only(request.method(), uri.path());
+    }
+    let route = Route::parse(uri.path());
+    let resource = match &route {
+        Route::Resource(path) => Some(path),
+        _ => None,
+    };
+    // Invariant 41.
+    if let Some(path) = resource.filter(|path| path.gvr.is_secrets()) {
+        let name = path.name.as_deref().unwrap_or_default();
+        let why = "Secrets are never served from the cache; ask the Kubernetes API server";
+        return status_response(&Status::forbidden(&path.gvr, name, why));
+    }
+    match api.served.catalogue(resource.map(|path| &path.gvr)).await {
+        Ok(catalogue) => {
+            let source = CacheSource::new(shared.clone(), catalogue);
+            serve(&source, &route, uri.query(), request.headers(), &api.options).await
+        }
+        Err(status) => status_response(&status),
+    }
+}
+
+/// The answer to a write.
+fn read_only(method: &Method, path: &str) -> Response {
+    let message = format!(
+        "this address is a read-only cache of the cluster; send {method} {path} to the Kubernetes API server"
+    );
+    let mut status = Status::method_not_allowed();
+    status.message = message;
+    let mut response = status_response(&status);
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}

@@ -1,0 +1,202 @@
+//! The cluster's discovery as a catalogue: what of it the cache can serve.
+
+use http::header::ACCEPT;
+use informant_apimachinery::{GroupVersionResource, Status, reason, selectable_fields};
+use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
+use informant_devcluster::built_in_resources;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Both versions have the same shape. Without another type an older server refuses instead of answering with less.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+
+/// What the cache does with a resource.
+const VERBS: [&str; 3] = ["get", "list", "watch"];
+
+#[derive(Deserialize)]
+struct Groups {
+    #[serde(default)]
+    items: Vec<DiscoveryGroup>,
+}
+
+#[derive(Deserialize)]
+struct DiscoveryGroup {
+    #[serde(default)]
+    metadata: GroupMetadata,
+    #[serde(default)]
+    versions: Vec<DiscoveryVersion>,
+}
+
+#[derive(Deserialize, Default)]
+struct GroupMetadata {
+    /// Empty for the core group.
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct DiscoveryVersion {
+    version: String,
+    #[serde(default)]
+    resources: Vec<DiscoveryResource>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoveryResource {
+    resource: String,
+    response_kind: Option<ResponseKind>,
+    #[serde(default)]
+    scope: String,
+    #[serde(default)]
+    singular_resource: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
+    #[serde(default)]
+    subresources: Vec<Subresource>,
+}
+
+#[derive(Deserialize)]
+struct ResponseKind {
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Subresource {
+    subresource: String,
+}
+
+/// Asks the API server: two requests.
+pub(super) async fn read(client: &kube::Client) -> Result<Catalogue, Status> {
+    let (core, others) = futures::try_join!(ask(client, "/api"), ask(client, "/apis"))?;
+    let groups = core.items.into_iter().chain(others.items);
+    Ok(Catalogue::new(groups.flat_map(resources).map(Arc::new)))
+}
+
+async fn ask(client: &kube::Client, path: &str) -> Result<Groups, Status> {
+    let request = http::Request::get(path).header(ACCEPT, AGGREGATED).body(Vec::new());
+    let request = request.map_err(Status::internal_error)?;
+    client.request(request).await.map_err(|error| unavailable(path, &error))
+}
+
+/// The cluster cannot be asked.
+pub(super) fn unavailable(path: &str, error: &kube::Error) -> Status {
+    let message = format!("the API server could not be asked for {path}: {error}");
+    Status::failure(503, reason::SERVICE_UNAVAILABLE, message)
+}
+
+fn resources(group: DiscoveryGroup) -> impl Iterator<Item = ResourceInfo> {
+    let DiscoveryGroup { metadata: GroupMetadata { name }, versions } = group;
+    // Both match a table of a hundred names.
+    let built_in = built_in_resources();
+    let built_in: HashSet<String> = built_in
+        .iter()
+        .filter(|info| info.gvr.group == name)
+        .map(|info| info.gvr.resource.clone())
+        .collect();
+    versions.into_iter().flat_map(move |DiscoveryVersion { version, resources }| {
+        let of = |resource: DiscoveryResource| {
+            let gvr = GroupVersionResource::new(&*name, &*version, &*resource.resource);
+            let custom = !built_in.contains(&resource.resource);
+            // Invariant 41.
+            (!gvr.is_secrets()).then(|| info(gvr, resource, custom))?
+        };
+        resources.into_iter().filter_map(of).collect::<Vec<_>>()
+    })
+}
+
+/// None where it cannot be followed.
+fn info(
+    gvr: GroupVersionResource,
+    resource: DiscoveryResource,
+    custom: bool,
+) -> Option<ResourceInfo> {
+    let has = |verb: &str| resource.verbs.iter().any(|one| one == verb);
+    if !has("list") || !has("watch") {
+        return None;
+    }
+    let kind = resource.response_kind?.kind;
+    let shown = |verb: &&str| has(verb);
+    let verbs: Vec<String> =
+        VERBS.iter().filter(|verb| shown(verb)).map(ToString::to_string).collect();
+    // The status of an object is shown as the whole object.
+    let status = resource.subresources.iter().any(|one| one.subresource == "status");
+    let status = status.then(|| SubresourceInfo {
+        name: "status".to_owned(),
+        group: gvr.group.clone(),
+        version: gvr.version.clone(),
+        kind: kind.clone(),
+        verbs: vec!["get".to_owned()],
+    });
+    let fields = selectable_fields(&gvr).iter().map(ToString::to_string).collect();
+    Some(ResourceInfo {
+        singular: match resource.singular_resource {
+            none if none.is_empty() => kind.to_lowercase(),
+            singular => singular,
+        },
+        list_kind: format!("{kind}List"),
+        kind,
+        short_names: resource.short_names,
+        categories: resource.categories,
+        namespaced: resource.scope == "Namespaced",
+        custom,
+        verbs,
+        subresources: status.into_iter().collect(),
+        selectable_fields: fields,
+        printer_columns: Value::Null,
+        gvr,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn catalogue(items: Value) -> Vec<ResourceInfo> {
+        let groups: Groups = serde_json::from_value(json!({ "items": items })).expect("it is read");
+        groups.items.into_iter().flat_map(resources).collect()
+    }
+
+    fn resource(name: &str, kind: &str, verbs: &[&str]) -> Value {
+        json!({
+            "resource": name, "responseKind": {"group": "", "version": "", "kind": kind},
+            "scope": "Namespaced", "singularResource": "", "verbs": verbs,
+            "subresources": [{"subresource": "status"}, {"subresource": "log"}],
+        })
+    }
+
+    #[test]
+    fn only_what_can_be_followed_is_served_and_no_secrets() {
+        let all = ["create", "delete", "get", "list", "watch"];
+        let found =
+            catalogue(json!([{"metadata": {}, "versions": [{"version": "v1", "resources": [
+                resource("pods", "Pod", &all),
+                resource("secrets", "Secret", &all),
+                resource("bindings", "Binding", &["create"]),
+            ]}]}]));
+        let [pods] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(pods.gvr.to_string(), "v1/pods");
+        assert_eq!((pods.verbs.as_slice(), pods.custom), (&VERBS.map(str::to_owned)[..], false));
+        assert_eq!((&*pods.singular, &*pods.list_kind), ("pod", "PodList"));
+        let [status] = pods.subresources.as_slice() else { panic!("{pods:?}") };
+        assert_eq!((&*status.name, status.verbs.as_slice()), ("status", &["get".to_owned()][..]));
+        assert!(pods.selectable_fields.contains(&"spec.nodeName".to_owned()));
+    }
+
+    #[test]
+    fn what_is_not_built_in_counts_as_custom() {
+        let found = catalogue(json!([{"metadata": {"name": "example.com"}, "versions": [
+            {"version": "v1", "resources": [resource("widgets", "Widget", &["list", "watch"])]},
+        ]}]));
+        assert_eq!((found[0].custom, found[0].verbs.len()), (true, 2));
+    }
+}

@@ -1,0 +1,257 @@
+//! The recent changes of one resource, as its informer tells them: a synchronous decision on what watchers may have.
+//!
+//! A watch is a promise of every change after a resourceVersion. What the informer learns by other means than its own
+//! watch (a list after a gap, a deletion that it missed, an API server that was set back) breaks the promise: then
+//! every watcher is told 410, lists again, and goes on from there. That is simple, and such events are rare.
+
+use informant_apimachinery::Status;
+use informant_apiserver::{Change, ChangeLog, LogBounds};
+
+/// At 500 changes of Pods in a second the past seven seconds; whoever is further behind lists again.
+pub(super) const BOUNDS: LogBounds = LogBounds { changes_max: 20_000, bytes_max: 16 << 20 };
+
+/// A watcher's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// It holds as long as the changes have no gap.
+    generation: u64,
+    /// Everything up to here was given out.
+    pub(super) seen: u64,
+}
+
+/// Whether a watch can begin after a resourceVersion.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    At(Place),
+    /// The informer has not come so far.
+    NotYet,
+}
+
+/// The changes since somebody watches.
+pub(super) struct RecentChanges {
+    log: ChangeLog,
+    floor: u64,
+    generation: u64,
+    /// Everything up to here is in the log; none before the informer has begun to tell.
+    reached: Option<u64>,
+    /// Something happened that no watch has told.
+    has_gap: bool,
+}
+
+impl Default for RecentChanges {
+    fn default() -> Self {
+        let log = ChangeLog::starting_at(0, BOUNDS);
+        Self { log, floor: 0, generation: 0, reached: None, has_gap: false }
+    }
+}
+
+impl RecentChanges {
+    /// From here on the informer tells every change.
+    pub(super) fn begin(&mut self, resource_version: u64) {
+        self.start_anew(resource_version);
+    }
+
+    /// The informer's watch has told a change.
+    pub(super) fn push(&mut self, change: Change) {
+        if self.reached.is_none() || self.has_gap {
+            return;
+        }
+        // Where it asks for several namespaces for a while, their changes come in any order.
+        if change.resource_version() <= self.log.last().unwrap_or(self.floor) {
+            self.has_gap = true;
+            return;
+        }
+        self.log.push(change);
+    }
+
+    /// The informer has learnt something by other means.
+    pub(super) fn gap(&mut self) {
+        self.has_gap = true;
+    }
+
+    /// The informer has told everything up to this resourceVersion. Answers whether that is news.
+    pub(super) fn reach(&mut self, resource_version: u64) -> bool {
+        let Some(reached) = self.reached else { return false };
+        if self.has_gap || resource_version < reached {
+            self.start_anew(resource_version);
+            return true;
+        }
+        self.reached = Some(resource_version);
+        resource_version > reached
+    }
+
+    fn start_anew(&mut self, resource_version: u64) {
+        self.log = ChangeLog::starting_at(resource_version, BOUNDS);
+        self.floor = resource_version;
+        self.generation += 1;
+        self.reached = Some(resource_version);
+        self.has_gap = false;
+    }
+
+    /// The place of a watch after this resourceVersion, or after what is known by now.
+    pub(super) fn place(&self, after: Option<u64>) -> Result<Begin, Status> {
+        let Some(reached) = self.reached else { return Ok(Begin::NotYet) };
+        let seen = after.unwrap_or(reached);
+        if seen > reached {
+            return Ok(Begin::NotYet);
+        }
+        self.check_known(seen)?;
+        Ok(Begin::At(Place { generation: self.generation, seen }))
+    }
+
+    /// The next changes for this place, at most so many, and its progress. None is no news.
+    pub(super) fn take(&self, place: &mut Place, most: usize) -> Result<Vec<Change>, Status> {
+        if place.generation != self.generation || self.has_gap {
+            return Err(Status::too_old_resource_version(place.seen, self.floor));
+        }
+        let changes: Vec<Change> = match self.log.after(place.seen) {
+            Ok(changes) => changes.take(most).cloned().collect(),
+            Err(forgotten) => {
+                return Err(Status::too_old_resource_version(place.seen, forgotten.oldest));
+            }
+        };
+        match (changes.last(), self.reached) {
+            (Some(last), _) => place.seen = last.resource_version(),
+            // So that those of a quiet resource do not fall off.
+            (None, Some(reached)) => place.seen = place.seen.max(reached),
+            (None, None) => {}
+        }
+        Ok(changes)
+    }
+
+    /// What a bookmark may say to a watcher at this place.
+    pub(super) fn progress(&self, place: &Place) -> u64 {
+        let newest = self.log.last().unwrap_or(self.floor);
+        match self.reached {
+            Some(reached) if place.generation == self.generation && newest <= place.seen => {
+                place.seen.max(reached)
+            }
+            _ => place.seen,
+        }
+    }
+
+    /// The newest resourceVersion up to which everything is known.
+    pub(super) fn reached(&self) -> Option<u64> {
+        self.reached
+    }
+
+    fn check_known(&self, after: u64) -> Result<(), Status> {
+        match self.log.after(after) {
+            Ok(_) if !self.has_gap => Ok(()),
+            Ok(_) => Err(Status::too_old_resource_version(after, self.floor)),
+            Err(forgotten) => Err(Status::too_old_resource_version(after, forgotten.oldest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use informant_apiserver::ApiObject;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn added(version: u64) -> Change {
+        let value = json!({"metadata": {"name": "a", "resourceVersion": version.to_string()}});
+        Change::Added(Arc::new(ApiObject::from_value(&value, &[])))
+    }
+
+    /// `b5`: begins at 5; `+7`: a change; `g`: a gap; `r9`: everything up to 9 is told.
+    fn changes(steps: &str) -> RecentChanges {
+        let mut changes = RecentChanges::default();
+        for step in steps.split_whitespace() {
+            let (what, version) = step.split_at(1);
+            let version = || version.parse().expect("a number");
+            match what {
+                "b" => changes.begin(version()),
+                "+" => changes.push(added(version())),
+                "g" => changes.gap(),
+                "r" => _ = changes.reach(version()),
+                other => panic!("{other}"),
+            }
+        }
+        changes
+    }
+
+    /// What a watch after `version` begins with: the changes, `later` or `expired`.
+    #[track_caller]
+    fn check(steps: &str, version: u64, expect: &str) {
+        let changes = changes(steps);
+        let seen = match changes.place(Some(version)) {
+            Ok(Begin::NotYet) => "later".to_owned(),
+            Ok(Begin::At(mut place)) => {
+                let taken = changes.take(&mut place, 99).expect("it was there");
+                let shown = taken.iter().map(|change| change.resource_version().to_string());
+                let bookmark = changes.progress(&place);
+                shown.chain([format!("@{bookmark}")]).collect::<Vec<_>>().join(" ")
+            }
+            Err(status) => {
+                assert_eq!(status.code, 410);
+                "expired".to_owned()
+            }
+        };
+        assert_eq!(seen, expect, "{steps} after {version}");
+    }
+
+    #[test]
+    fn a_watch_begins_where_its_client_is() {
+        check("", 5, "later");
+        check("b5", 4, "expired");
+        check("b5", 5, "@5");
+        check("b5 +7 +9 r9", 5, "7 9 @9");
+        check("b5 +7 +9 r9", 8, "9 @9");
+        check("b5 +7 r20", 5, "7 @20");
+        check("b5 +7 r20", 20, "@20");
+        check("b5 +7 r20", 21, "later");
+    }
+
+    #[test]
+    fn what_happens_before_the_informer_has_begun_counts_for_nothing() {
+        check("+4 r4 b5", 4, "expired");
+        check("+4 r4 b5 +6 r6", 5, "6 @6");
+    }
+
+    #[test]
+    fn a_gap_ends_what_was_known_before() {
+        check("b5 +7 r7 g r30", 7, "expired");
+        check("b5 +7 r7 g r30", 30, "@30");
+        check("b5 +7 r7 g r30 +31 r31", 30, "31 @31");
+        check("b5 +7 r7 g", 7, "expired");
+        // Changes that come in another order than their versions.
+        check("b5 +9 +7 r9", 5, "expired");
+        check("b5 +9 +7 r9", 9, "@9");
+        // An API server that was set back.
+        check("b5 +9 r9 r7", 9, "later");
+        check("b5 +9 r9 r7", 7, "@7");
+    }
+
+    #[test]
+    fn a_watcher_is_told_of_a_gap_once_it_asks() {
+        let mut changes = changes("b5 +7 r7");
+        let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
+        changes.gap();
+        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        changes.reach(7);
+        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+    }
+
+    #[test]
+    fn a_watcher_that_takes_little_goes_on_where_it_was() {
+        let changes = changes("b5 +7 +8 +9 r9");
+        let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
+        let taken = changes.take(&mut place, 2).expect("they are there");
+        assert_eq!((taken.len(), place.seen, changes.progress(&place)), (2, 8, 8));
+        let taken = changes.take(&mut place, 2).expect("they are there");
+        assert_eq!((taken.len(), changes.progress(&place)), (1, 9));
+    }
+
+    #[test]
+    fn a_watcher_that_is_too_slow_falls_off() {
+        let mut changes = changes("b5");
+        let Ok(Begin::At(mut place)) = changes.place(None) else { panic!("it is known") };
+        for version in 6..=(BOUNDS.changes_max as u64 + 6) {
+            changes.push(added(version));
+        }
+        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+    }
+}
