@@ -2,6 +2,8 @@
 //!
 //! Bodies are read raw. Compression is declined, which spares both sides the work; an answer that is gzip all the same is
 //! decoded (`body.rs`).
+//!
+//! A short answer may have millions of items or events. Whoever reads them lets other tasks have their turn in between.
 
 mod body;
 mod client;
@@ -26,11 +28,12 @@ use crate::list_watch::{
 };
 use crate::object::LastApplied;
 use body::Chunks;
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Request, Response};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use informant_apimachinery::{GroupVersionResource, Status};
 use kube::Client;
 use kube::client::Body;
@@ -42,10 +45,14 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::coop::consume_budget;
 use watch_event::watch_event;
 
 /// A `Status` is a few hundred bytes; a proxy's error page is cut here.
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
+
+/// What is read of a list at once, before its items are handed on: of the smallest items, as many as take some milliseconds.
+const STEP_BYTES: usize = 16 << 10;
 
 /// A Kubernetes API server, reached through kube's client.
 #[derive(Clone)]
@@ -100,7 +107,7 @@ impl ListerWatcher for Collection {
                 answered => answered?,
             };
             let list = Some(ListBody::new(self.last_applied));
-            let reader = ListReader { body, list, ready: VecDeque::new() };
+            let reader = ListReader { body, chunk: Bytes::new(), list, ready: VecDeque::new() };
             Ok(Box::pin(stream::try_unfold(reader, ListReader::next)) as ListStream)
         })
     }
@@ -183,8 +190,13 @@ async fn refusal(response: Response<Body>) -> ListWatchError {
     let code = response.status();
     let header = text_of(response.headers(), &RETRY_AFTER);
     let retry_after = header.and_then(|value| value.parse().ok()).map(Duration::from_secs);
-    let body = Limited::new(response.into_body(), ERROR_BODY_BYTES_MAX).collect().await;
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let (mut frames, mut body) = (response.into_body(), Vec::new());
+    while body.len() < ERROR_BODY_BYTES_MAX
+        && let Some(Ok(frame)) = frames.frame().await
+    {
+        body.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
+    }
+    body.truncate(ERROR_BODY_BYTES_MAX);
     let mut status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(&body);
         let text = text.trim().chars().take(200).collect::<String>();
@@ -196,6 +208,8 @@ async fn refusal(response: Response<Body>) -> ListWatchError {
 
 struct ListReader {
     body: Chunks,
+    /// What came last and was not read yet.
+    chunk: Bytes,
     /// None once the body has ended.
     list: Option<ListBody>,
     ready: VecDeque<ListEvent>,
@@ -205,14 +219,22 @@ impl ListReader {
     async fn next(mut self) -> Result<Option<(ListEvent, Self)>, ListWatchError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                consume_budget().await;
                 return Ok(Some((event, self)));
             }
             let Some(list) = &mut self.list else { return Ok(None) };
-            let chunk = self.body.next().await?;
+            let piece = match self.chunk.is_empty() {
+                false => Some(self.chunk.split_to(self.chunk.len().min(STEP_BYTES))),
+                true => self.body.next().await?.map(|mut chunk| {
+                    let piece = chunk.split_to(chunk.len().min(STEP_BYTES));
+                    self.chunk = chunk;
+                    piece
+                }),
+            };
             let received = now();
             let mut items = Vec::new();
-            let end = match chunk {
-                Some(chunk) => list.feed(&chunk, &mut items).map(|()| None),
+            let end = match piece {
+                Some(piece) => list.feed(&piece, &mut items).map(|()| None),
                 None => {
                     let list = self.list.take().expect("it was there a moment ago");
                     list.finish(&mut items).map(Some)
@@ -259,6 +281,7 @@ impl WatchReader {
         loop {
             if let Some(line) = self.lines.next_line() {
                 let event = watch_event(&line, self.received, self.last_applied)?;
+                consume_budget().await;
                 return Ok(Some((event, self)));
             }
             match self.body.next().await? {

@@ -213,12 +213,15 @@ pub enum ListWatchError {
     },
 }
 
+/// What is kept of a server's words: an API server's own are shorter, and those of one behind it may be anything.
+const MESSAGE_BYTES_MAX: usize = 1 << 10;
+
 impl ListWatchError {
     /// Sorts a `Status` that answers a request or ends a watch.
     pub fn from_status(status: &Status, retry_after: Option<Duration>) -> Self {
         let message = match status.message.as_str() {
-            "" => format!("{} ({})", status.reason, status.code),
-            message => message.to_owned(),
+            "" => format!("{:.100} ({})", status.reason, status.code),
+            message => cut(message),
         };
         let details = status.details.as_ref();
         let said = details.map_or(0, |details| details.retry_after_seconds);
@@ -245,6 +248,15 @@ impl ListWatchError {
     }
 }
 
+/// A server's words as far as they are kept, shown and logged.
+fn cut(message: &str) -> String {
+    let end = message.floor_char_boundary(MESSAGE_BYTES_MAX);
+    match message.len() - end {
+        0 => message.to_owned(),
+        more => format!("{} … ({more} bytes more)", &message[..end]),
+    }
+}
+
 /// Three ways in which servers say it (client-go `tools/cache/reflector.go`, `isTooLargeResourceVersionError`).
 fn is_too_large_resource_version(status: &Status) -> bool {
     let text = "Too large resource version";
@@ -263,6 +275,15 @@ mod tests {
         let error = ListWatchError::from_status(status, None);
         let shown = format!("{error:?}");
         assert!(shown.starts_with(expect), "{shown} does not start with {expect}");
+    }
+
+    #[test]
+    fn a_servers_words_are_kept_up_to_their_bound() {
+        let status = |text: &str| Status::failure(403, reason::FORBIDDEN, text);
+        let of = |text: &str| ListWatchError::from_status(&status(text), None).to_string();
+        assert!(of(&"x".repeat(MESSAGE_BYTES_MAX)).ends_with("xx"));
+        let long = of(&"é".repeat(MESSAGE_BYTES_MAX));
+        assert!(long.ends_with("é … (1024 bytes more)"), "{long}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use flate2::write::MultiGzDecoder;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use std::io::Write;
+use tokio::task::yield_now;
 
 /// Compressed bytes that are decoded at once. Deflate unfolds a byte into 1032 at most, so this becomes 4 MiB.
 const SLICE_BYTES: usize = 4 << 10;
@@ -43,6 +44,8 @@ impl Chunks {
             if let Some(gzip) = &mut self.gzip
                 && let Some(plain) = gzip.next().map_err(|error| damaged(&error))?
             {
+                // It took some milliseconds, and the next piece may be there already.
+                yield_now().await;
                 return Ok(Some(plain));
             }
             match self.body.frame().await {

@@ -294,6 +294,8 @@ async fn refusals_are_sorted() {
     check_refusal(404, "404 page not found\n", "NotFound { message: \"404 Not Found: 404 page")
         .await;
     check_refusal(502, "<html>bad gateway</html>", "Transient { message: \"502 Bad Gateway").await;
+    let long = "bad gateway ".repeat(ERROR_BODY_BYTES_MAX);
+    check_refusal(502, &long, "Transient { message: \"502 Bad Gateway: bad gateway bad").await;
     check_refusal(429, "", "TooManyRequests { message: \"429").await;
     let mut later = canned(503, &[""]);
     later.header = Some(("Retry-After", "7"));
@@ -331,6 +333,47 @@ async fn an_answer_that_is_gzip_all_the_same_is_read_member_by_member() {
     listed.chunks = vec![gzip(&body)];
     let found = list(&listed, ListOptions::default()).await.expect("a list");
     assert_eq!(found, ["n/a@5", "end 7 None"]);
+}
+
+/// Turns of another task of the same thread until the reader is at the end.
+async fn turns_beside<T>(read: impl Future<Output = T>) -> usize {
+    let turns = Arc::new(Mutex::new(0));
+    let counted = turns.clone();
+    let other = tokio::spawn(async move {
+        loop {
+            *counted.lock() += 1;
+            tokio::task::yield_now().await;
+        }
+    });
+    read.await;
+    other.abort();
+    *turns.lock()
+}
+
+/// Some hundred bytes unfold into very many items or events, and whoever reads them is not the only one of its thread.
+#[tokio::test]
+async fn a_short_answer_with_very_many_items_leaves_others_their_turns() {
+    const COUNT: usize = 200_000;
+    let mut listed = canned(200, &[]);
+    listed.header = Some(("Content-Encoding", "gzip"));
+    let items = vec!["{}"; COUNT].join(",");
+    listed.chunks =
+        vec![gzip(&format!(r#"{{"kind":"PodList","apiVersion":"v1","items":[{items}]}}"#))];
+    let mut watched = listed.clone();
+    watched.chunks = vec![gzip(&"{}\n".repeat(COUNT))];
+    let list = async {
+        let stream = pods(&listed).list(ListOptions::default()).await.expect("a list");
+        assert_eq!(
+            stream.filter(|event| std::future::ready(event.is_ok())).count().await,
+            COUNT + 1
+        );
+    };
+    assert!(turns_beside(list).await > COUNT / 1000);
+    let watch = async {
+        let stream = pods(&watched).watch(WatchOptions::default()).await.expect("a watch");
+        assert_eq!(stream.count().await, COUNT);
+    };
+    assert!(turns_beside(watch).await > COUNT / 1000);
 }
 
 #[tokio::test]

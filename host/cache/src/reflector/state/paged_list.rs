@@ -67,6 +67,11 @@ impl Machine {
                 (self, ReflectorAction::Read)
             }
             ReflectorInput::PageEnd { continue_token: Some(token), .. } => {
+                // The next page would be this one again, and the list would never end.
+                if page.options.continue_token.as_deref() == Some(token) {
+                    let message = "a page of the list leads to itself".to_owned();
+                    return self.page_failed(page, &ListWatchError::Unreadable { message }, now);
+                }
                 page.options.continue_token = Some(token.into());
                 self.page(page, now)
             }
