@@ -8,7 +8,9 @@
 use crate::json::JsonPointer;
 use crate::list_watch::Part;
 use crate::object::Object;
+use bytes::Bytes;
 use informant_apimachinery::{FieldSelector, LabelSelector};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -97,12 +99,14 @@ impl FieldPath {
         Ok(Self::Value { pointer: pointer.parse().map_err(|_| refused())?, absent })
     }
 
-    fn value(&self, object: &Object) -> String {
+    /// `json` has the object's bytes, which are unpacked once for all paths.
+    fn value(&self, object: &Object, json: &OnceCell<Bytes>) -> String {
         match self {
             Self::Name => object.key().name().to_owned(),
             Self::Namespace => object.key().namespace().to_owned(),
             Self::Value { pointer, absent } => {
-                let found = pointer.values(&object.json()).into_iter().next();
+                let json = json.get_or_init(|| object.json());
+                let found = pointer.values(json).into_iter().next();
                 found.unwrap_or_else(|| (*absent).to_owned())
             }
         }
@@ -156,10 +160,11 @@ impl Scope {
 
     /// Whether the object belongs: what a transform removed of it does not count.
     pub fn contains(&self, object: &Object) -> bool {
+        let json = OnceCell::new();
         self.covers_namespace(object.key().namespace())
             && (self.labels.is_everything() || self.labels.matches(|key| object.label(key)))
             && self.fields.requirements().iter().zip(&self.paths).all(|(requirement, path)| {
-                (path.value(object) == requirement.value) == requirement.equal
+                (path.value(object, &json) == requirement.value) == requirement.equal
             })
     }
 

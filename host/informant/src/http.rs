@@ -2,6 +2,7 @@
 
 mod accept;
 mod answers;
+mod aside;
 mod connections;
 mod exposure;
 mod heartbeat;

@@ -1,24 +1,31 @@
 //! A resource's objects as one JSON list, in pieces of bounded size, so that a large resource is never in
 //! memory twice.
 
+use super::aside::aside;
 use super::query::Query;
 use bytes::{BufMut, Bytes, BytesMut};
-use informant_cache::{Indexer, InformerLease, Object, Scope, ScopeError};
+use informant_apimachinery::LabelSelector;
+use informant_cache::{Indexer, InformerLease, Scope, ScopeError};
+use std::io;
 use std::sync::Arc;
 
 /// A piece of the answer ends with the object that reaches this.
 const PIECE_BYTES: usize = 256 * 1024;
 /// Handles taken from the indexer at a time; their bytes stay where they are.
 const PAGE_ITEMS: usize = 500;
+/// What is looked at for selectors before others have their turn.
+const LOOKED_BYTES: usize = 4 << 20;
 
-/// The answer `{"member":[...]}`, piece by piece.
+/// The answer `{"member":[...]}`, piece by piece. It is made aside, in steps, because a selector may look at many objects and select none.
 pub(crate) struct Pages {
     indexer: Indexer,
-    query: Query,
-    /// What the query's field selector selects.
-    fields: Scope,
+    namespace: Option<String>,
+    /// What the query's selectors select.
+    selected: Scope,
     member: &'static str,
     position: Position,
+    /// Whether an object was sent.
+    has_sent: bool,
     /// So long everything stays there that is yet to be sent.
     _lease: Option<Arc<InformerLease>>,
 }
@@ -37,8 +44,10 @@ impl Pages {
         query: Query,
         member: &'static str,
     ) -> Result<Self, ScopeError> {
-        let fields = Scope::all().with_fields(query.fields.clone())?;
-        Ok(Self { indexer, query, fields, member, position: Position::Start, _lease: None })
+        let Query { namespace, labels, fields } = query;
+        let selected = Scope::all().with_labels(labels).with_fields(fields)?;
+        let position = Position::Start;
+        Ok(Self { indexer, namespace, selected, member, position, has_sent: false, _lease: None })
     }
 
     /// The same of what this lease is for.
@@ -52,59 +61,69 @@ impl Pages {
     }
 
     /// The next piece, in the shape that `futures::stream::unfold` takes.
-    pub(crate) async fn next(mut self) -> Option<(Result<Bytes, std::io::Error>, Self)> {
-        let mut piece = BytesMut::new();
-        let mut first = matches!(self.position, Position::Start);
-        let (mut page, mut next) = match std::mem::replace(&mut self.position, Position::End) {
-            Position::End => return None,
-            Position::Start => {
-                piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
-                match self.page(None) {
-                    Ok(page) => page,
-                    Err(error) => return Some((Err(error), self)),
-                }
-            }
-            Position::After(cursor) => match self.page(Some(&cursor)) {
-                Ok(page) => page,
-                // The answer has begun: cutting the connection is the only way left to say so.
-                Err(error) => return Some((Err(error), self)),
-            },
-        };
+    pub(crate) async fn next(self) -> Option<(io::Result<Bytes>, Self)> {
+        if matches!(self.position, Position::End) {
+            return None;
+        }
+        let (mut pages, mut piece) = (self, BytesMut::new());
         loop {
-            for object in page {
-                if !std::mem::take(&mut first) {
-                    piece.put_u8(b',');
-                }
-                piece.put_slice(&object.json());
-                if piece.len() >= PIECE_BYTES {
-                    self.position = Position::After(Indexer::cursor_after(object.key()));
-                    return Some((Ok(piece.freeze()), self));
-                }
+            let complete;
+            (complete, pages, piece) = aside(move || {
+                let complete = pages.step(&mut piece);
+                (complete, pages, piece)
+            })
+            .await?;
+            match complete {
+                Ok(false) => {}
+                Ok(true) => return Some((Ok(piece.freeze()), pages)),
+                // The answer may have begun: cutting the connection is the only way left to say so.
+                Err(error) => return Some((Err(error), pages)),
             }
-            let Some(cursor) = next.take() else {
-                piece.put_slice(b"]}\n");
-                return Some((Ok(piece.freeze()), self));
-            };
-            // A selector may leave nothing of many pages.
-            tokio::task::yield_now().await;
-            (page, next) = match self.page(Some(&cursor)) {
-                Ok(page) => page,
-                Err(error) => return Some((Err(error), self)),
-            };
         }
     }
 
-    fn page(
-        &self,
-        cursor: Option<&str>,
-    ) -> Result<(std::vec::IntoIter<Object>, Option<String>), std::io::Error> {
-        let Query { namespace, labels, fields } = &self.query;
-        let page = self.indexer.list(namespace.as_deref(), labels, PAGE_ITEMS, cursor);
-        let mut page = page.map_err(|error| std::io::Error::other(error.to_string()))?;
-        if !fields.is_everything() {
-            page.items.retain(|object| self.fields.contains(object));
+    /// Adds to the piece what some objects come to. Answers whether it is complete.
+    fn step(&mut self, piece: &mut BytesMut) -> io::Result<bool> {
+        let cursor = match std::mem::replace(&mut self.position, Position::End) {
+            Position::End => return Ok(true),
+            Position::After(cursor) => Some(cursor),
+            Position::Start => {
+                piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
+                None
+            }
+        };
+        let everything = LabelSelector::default();
+        let page = self.indexer.list(
+            self.namespace.as_deref(),
+            &everything,
+            PAGE_ITEMS,
+            cursor.as_deref(),
+        );
+        let page = page.map_err(|error| io::Error::other(error.to_string()))?;
+        let mut looked = 0;
+        for object in page.items {
+            looked += object.json_len();
+            if self.selected.contains(&object) {
+                if std::mem::replace(&mut self.has_sent, true) {
+                    piece.put_u8(b',');
+                }
+                piece.put_slice(&object.json());
+            }
+            if piece.len() >= PIECE_BYTES || looked >= LOOKED_BYTES {
+                self.position = Position::After(Indexer::cursor_after(object.key()));
+                return Ok(piece.len() >= PIECE_BYTES);
+            }
         }
-        Ok((page.items.into_iter(), page.next))
+        match page.next {
+            Some(cursor) => {
+                self.position = Position::After(cursor);
+                Ok(false)
+            }
+            None => {
+                piece.put_slice(b"]}\n");
+                Ok(true)
+            }
+        }
     }
 }
 

@@ -5,14 +5,16 @@
 use informant_cache::{InformerState, SharedInformerFactory};
 use informant_runtime::{PluginStatus, Plugins, watched_scope};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// The whole answer.
 pub(crate) fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
-    let informers = informers.informers();
+    // Each plugin may ask for the state of a hundred of them, and of some thousand.
+    let informers = informers.informers().into_iter();
+    let informers: HashMap<String, _> =
+        informers.map(|informer| (informer.resource().to_string(), informer)).collect();
     let state = |resource: &str, namespaces: &BTreeSet<String>| {
-        let mut informers = informers.iter();
-        let informer = informers.find(|informer| informer.resource().to_string() == resource)?;
+        let informer = informers.get(resource)?;
         Some(informer.state_in(&watched_scope(namespaces)))
     };
     let state_directory = plugins.state_directory().unwrap_or_default();

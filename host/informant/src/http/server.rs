@@ -1,7 +1,8 @@
 //! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
-use super::answers::message;
+use super::answers::{busy, message};
+use super::aside::aside;
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
 use super::heartbeat::{Heartbeat, pulses};
@@ -18,7 +19,7 @@ use anyhow::{Context, Result};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -244,8 +245,13 @@ async fn index() -> Json<Value> {
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }
 
-async fn plugins(State(shared): State<Arc<ServerState>>) -> Json<Value> {
-    Json(super::plugins::list(&shared.sources.plugins, &shared.sources.informers))
+/// It may have some thousand values for each of many plugins.
+async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
+    let list = move || {
+        let MetricSources { plugins, informers, .. } = &shared.sources;
+        Json(super::plugins::list(plugins, informers)).into_response()
+    };
+    aside(list).await.unwrap_or_else(|| busy("the host stops"))
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.

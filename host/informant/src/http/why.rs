@@ -1,6 +1,7 @@
 //! `GET /why`: why plugins were called for an object, or were not.
 
 use super::answers::message;
+use super::aside::aside;
 use super::kinds::{ResourceKinds, UnknownKind};
 use super::query::form_pairs;
 use axum::Json;
@@ -10,12 +11,9 @@ use informant_apimachinery::nearest;
 use informant_cache::{ObjectKey, SharedInformerFactory};
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Bytes of a query: a resource and three names at their bounds.
 const QUERY_BYTES_MAX: usize = 2 << 10;
-/// The place of the question that is answered now.
-static ONE: Semaphore = Semaphore::const_new(1);
 const KNOWN: [&str; 4] = ["kind", "namespace", "name", "plugin"];
 
 /// Whether the caller may ask about Secrets.
@@ -45,21 +43,7 @@ pub(crate) async fn respond(
         }
     };
     let stopping = || message(StatusCode::SERVICE_UNAVAILABLE, "the host stops");
-    one_at_a_time(answer).await.unwrap_or_else(stopping)
-}
-
-/// Answers beside the threads that serve requests: an answer may look at a million bytes and many waiting events. A question waits for the one
-/// before it; there are as many as there are connections. None: the host ends.
-async fn one_at_a_time<T: Send + 'static>(
-    answer: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let place = ONE.acquire().await.ok()?;
-    let answering = tokio::task::spawn_blocking(move || {
-        // The place is that of the answer, also when nobody waits for it any more.
-        let _place = place;
-        answer()
-    });
-    answering.await.ok()
+    aside(answer).await.unwrap_or_else(stopping)
 }
 
 /// The parameters as they stand.
@@ -151,9 +135,6 @@ fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, WhyRef
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures::poll;
-    use std::pin::pin;
-    use tokio::sync::oneshot;
 
     #[track_caller]
     fn check_as(secrets: SecretAccess, query: &str, expect: Result<&str, &str>) {
@@ -199,24 +180,6 @@ mod tests {
         check("kind=pods&namespace=a", Err("name is missing"));
         check("kind=pods&kind=nodes", Err("kind is given twice"));
         check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
-    }
-
-    #[tokio::test]
-    async fn one_question_is_answered_at_a_time_and_not_on_the_threads_of_requests() {
-        let here = std::thread::current().id();
-        let (begun, began) = oneshot::channel();
-        let (end, may_end) = std::sync::mpsc::channel::<()>();
-        let first = tokio::spawn(one_at_a_time(move || {
-            let _ = begun.send(());
-            let _ = may_end.recv();
-            std::thread::current().id() == here
-        }));
-        began.await.expect("the first is answered");
-        let mut second = pin!(one_at_a_time(|| "second"));
-        assert!(poll!(&mut second).is_pending(), "it waits for the first");
-        drop(end);
-        assert_eq!(first.await.expect("it ends"), Some(false));
-        assert_eq!(second.await, Some("second"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Callers who want much of the port that everybody reaches, and plugins whose metrics make that dear.
 
 use super::attacker::{Try, check, refused};
-use super::kept::{check_kept, measure};
+use super::kept::{check_kept, measure, start_with_good};
+use crate::bench::config_map;
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Host;
 use informant_e2e::stalls::Stalls;
@@ -17,6 +18,12 @@ const CONNECTIONS: usize = 300;
 /// Threads that connect, and the connections that each makes, one after another.
 const COMERS: usize = 2;
 const CONNECTIONS_OF_EACH: usize = 750;
+/// Those who ask for a list at the same time, and for how long.
+const CALLERS: usize = 40;
+const ASKED_FOR: Duration = Duration::from_secs(10);
+/// What they ask for: each answer takes an unoptimised build 30 ms or more.
+const OBJECTS: usize = 500;
+const LABELS: usize = 60;
 /// Generous: a loaded machine accepts a connection within a second.
 const CONNECT_MAX: Duration = Duration::from_secs(60);
 /// The host's files, and connections of both listeners: those that wait, those that are served, and those that leave.
@@ -133,6 +140,54 @@ fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
         let is_own = |line: &&str| line.starts_with("flood_");
         let own: usize = pages[0].lines().filter(is_own).map(|line| line.len() + 1).sum();
         assert!((15 << 20..16 << 20).contains(&own), "{own} bytes of the plugin's");
+    });
+}
+
+/// Objects of the namespace, each with as many labels as a selector may have requirements, and a query that looks at all of them and selects nothing.
+async fn objects_and_query(bench: &HostBench<'_>) -> String {
+    let labels: Vec<String> = (0..LABELS).map(|number| format!("l{number:02}")).collect();
+    let path = format!("/api/v1/namespaces/{}/configmaps", bench.namespace);
+    for number in 0..OBJECTS {
+        let mut map = config_map(&format!("labelled-{number}"), &[]);
+        map["metadata"]["labels"] = labels.iter().map(|label| (label.clone(), "y")).collect();
+        bench.api.create(&path, &map).await.expect(201);
+    }
+    let requirements = labels.iter().map(|label| format!("{label}!=x,"));
+    let selector = requirements.collect::<String>() + "none";
+    format!("/core/v1/namespaces/{}/configmaps?labelSelector={selector}", bench.namespace)
+}
+
+/// Asks again and again until then. Answers how often.
+fn ask_until(address: SocketAddr, query: &str, end: Instant) -> usize {
+    let answers = std::iter::repeat_with(|| http::get(address, query).expect("an answer"));
+    let in_time = |_: &http::Answer| Instant::now() < end;
+    answers
+        .take_while(in_time)
+        .inspect(|answer| assert_eq!(answer.json()["msg"], json!([])))
+        .count()
+}
+
+#[test]
+fn callers_whose_selectors_select_nothing_delay_no_event() {
+    host_fact(async |bench| {
+        let query = objects_and_query(&bench).await;
+        let mut host = start_with_good(&bench).await;
+        let address = host.address();
+        // The first request has them cached.
+        assert_eq!(http::get(address, &query).expect("an answer").json()["msg"], json!([]));
+        let promises = measure(&bench, &host).await;
+        let end = Instant::now() + ASKED_FOR;
+        let callers: Vec<_> = (0..CALLERS)
+            .map(|_| (query.clone(), end))
+            .map(|(query, end)| std::thread::spawn(move || ask_until(address, &query, end)))
+            .collect();
+        while callers.iter().any(|caller| !caller.is_finished()) {
+            poll::pause(Duration::from_millis(20)).await;
+        }
+        let asked: usize = callers.into_iter().map(|caller| caller.join().expect("no panic")).sum();
+        assert!(asked > 0, "nobody was answered");
+        check_kept(promises).await;
+        host.check_running().unwrap();
     });
 }
 
