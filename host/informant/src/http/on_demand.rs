@@ -23,6 +23,9 @@ const SYNC_DEADLINE: Duration = Duration::from_secs(10);
 /// How long a request waits for the API server's word on whether there is such a resource.
 const DISCOVERY_DEADLINE: Duration = Duration::from_secs(5);
 
+/// From one such question to the next: whoever asks for resources that are not there does not have the API server asked without end.
+const DISCOVERY_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Why a request gets no informer: the answer's code and text.
 pub(crate) type InformerRefusal = (StatusCode, String);
 
@@ -31,12 +34,14 @@ pub(crate) struct OnDemand {
     client: kube::Client,
     informers: Arc<SharedInformerFactory>,
     leases: Mutex<Leases<Arc<InformerLease>>>,
+    questions: Questions,
 }
 
 impl OnDemand {
     pub(crate) fn new(client: kube::Client, informers: Arc<SharedInformerFactory>) -> Self {
         let leases = Leases::new(FactoryOptions::default().linger);
-        Self { client, informers, leases: Mutex::new(leases) }
+        let questions = Questions::default();
+        Self { client, informers, leases: Mutex::new(leases), questions }
     }
 
     /// The lease of a resource's informer, which has synced, or why there is none. With a namespace only
@@ -96,6 +101,11 @@ impl OnDemand {
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
     ) -> Result<(), InformerRefusal> {
+        if tokio::time::timeout(DISCOVERY_DEADLINE, self.questions.turn()).await.is_err() {
+            let text =
+                "too many resources are asked for that are not cached; ask again in a second";
+            return Err((StatusCode::SERVICE_UNAVAILABLE, text.to_owned()));
+        }
         let version = gvr.api_version();
         let ask = async {
             match gvr.group.is_empty() {
@@ -119,6 +129,23 @@ impl OnDemand {
                 Err((StatusCode::GATEWAY_TIMEOUT, text))
             }
         }
+    }
+}
+
+/// Questions to the API server, one after the other, of which the first comes at once.
+#[derive(Default)]
+struct Questions {
+    /// When the last one had its turn. Who waited longest is next.
+    last: tokio::sync::Mutex<Option<tokio::time::Instant>>,
+}
+
+impl Questions {
+    async fn turn(&self) {
+        let mut last = self.last.lock().await;
+        if let Some(last) = *last {
+            tokio::time::sleep_until(last + DISCOVERY_INTERVAL).await;
+        }
+        *last = Some(tokio::time::Instant::now());
     }
 }
 
@@ -281,6 +308,20 @@ impl<L> Leases<L> {
 mod tests {
     use super::*;
     use std::rc::Rc;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_api_server_is_asked_so_often_and_no_more() {
+        let (questions, begun) = (Questions::default(), tokio::time::Instant::now());
+        let mut turns = Vec::new();
+        for _ in 0..3 {
+            questions.turn().await;
+            turns.push(begun.elapsed().as_millis());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        questions.turn().await;
+        turns.push(begun.elapsed().as_millis());
+        assert_eq!(turns, [0, 50, 100, 1100]);
+    }
 
     fn resource(number: usize) -> GroupVersionResource {
         GroupVersionResource::new("example.com", "v1", format!("things-{number}"))
