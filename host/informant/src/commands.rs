@@ -48,6 +48,7 @@ fn run_until_signal<F>(command: impl FnOnce(Stop) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,
 {
+    crate::open_files::allow_all();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_threads())
         .thread_stack_size(informant_runtime::THREAD_STACK_BYTES)

@@ -16,6 +16,7 @@ mod http;
 mod logging;
 mod manager;
 mod metrics;
+mod open_files;
 mod outbound;
 mod project;
 mod shutdown;

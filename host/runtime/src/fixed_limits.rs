@@ -12,7 +12,7 @@ use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
     NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
-    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WRITES_MAX,
+    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX, WRITES_MAX,
 };
 use crate::contract::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::contract::limits::Unit;
@@ -224,6 +224,13 @@ pub const FIXED: &[FixedLimit] = &[
         "of one view, each watched by itself; where it names more, all that there are are watched at once, which a role has to allow",
         "informant_informer_synced",
         "few_namespaces_are_watched_each_by_itself",
+    ),
+    fixed(
+        "watches",
+        (Unit::Count, WATCHES_MAX as u64),
+        "of a plugin: a list and watch for each resource, or for each of its namespaces that are watched each by itself; the descriptor is refused",
+        UP,
+        "lists_and_watches_of_a_plugin_are_bounded",
     ),
     fixed(
         "fieldsPerCall",

@@ -11,6 +11,7 @@ mod reads;
 mod schedules;
 mod shards;
 mod subscriptions;
+mod watches;
 mod writes;
 
 use crate::contract::schedule::ScheduleSpec;
@@ -35,6 +36,7 @@ use std::collections::BTreeSet;
 pub(crate) use subscriptions::POINTERS_MAX;
 use subscriptions::subscription;
 pub use subscriptions::{ChangeTypes, Delivery, ReplayOption, SubscriptionSpec};
+pub(crate) use watches::WATCHES_MAX;
 pub(crate) use writes::WRITES_MAX;
 pub use writes::WriteSpec;
 use writes::write;
@@ -121,6 +123,7 @@ impl Descriptor {
             }
         }
         self.check_passes()?;
+        self.check_watches()?;
         self.check_schedules()?;
         self.check_indexes()
     }
