@@ -16,9 +16,7 @@ use tokio::time::Instant;
 /// The reflectors that wait for definitions.
 #[derive(Default)]
 pub(crate) struct DefinitionSignals {
-    /// Who is to be woken, by the name of a definition, in the order in which they began to wait. Those whose reflectors are gone are
-    /// dropped when others come: never more than twice the reflectors that are there.
-    names: Mutex<BTreeMap<String, Arc<Notify>>>,
+    names: Mutex<Names>,
     /// How many reflectors wait.
     waiting: watch::Sender<usize>,
     /// Both kinds of definition are followed.
@@ -26,16 +24,40 @@ pub(crate) struct DefinitionSignals {
     told_changes: Notify,
 }
 
+/// Names that are kept without a look for those that nobody needs any more.
+const NAMES_MIN: usize = 64;
+
+#[derive(Default)]
+struct Names {
+    /// Who is to be woken, by the name of a definition, in the order in which they began to wait.
+    known: BTreeMap<String, Arc<Notify>>,
+    /// Those whose reflectors are gone are dropped when there are more than this: twice as many as were left the last time. A look at all of them for
+    /// each reflector that begins would take time in proportion to the square.
+    most: usize,
+}
+
+impl Names {
+    /// Answers whether it looked at all of them.
+    fn drop_unneeded(&mut self) -> bool {
+        let is_due = self.known.len() >= self.most;
+        if is_due {
+            self.known.retain(|_, changes| Arc::strong_count(changes) > 1);
+            self.most = NAMES_MIN.max(2 * self.known.len());
+        }
+        is_due
+    }
+}
+
 impl DefinitionSignals {
-    fn definitions(&self, names: [String; 2]) -> [Arc<Notify>; 2] {
-        let mut known = self.names.lock();
-        known.retain(|_, changes| Arc::strong_count(changes) > 1);
-        names.map(|name| known.entry(name).or_default().clone())
+    fn definitions(&self, definitions: [String; 2]) -> [Arc<Notify>; 2] {
+        let mut names = self.names.lock();
+        names.drop_unneeded();
+        definitions.map(|name| names.known.entry(name).or_default().clone())
     }
 
     #[cfg(test)]
     pub(crate) fn known(&self) -> usize {
-        self.names.lock().len()
+        self.names.lock().known.len()
     }
 
     /// How many reflectors wait.
@@ -45,7 +67,7 @@ impl DefinitionSignals {
 
     /// Something has happened to a definition.
     pub(crate) fn tell(&self, definition: &Object) {
-        if let Some(changes) = self.names.lock().get(definition.key().name()) {
+        if let Some(changes) = self.names.lock().known.get(definition.key().name()) {
             changes.notify_waiters();
         }
     }
@@ -131,5 +153,25 @@ impl<'a> SignalWaiter<'a> {
 impl Drop for SignalWaiter<'_> {
     fn drop(&mut self) {
         self.signals.waiting.send_modify(|waiting| *waiting -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_that_wait_are_looked_at_a_few_times() {
+        let (mut names, mut held, mut looks) = (Names::default(), Vec::new(), 0);
+        for number in 0..10_000 {
+            looks += usize::from(names.drop_unneeded());
+            held.push(
+                names.known.entry(format!("widgets{number}.example.com")).or_default().clone(),
+            );
+        }
+        assert!(looks < 12, "{looks} looks");
+        held.clear();
+        names.most = 0;
+        assert!(names.drop_unneeded() && names.known.is_empty());
     }
 }

@@ -132,9 +132,10 @@ fn only_resources_that_somebody_defines_have_a_signal() {
     let definitions = ResourceDefinitions::new(source, Arc::new(Semaphore::new(1)), 1);
     let signal = |gvr: &str| definitions.signal(&gvr.parse().expect("a resource"));
     assert!(signal("v1/pods").is_none());
-    for number in 0..100 {
+    for number in 0..1_000 {
         assert!(signal(&format!("example.com/v1/widgets{number}")).is_some());
     }
     let _last = signal("example.com/v1/widgets");
-    assert_eq!(definitions.shared.signals.known(), 2, "those that are gone are forgotten");
+    let known = definitions.shared.signals.known();
+    assert!(known < 100, "{known}: those that are gone are forgotten");
 }
