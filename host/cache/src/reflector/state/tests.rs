@@ -216,11 +216,11 @@ fn page_end<'a>(resource_version: &'a str, continue_token: Option<&'a str>) -> R
 #[test]
 fn a_page_that_leads_to_itself_is_no_list_without_end() {
     let bench = Bench::listing()
-        .step(Input::Opened, "read")
+        .step(ReflectorInput::Opened, "read")
         .step(page_end("9", Some("t")), "list page t")
-        .step(Input::Opened, "read")
+        .step(ReflectorInput::Opened, "read")
         .step(page_end("9", Some("u")), "list page u")
-        .step(Input::Opened, "read")
+        .step(ReflectorInput::Opened, "read")
         .give(page_end("9", Some("u")));
     assert!(bench.pause() > Duration::ZERO);
     bench.check_failure("Unreadable { message: \"a page of the list leads to itself\"");
