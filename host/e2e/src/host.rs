@@ -37,6 +37,11 @@ pub struct Host {
     directory: tempfile::TempDir,
 }
 
+/// See [`Host::unread`].
+pub struct Unread<'a> {
+    _lines: MutexGuard<'a, Vec<Line>>,
+}
+
 /// One line that the host wrote.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -195,6 +200,11 @@ impl Host {
         };
         let waited = poll::until("the host to be ready", START_DEADLINE, ready).await;
         waited.with_context(|| format!("its last lines:\n{}", self.tail()))
+    }
+
+    /// Nobody reads what it writes, from the next few lines on, until this is dropped. Nor can its lines be looked at.
+    pub fn unread(&self) -> Unread<'_> {
+        Unread { _lines: locked(&self.lines) }
     }
 
     /// What one plugin has logged so far.

@@ -53,6 +53,31 @@ impl Permissions {
         }
     }
 
+    /// Lets the reader ask what others may do. On the embedded cluster everybody may.
+    pub async fn let_review(&self, admin: &Api) {
+        if self.embedded.is_some() {
+            return;
+        }
+        let name = name("reviews");
+        let rule = json!({
+            "apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"],
+        });
+        let role = json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole",
+            "metadata": {"name": name}, "rules": [rule],
+        });
+        let binding = json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": GROUP, "kind": "User", "name": User::Reader.name()}],
+        });
+        for (collection, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+            let path = format!("/apis/{GROUP}/v1/{collection}");
+            check(&admin.create(&path, &object).await, &[201, 409], &path);
+        }
+    }
+
     /// Takes back what [`Permissions::grant`] gave. It takes effect when the server has heard of it, and ends no watch
     /// that is open.
     pub async fn revoke(&self, admin: &Api, namespace: &str, resource: &str) {

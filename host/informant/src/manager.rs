@@ -11,7 +11,7 @@ use crate::host_configuration::HostConfiguration;
 use crate::http::{Listeners, Server, not_ready};
 use crate::logging::LogFormat;
 use crate::logging::Stdout;
-use crate::metrics::{MetricSources, RefusedByListener, RefusedCounts};
+use crate::metrics::{MetricSources, RefusedByListener};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
@@ -19,7 +19,8 @@ use anyhow::{Result, bail};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CompilerOptions, PluginHost, PluginHostOptions, Plugins, RecordOptions, StateDirectoryOptions,
+    CompilerOptions, PluginAdmin, PluginHost, PluginHostOptions, Plugins, RecordOptions,
+    StateDirectoryOptions,
 };
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -135,9 +136,9 @@ impl Manager {
             configuration: options.configuration.status,
             refused: RefusedByListener::default(),
         };
-        let refused = sources.refused.admin.clone();
+        let admin =
+            socket.map(|socket| serve_admin(socket, host.admin(), &sources, shutdown.clone()));
         let server = Server::new(listeners, sources, options.cluster.client);
-        let admin = socket.map(|socket| serve_admin(socket, &host, &informers, &shutdown, refused));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
         });
@@ -301,14 +302,13 @@ async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
 
 fn serve_admin(
     socket: AdminSocket,
-    host: &PluginHost,
-    informers: &Arc<SharedInformerFactory>,
-    shutdown: &CancellationToken,
-    refused: Arc<RefusedCounts>,
+    admin: PluginAdmin,
+    sources: &MetricSources,
+    shutdown: CancellationToken,
 ) -> Task {
-    let (plugins, admin) = (host.plugins(), host.admin());
-    let shared = admin::AdminState { plugins, informers: informers.clone(), admin };
-    Task::spawn("the admin socket", socket.serve(shared, shutdown.clone(), refused))
+    let MetricSources { plugins, informers, configuration, refused, .. } = sources.clone();
+    let shared = admin::AdminState { plugins, informers, configuration, admin };
+    Task::spawn("the admin socket", socket.serve(shared, shutdown, refused.admin))
 }
 
 /// One for each processor, up to a few.

@@ -1,5 +1,5 @@
-//! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow or does not start. It may
-//! write or send a request before that, and pass over the answer.
+//! Is what its configuration says: a handler, a controller or a timer, of a resource, that works, fails, gives up, traps, is slow, does not start or fails to
+//! hear that a subscription has synced. It may write or send a request before that, and pass over the answer.
 //!
 //! The host must show each of its states, with the reason, wherever it shows plugins, and lose no work for a write that fails for a while.
 
@@ -9,7 +9,9 @@ use informant_plugin::clock::Instant;
 use informant_plugin::http::{self, Method, Request};
 use informant_plugin::kube::{self, Patch};
 use informant_plugin::prelude::*;
-use informant_plugin::{EnqueueRule, Every, Read, Reconciler, Schedule, Timer, Verb, Write};
+use informant_plugin::{
+    EnqueueRule, Every, Http, Read, Reconciler, Schedule, SyncAware, Timer, Verb, Write,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -33,6 +35,9 @@ struct Options {
     /// Milliseconds from one moment of a timer to the next.
     #[serde(default = "half_a_second")]
     every: u64,
+    /// The server to which each call sends a request, which the descriptor asks for.
+    #[serde(default)]
+    origin: Option<String>,
     /// Of a timer.
     #[serde(default = "one")]
     schedules: usize,
@@ -73,6 +78,8 @@ enum Mood {
     /// It asks for writes.
     Asks,
     DoesNotStart,
+    /// Each call succeeds but the one which says that it has synced.
+    FailsToSync,
 }
 
 /// The plugin.
@@ -96,12 +103,14 @@ impl Moods {
                 Ok(())
             }
             Mood::Replaces => self.replace(about),
-            Mood::Fine | Mood::Asks | Mood::DoesNotStart => written,
+            Mood::Fine | Mood::Asks | Mood::DoesNotStart | Mood::FailsToSync => written,
         }
     }
 
     fn ask(&self) -> Result {
-        let sent = self.0.asks.as_ref().map(|url| Request::new(Method::Get, url.as_str()).send());
+        let of_origin = self.0.origin.as_ref().map(|origin| format!("{origin}/ok"));
+        let url = self.0.asks.clone().or(of_origin);
+        let sent = url.map(|url| Request::new(Method::Get, url).send());
         sent.transpose().map(drop).map_err(http::Error::into_failure)
     }
 
@@ -138,7 +147,8 @@ fn pass(time: Duration) {
 
 impl Plugin for Moods {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let Options { r#as, resource, namespace, mood, every, schedules, .. } = config.parse()?;
+        let Options { r#as, resource, namespace, mood, every, schedules, origin, .. } =
+            config.parse()?;
         let view = || Subscription::to(resource.clone()).in_namespace(namespace.clone());
         let descriptor = Descriptor::new(env!("CARGO_PKG_VERSION"));
         let descriptor = match r#as {
@@ -150,6 +160,10 @@ impl Plugin for Moods {
                 let schedule = |number| Schedule::new(format!("tick-{number}"), period());
                 (0..schedules).map(schedule).fold(descriptor.read(read), Descriptor::schedule)
             }
+        };
+        let descriptor = match origin {
+            Some(origin) => descriptor.http(Http::to(origin, [Method::Get])),
+            None => descriptor,
         };
         Ok(match mood {
             Mood::Asks => descriptor.write(Write::of("v1/configmaps", [Verb::Patch])),
@@ -177,10 +191,19 @@ impl Reconciler for Moods {
     }
 }
 
+impl SyncAware for Moods {
+    fn synced(&mut self, _: u32) -> Result {
+        match self.0.mood {
+            Mood::FailsToSync => Err(Failure::new("the mood is bad, synced")),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Timer for Moods {
     fn fire(&mut self, schedule: &str, _: u64) -> Result {
         self.be(schedule)
     }
 }
 
-export_plugin!(Moods, reconciler, timer);
+export_plugin!(Moods, reconciler, sync_aware, timer);

@@ -73,6 +73,11 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
         self.state.delayed()
     }
 
+    /// Whether the key is there and waits for no time, as of the last call that was given the time: it could be handed out, or is being worked on.
+    pub fn is_due(&self, key: &K) -> bool {
+        self.state.queue.contains(key)
+    }
+
     /// Ends the queue and takes what it did not hand out, for whoever goes on with it elsewhere.
     pub fn into_leftovers(mut self, now: Instant) -> Vec<Leftover<K>> {
         self.state.phase = QueuePhase::ShutDown;
@@ -161,13 +166,15 @@ mod tests {
         let limited = AddOptions { rate_limited: true, ..AddOptions::default() };
         assert!(!queue.contains(&'a'));
         queue.add_with('a', limited, now);
-        assert!(queue.contains(&'a'), "it is delayed");
+        assert!(queue.contains(&'a') && !queue.is_due(&'a'), "it is delayed");
         let later = now + Duration::from_secs(1);
         assert_eq!(queue.len(later), 1);
         assert_eq!(queue.oldest(), Some(later));
+        assert!(queue.is_due(&'a'), "it could be handed out");
         assert_eq!(queue.take(later), Some(('a', Lane::Live)));
+        assert!(queue.is_due(&'a'), "it is being worked on");
         queue.done(&'a', later);
-        assert!(queue.contains(&'a'), "its failure counts");
+        assert!(queue.contains(&'a') && !queue.is_due(&'a'), "its failure counts");
         queue.forget(&'a');
         assert!(!queue.contains(&'a'));
     }

@@ -32,6 +32,7 @@ mod siege;
 mod state;
 mod states;
 mod storm;
+mod stuck;
 mod waiting;
 mod why;
 pub mod writes;

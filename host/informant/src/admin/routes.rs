@@ -1,6 +1,7 @@
 //! What can be asked over the admin socket.
 
-use crate::http::{SecretAccess, list_plugins, message, respond_why};
+use crate::host_configuration::ConfigurationStatus;
+use crate::http::{SecretAccess, list_plugins, list_problems, message, respond_why};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub(crate) struct AdminState {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
+    pub(crate) configuration: Arc<ConfigurationStatus>,
     pub(crate) admin: PluginAdmin,
 }
 
@@ -46,6 +48,7 @@ impl Letters {
 pub(super) fn router(shared: AdminState) -> Router {
     Router::new()
         .route("/plugins", get(plugins))
+        .route("/problems", get(problems))
         .route("/why", get(why))
         .route("/plugins/{name}/reload", post(reload))
         .route("/plugins/{name}/rollback", post(rollback))
@@ -91,6 +94,10 @@ fn done(answer: Result<String, AdminError>) -> Answer {
 
 async fn plugins(State(shared): State<AdminState>) -> Response {
     Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
+}
+
+async fn problems(State(shared): State<AdminState>) -> Response {
+    Json(list_problems(&shared.plugins, &shared.configuration)).into_response()
 }
 
 /// The caller is the host's own user and may ask about Secrets, too. Their values are not in the

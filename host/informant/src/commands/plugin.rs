@@ -1,14 +1,15 @@
 //! `informant plugin`: the plugins of a running host, and plugin files and projects without one.
 
-use super::ask::{act, block_on, cell, client, seconds};
+use super::ask::{act, block_on, cell, client, print, seconds};
 use super::check::check;
 use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
 use super::plugin_top::top;
-use crate::cli::{ListArgs, PluginArgs, PluginCommand};
+use crate::cli::{ListArgs, ListOutput, PluginArgs, PluginCommand};
 use anyhow::Result;
+use informant_runtime::one_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -29,10 +30,31 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
 }
 
 fn list(args: &ListArgs) -> Result<()> {
-    let plugins = block_on(client(&args.admin)?.get("/plugins"))?;
+    let client = client(&args.admin)?;
+    let plugins = block_on(client.get("/plugins"))?;
     let none = "no plugins: the host's directories have no plugin file yet";
-    show(plugins.as_array().map(Vec::as_slice).unwrap_or_default(), args.output, &COLUMNS, none)
+    show(plugins.as_array().map(Vec::as_slice).unwrap_or_default(), args.output, &COLUMNS, none)?;
+    if let ListOutput::Text | ListOutput::Wide = args.output {
+        for line in problems(&block_on(client.get("/problems"))?) {
+            print(&line);
+        }
+    }
+    Ok(())
 }
+
+/// What is wrong with files that are no plugins, a line each.
+fn problems(problems: &Value) -> Vec<String> {
+    let problem = |problem: &Value| {
+        let text = |key: &str| problem[key].as_str().unwrap_or_default().to_owned();
+        // A file's name may have any characters.
+        let line = format!("problem: {} {}", text("path"), text("text"));
+        one_line(&line, PROBLEM_BYTES_MAX).into_owned()
+    };
+    problems.as_array().into_iter().flatten().map(problem).collect()
+}
+
+/// Bytes of a problem's line: a path and a sentence or two.
+const PROBLEM_BYTES_MAX: usize = 1 << 10;
 
 const COLUMNS: Columns = Columns {
     heads: &[
@@ -65,7 +87,8 @@ fn row(plugin: &Value) -> Vec<String> {
         let values = values.iter().filter_map(|value| value.as_u64());
         json!(values.sum::<u64>())
     };
-    let waiting = sum(&[&plugin["queue"]["depth"], &plugin["workqueue"]["depth"]]);
+    let waiting =
+        [&plugin["queue"]["depth"], &plugin["workqueue"]["waiting"], &plugin["timers"]["waiting"]];
     let retried = ["retry", "keysRetry", "firingsRetry"].map(|key| &counters[key]);
     let why: Vec<&str> =
         plugin["why"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -73,7 +96,7 @@ fn row(plugin: &Value) -> Vec<String> {
         &plugin["name"],
         &plugin["state"],
         &plugin["version"],
-        &waiting,
+        &sum(&waiting),
         &counters["ok"],
         &counters["keysOk"],
         &counters["firings"],
@@ -89,17 +112,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_problem_is_one_line() {
+        let problem = json!({"path": "/plugins/a\nb.wasm", "text": "is not loaded: no"});
+        assert_eq!(problems(&json!([problem])), ["problem: /plugins/a\\nb.wasm is not loaded: no"]);
+        assert!(problems(&json!([])).is_empty());
+    }
+
+    #[test]
     fn a_row_sums_up_what_a_plugin_does_and_says_why_it_does_not() {
         let plugin = json!({
             "name": "a", "state": "running", "version": "1", "deadLetters": 2,
-            "queue": {"depth": 3}, "workqueue": {"depth": 4},
+            "queue": {"depth": 3}, "workqueue": {"waiting": 4}, "timers": {"waiting": 1},
             "counters": {
                 "ok": 5, "keysOk": 6, "firings": 7, "retry": 8, "keysRetry": 9, "firingsRetry": 10,
             },
             "why": ["v1/pod is waiting", "2 dead letters: no"],
         });
         let why = "v1/pod is waiting; 2 dead letters: no";
-        assert_eq!(row(&plugin), ["a", "running", "1", "7", "5", "6", "7", "27", "2", why]);
+        assert_eq!(row(&plugin), ["a", "running", "1", "8", "5", "6", "7", "27", "2", why]);
         let last = |why: Value| row(&json!({ "why": why })).pop();
         assert_eq!(last(json!([])).as_deref(), Some("-"));
     }

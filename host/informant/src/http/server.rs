@@ -260,11 +260,6 @@ async fn why(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) 
     super::why::respond(plugins, informers, query, SecretAccess::Refused).await
 }
 
-/// What lies in the plugin directories and cannot be a plugin, which `/plugins` therefore does not list; and what is wrong with the host's own file.
 async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {
-    let sources = &shared.sources;
-    let problems = sources.configuration.problem().into_iter().chain(sources.plugins.problems());
-    let problems =
-        problems.map(|(path, text)| json!({ "path": path.display().to_string(), "text": text }));
-    Json(problems.collect())
+    Json(super::problems::list(&shared.sources.plugins, &shared.sources.configuration))
 }

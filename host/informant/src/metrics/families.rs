@@ -165,6 +165,8 @@ pub(super) const FAMILIES: &[Family] = families! {
         PluginBy |it| by("cause", it.counters.restarts());
     CounterFromZero "informant_plugin_trips": "Times that the plugin was tripped because almost all of its calls failed",
         Plugin |it| load(&it.counters.trips);
+    Gauge "informant_plugin_failed_syncs": "Failed calls of synced that no later call has made good",
+        Plugin |it| it.failed_syncs as f64;
     Gauge "informant_plugin_dead_letters": "Dead letters that are kept", Plugin |it| it.dead_letters as f64;
     Gauge "informant_plugin_memory_bytes": "Memory of the plugin's instances: linear memories and data",
         Plugin |it| it.account.memory_of("instances") as f64;

@@ -118,9 +118,8 @@ impl Breaker {
                 // It will be over for all at once: what has failed is then not to wait for long.
                 self.opened = 0;
             }
-            return is_trial.then(|| {
-                self.open("an event or key that had failed was tried, and failed again", now)
-            });
+            return is_trial
+                .then(|| self.open("a call that had failed was tried again, and failed", now));
         }
         if first {
             self.outcomes = (self.outcomes << 1) | u128::from(failed);
@@ -139,7 +138,7 @@ impl Breaker {
         let looked_at = self.seen.min(WINDOW);
         let failures = (self.outcomes & ((1 << WINDOW) - 1)).count_ones();
         if looked_at >= WINDOW_MIN && failures * 2 >= looked_at {
-            let text = format!("{failures} of the last {looked_at} events failed");
+            let text = format!("{failures} of the last {looked_at} calls failed");
             return Some(self.open(&text, now));
         }
         None
@@ -230,16 +229,16 @@ mod tests {
 
     #[test]
     fn half_of_the_last_hundred_or_four_instances_in_a_row_open_it() {
-        check("f20", &["20 of the last 20 events failed, 10 s"]);
-        check("s1000 f50", &["50 of the last 100 events failed, 10 s"]);
+        check("f20", &["20 of the last 20 calls failed, 10 s"]);
+        check("s1000 f50", &["50 of the last 100 calls failed, 10 s"]);
         check("s l4", &["4 instances ended one after another, 10 s"]);
     }
 
     #[test]
     fn it_waits_longer_each_time_until_one_succeeds() {
-        let tried = "an event or key that had failed was tried, and failed again";
+        let tried = "a call that had failed was tried again, and failed";
         let waits = [20, 40, 80, 160, 300, 300].map(|wait| format!("{tried}, {wait} s"));
-        let mut expect = vec!["20 of the last 20 events failed, 10 s"];
+        let mut expect = vec!["20 of the last 20 calls failed, 10 s"];
         expect.extend(waits.iter().map(String::as_str));
         expect.push("closed");
         check("f20 r6 s", &expect);
@@ -247,8 +246,8 @@ mod tests {
 
     #[test]
     fn what_has_not_failed_yet_is_tried_while_it_is_open_and_makes_it_wait_no_longer() {
-        check("f20 f1000", &["20 of the last 20 events failed, 10 s"]);
-        check("f20 f1000 s", &["20 of the last 20 events failed, 10 s", "closed"]);
+        check("f20 f1000", &["20 of the last 20 calls failed, 10 s"]);
+        check("f20 f1000 s", &["20 of the last 20 calls failed, 10 s", "closed"]);
     }
 
     /// A plugin whose every call ends so, after such a time: how many there are in an hour, and when the thirtieth has ended.
@@ -284,19 +283,18 @@ mod tests {
 
     #[test]
     fn what_the_cluster_hinders_does_not_wait_longer_each_time() {
-        let first = "20 of the last 20 events failed, 10 s";
-        let tried = [10, 10, 20].map(|wait| {
-            format!("an event or key that had failed was tried, and failed again, {wait} s")
-        });
+        let first = "20 of the last 20 calls failed, 10 s";
+        let tried = [10, 10, 20]
+            .map(|wait| format!("a call that had failed was tried again, and failed, {wait} s"));
         let [h1, h2, r] = tried.each_ref().map(String::as_str);
         check("f20 h2 r s", &[first, h1, h2, r, "closed"]);
     }
 
     #[test]
     fn what_was_before_it_closed_counts_no_more_but_the_wait() {
-        let first = "20 of the last 20 events failed, 10 s";
+        let first = "20 of the last 20 calls failed, 10 s";
         check("f20 s f19", &[first, "closed"]);
-        check("f20 s f20", &[first, "closed", "20 of the last 20 events failed, 20 s"]);
-        check("f20 s s100 f50", &[first, "closed", "50 of the last 100 events failed, 10 s"]);
+        check("f20 s f20", &[first, "closed", "20 of the last 20 calls failed, 20 s"]);
+        check("f20 s s100 f50", &[first, "closed", "50 of the last 100 calls failed, 10 s"]);
     }
 }

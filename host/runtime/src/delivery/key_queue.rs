@@ -350,11 +350,14 @@ impl KeyQueue {
     }
 
     pub(crate) fn snapshot(&mut self, now: Instant) -> KeysSnapshot {
+        let depth = self.len(now);
+        let comes_later = |key: &&Arc<str>| !self.lines[self.shard_of(key)].queue.is_due(key);
         KeysSnapshot {
+            waiting: depth + self.failed.keys().filter(comes_later).count(),
             keys: self.texts.len(),
             bytes: self.bytes,
             holds_events: self.holds_events(now),
-            depth: self.len(now),
+            depth,
             delayed: self.lines.iter().map(|line| line.queue.delayed()).sum::<usize>()
                 + self.held.len(),
             oldest: self.lines.iter().filter_map(|line| line.queue.oldest()).min(),

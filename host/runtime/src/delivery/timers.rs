@@ -44,12 +44,26 @@ pub(crate) struct Firing {
 }
 
 /// How far the calls by the clock are behind it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimersSnapshot {
     /// Schedules whose moment has come.
     pub due: usize,
     /// How long the first of them has waited.
     pub age: Duration,
+    /// These schedules, and those whose call failed and comes again later.
+    pub waiting: usize,
+    /// Schedules whose last call failed.
+    pub failing: usize,
+    /// Why the last of these calls failed.
+    pub last_error: Option<Arc<str>>,
+}
+
+impl TimersSnapshot {
+    /// What `/plugins` shows of it.
+    pub(crate) fn to_json(&self) -> Value {
+        let age = (self.due > 0).then_some(self.age.as_secs_f64());
+        json!({ "depth": self.due, "waiting": self.waiting, "ageSeconds": age, "failed": self.failing })
+    }
 }
 
 #[derive(Debug)]
@@ -58,8 +72,15 @@ struct Timer {
     next: Next,
     /// The last firing failed and comes again then.
     again: Option<(Instant, Firing)>,
-    /// The last call failed.
-    is_failing: bool,
+    /// Why the last call failed, if it did.
+    error: Option<CallFailure>,
+}
+
+#[derive(Debug)]
+struct CallFailure {
+    /// Counts the failures of all schedules.
+    number: u64,
+    error: Arc<str>,
 }
 
 /// When the schedule's next moment is.
@@ -82,6 +103,8 @@ pub(crate) struct Timers {
     timers: Vec<Timer>,
     /// Not before this is it worth to look whether a firing is due; none without timers.
     look_at: Option<Instant>,
+    /// Calls that have failed.
+    failures: u64,
 }
 
 impl Timers {
@@ -119,7 +142,6 @@ impl Timers {
     pub(crate) fn settle(&mut self, firing: &Firing, settled: Settled, now: Now) {
         let mut timers = self.timers.iter_mut();
         let Some(timer) = timers.find(|timer| timer.spec.name == firing.schedule) else { return };
-        timer.is_failing = settled != Settled::Finished;
         if let Some(again) = settled.again() {
             let tried = firing.tried.after(&again);
             timer.again = Some((again.at, Firing { tried, ..firing.clone() }));
@@ -127,21 +149,32 @@ impl Timers {
         }
     }
 
-    /// Schedules whose last call failed.
-    pub(crate) fn failing(&self) -> Vec<Arc<str>> {
-        let failing = self.timers.iter().filter(|timer| timer.is_failing);
-        failing.map(|timer| timer.spec.name.clone()).collect()
+    /// A call for this schedule ended, with an error if it failed.
+    pub(crate) fn ended(&mut self, schedule: &str, failed: Option<&str>) {
+        self.failures += u64::from(failed.is_some());
+        let number = self.failures;
+        let mut timers = self.timers.iter_mut();
+        if let Some(timer) = timers.find(|timer| &*timer.spec.name == schedule) {
+            timer.error = failed.map(|error| CallFailure { number, error: error.into() });
+        }
     }
 
-    /// Moments that are still to be taken. What failed and comes again is none of them, nor is what nobody has to look for yet.
+    /// Moments that are still to be taken, and calls that failed. A firing that failed and comes again is no such moment, nor is one for which nothing
+    /// has to look yet.
     pub(crate) fn snapshot(&self, now: Now) -> TimersSnapshot {
         let is_looked_for = self.look_at.and_then(|at| now.instant.checked_duration_since(at));
         let wait = |timer: &Timer| Some(timer.waits(now)?.min(is_looked_for?));
-        let waits = self.timers.iter().filter_map(wait);
-        waits.fold(TimersSnapshot::default(), |snapshot, wait| TimersSnapshot {
-            due: snapshot.due + 1,
-            age: snapshot.age.max(wait),
-        })
+        let waits: Vec<Duration> = self.timers.iter().filter_map(wait).collect();
+        let comes_later = |timer: &&Timer| timer.again.is_some() && timer.waits(now).is_none();
+        let failures = || self.timers.iter().filter_map(|timer| timer.error.as_ref());
+        let last = failures().max_by_key(|failure| failure.number);
+        TimersSnapshot {
+            due: waits.len(),
+            waiting: waits.len() + self.timers.iter().filter(comes_later).count(),
+            age: waits.into_iter().max().unwrap_or_default(),
+            failing: failures().count(),
+            last_error: last.map(|failure| failure.error.clone()),
+        }
     }
 
     fn look(&mut self, now: Now) {
@@ -160,7 +193,8 @@ impl Timers {
                 }
             };
             let next = next.map(|next| next.to_string());
-            json!({ "name": &*timer.spec.name, "next": next, "isFailing": timer.is_failing })
+            let error = timer.error.as_ref().map(|failure| &*failure.error);
+            json!({ "name": &*timer.spec.name, "next": next, "error": error })
         };
         self.timers.iter().map(one).collect()
     }
@@ -174,7 +208,7 @@ impl Timer {
                 Next::Cron { line: line.clone(), since: now.wall, at: line.after(now.wall) }
             }
         };
-        Self { spec, next, again: None, is_failing: false }
+        Self { spec, next, again: None, error: None }
     }
 
     /// When it is to be looked at; past if a firing is due.
@@ -251,7 +285,9 @@ mod tests {
 
     /// What these schedules fire, from midnight on. `5` and `5s` let as many ms or seconds pass on both clocks, `set-5s` and `set+5s` set the
     /// wall's; `*` takes what is due, as name@seconds, with its attempt; `no5` has the last one come again after as many ms, `ended` also
-    /// says that its instance ended; `?` says when it is worth to look, in ms; `!` how many are due, and for how many ms; `same` and `other` follow a version's schedules.
+    /// says that its instance ended; `?` says when it is worth to look, in ms; `!` how many are due (and
+    /// how many come again later), and for how many ms; `bad` and `good` end the call of the last one; `%` says how many are failing,
+    /// and the last error; `same` and `other` follow a version's schedules.
     #[track_caller]
     fn check(schedules: &[(&str, &str)], steps: &str, expect: &str) {
         let specs: Vec<_> = schedules.iter().map(|(name, when)| spec(name, when)).collect();
@@ -275,8 +311,17 @@ mod tests {
                     format!("{}@{at}#{}{crashes}", firing.schedule, firing.tried.number)
                 }));
             } else if step == "!" {
-                let TimersSnapshot { due, age } = timers.snapshot(now);
-                shown.push(format!("{due}+{}", age.as_millis()));
+                let TimersSnapshot { due, age, waiting, .. } = timers.snapshot(now);
+                let later = waiting - due;
+                let later = if later > 0 { format!("({later})") } else { String::new() };
+                shown.push(format!("{due}{later}+{}", age.as_millis()));
+            } else if step == "%" {
+                let TimersSnapshot { failing, last_error, .. } = timers.snapshot(now);
+                shown.push(format!("{failing}:{}", last_error.as_deref().unwrap_or("-")));
+            } else if let "bad" | "good" = step {
+                let Firing { schedule, tried, .. } = last.clone().expect("one was taken");
+                let error = format!("{schedule}-{}", tried.number);
+                timers.ended(&schedule, (step == "bad").then_some(&error));
             } else if step == "?" {
                 let at = timers.look_at().map(|at| (at - now.instant).as_millis());
                 shown.push(at.map_or("never".to_owned(), |ms| ms.to_string()));
@@ -350,9 +395,24 @@ mod tests {
             "0+0 0+0 1+30 2+60 fast@0.1#1 1+10 slow@0.15#1 0+0",
         );
         // What failed says so by itself.
-        check(EVERY, "100 * no30 60 !", "beat@0.1#1 0+0");
+        check(EVERY, "100 * no30 60 !", "beat@0.1#1 0(1)+0");
         // Nobody has to know at once that the clock was set.
         check(NOON, "set+43260s ! 60s ! 5s ! * !", "0+0 1+0 1+5000 noon@43200#1 0+0");
+    }
+
+    #[test]
+    fn what_is_failing_is_said_with_the_newest_error_of_what_still_fails() {
+        let two = [("slow", "150ms"), ("fast", "100ms")];
+        check(
+            &two,
+            "150 * bad % * bad % 50 * good % 100 * good % * good %",
+            "fast@0.1#1 1:fast-1 slow@0.15#1 2:slow-1 fast@0.2#1 1:slow-1 fast@0.3#1 1:slow-1 slow@0.3#1 0:-",
+        );
+        check(
+            EVERY,
+            "100 * bad no10 10 * bad % same % other %",
+            "beat@0.1#1 beat@0.1#2 1:beat-2 1:beat-2 0:-",
+        );
     }
 
     #[test]

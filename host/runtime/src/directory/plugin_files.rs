@@ -291,8 +291,8 @@ impl Scan {
     fn tell_crowded(&mut self, directory: &Path, files: usize) {
         if files > 0 {
             let text = format!(
-                "has {files} plugin files that are not loaded: one host runs at most {PLUGINS_MAX} plugins; remove \
-                 some, or run another host for them"
+                "has more plugin files than are loaded, by {files}: one host runs at most {PLUGINS_MAX} plugins; \
+                 remove some, or run another host for them"
             );
             self.problems.push(Problem::new(directory, text).about(files));
         }

@@ -88,7 +88,7 @@ impl PluginCore {
     pub(crate) fn swapped(&self, shards: usize, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
-        (facts.last_error, facts.last_retry) = (None, None);
+        (facts.last_error, facts.last_retry, facts.last_key_retry) = (None, None, None);
         facts.misses_keys = false;
         facts.failed_syncs.clear();
         facts.shards = shards;
@@ -178,9 +178,14 @@ impl PluginCore {
         self.facts.lock().last_error = Some((error.to_owned(), now));
     }
 
-    /// Notes why a call failed that comes again.
-    pub(crate) fn comes_again(&self, error: &str) {
+    /// Notes why the call for an event failed that comes again.
+    pub(crate) fn event_comes_again(&self, error: &str) {
         self.facts.lock().last_retry = Some(error.to_owned());
+    }
+
+    /// The same for a key.
+    pub(crate) fn key_comes_again(&self, error: &str) {
+        self.facts.lock().last_key_retry = Some(error.to_owned());
     }
 
     /// Notes how the call ended that tells a shard that a subscription has synced: what became of it if it failed.

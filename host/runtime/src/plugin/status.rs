@@ -48,10 +48,8 @@ pub struct PluginStatus {
     pub replays: Vec<ReplaySnapshot>,
     /// Its schedules and when each comes next, as `/plugins` shows them.
     pub schedules: Value,
-    /// Those of them whose moment has come.
+    /// Those of them whose moment has come, and those whose last call failed.
     pub timers: TimersSnapshot,
-    /// Those of them whose last call failed.
-    pub failing_schedules: Vec<Arc<str>>,
     /// How many series its metrics have, and the bytes that they may take on the page.
     pub metric_size: (usize, usize),
     /// What the host holds and has done for it.
@@ -60,6 +58,8 @@ pub struct PluginStatus {
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
     pub dead_letters: usize,
+    /// Failed calls of `synced` that no later call has made good: at most one for each shard and subscription.
+    pub failed_syncs: usize,
     /// Keys of the plugin's `state`, and bytes of its keys and values.
     pub state_size: (usize, usize),
     /// What outlives the host; none without a state directory.
@@ -73,6 +73,7 @@ pub struct PluginStatus {
     last_load: Option<LastLoad>,
     last_error: Option<(String, Timestamp)>,
     last_retry: Option<String>,
+    last_key_retry: Option<String>,
     failed_sync: Option<String>,
     last_dead_letter: Option<String>,
 }
@@ -87,9 +88,8 @@ impl PluginStatus {
         let (depths, queue, keys) = core
             .queue
             .look(|it| (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant)));
-        let (schedules, timers, failing_schedules) = core
-            .queue
-            .look(|it| (it.timers.to_json(at), it.timers.snapshot(at), it.timers.failing()));
+        let (schedules, timers) =
+            core.queue.look(|it| (it.timers.to_json(at), it.timers.snapshot(at)));
         let metric_size = core.metrics.lock().size();
         let (dead_letters, last_dead_letter) = {
             let letters = core.dead_letters.lock();
@@ -104,7 +104,6 @@ impl PluginStatus {
             queue,
             schedules,
             timers,
-            failing_schedules,
             metric_size,
             keys,
             replays,
@@ -121,6 +120,8 @@ impl PluginStatus {
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
             last_retry: facts.last_retry.clone(),
+            last_key_retry: facts.last_key_retry.clone(),
+            failed_syncs: facts.failed_syncs.len(),
             failed_sync: facts.failed_syncs.values().next().cloned(),
             last_dead_letter,
         }

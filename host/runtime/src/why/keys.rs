@@ -18,7 +18,7 @@ pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {
     for spec in specs.filter(|spec| spec.resource == sight.question.resource) {
         spec.enqueue.find(object, &mut found);
     }
-    let last_retry = looked.core.facts().last_retry.clone();
+    let last_retry = looked.core.facts().last_key_retry.clone();
     let keys = found.iter().take(KEYS_MAX);
     looked
         .core

@@ -271,7 +271,7 @@ async fn a_delivery_counts_though_another_subscription_came_later() {
 async fn an_event_that_is_tried_again_has_no_error_of_another_object() {
     let fixture = Fixture::new("").await;
     let began = Instant::now();
-    fixture.core.comes_again("pods shop/db: of another object");
+    fixture.core.event_comes_again("pods shop/db: of another object");
     fixture.push();
     assert!(fixture.core.queue.pop(0, began).is_some());
     let retry = Settled::RetryAt(began + Duration::from_secs(60));

@@ -185,7 +185,7 @@ async fn a_plugin_that_only_fails_is_tripped_and_recovers_with_a_good_version() 
     bench.drop_in("hello.wasm", &guest("", REFUSES));
     bench.until("hello", |status| is(status, "tripped")).await;
     let status = bench.status("hello").expect("it is there");
-    assert_eq!(status.state.reason(), Some("20 of the last 20 events failed"));
+    assert_eq!(status.state.reason(), Some("20 of the last 20 calls failed"));
     // In a minute there are no more than 110 pauses.
     assert!((20..200).contains(&status.dead_letters), "the others wait");
     assert_eq!(status.replays.len(), 1);

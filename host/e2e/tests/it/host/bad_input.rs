@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::process::Output;
 
+use crate::host::admin::check as check_said;
 use crate::host::bench::host_fact;
 use informant_e2e::cluster::User;
 use informant_e2e::host::{Line, run_to_end};
@@ -110,5 +111,28 @@ fn fatal_errors_keep_the_format_of_the_log() {
         let last = lines.last().expect("a line");
         assert_eq!(last.field("level"), Some("ERROR"), "{lines:?}");
         assert!(last.message().contains(&plugins), "{lines:?}");
+    });
+}
+
+/// One host runs so many plugins.
+const PLUGINS_MAX: usize = 256;
+
+#[test]
+fn plugin_files_above_the_bound_are_said_to_be_too_many() {
+    host_fact(async |bench| {
+        for number in 0..=PLUGINS_MAX {
+            std::fs::write(bench.plugins.join(format!("p{number}.wasm")), "no").expect("a file");
+        }
+        let host = bench.start(&[]).await;
+        let plugins = host.get("/plugins").expect("an answer").json();
+        assert_eq!(plugins.as_array().map(Vec::len), Some(PLUGINS_MAX));
+        let expect =
+            "has more plugin files than are loaded, by 1: one host runs at most 256 plugins";
+        let problems = host.get("/problems").expect("an answer").body;
+        assert!(problems.contains(expect), "{problems}");
+        check_said(&bench, &host, &["plugin", "list"], expect);
+        let metrics = host.get("/metrics").expect("an answer").body;
+        let line = metrics.lines().find(|line| line.starts_with("informant_files_not_loaded{}"));
+        assert_eq!(line, Some("informant_files_not_loaded{} 1.0"));
     });
 }

@@ -90,7 +90,7 @@ const REASONS: [(&str, &[&str]); 11] = [
     ),
     ("runtime/src/plugin_host/standby.rs", &["is ready and on standby"]),
     ("runtime/src/call_error.rs", &["trap: ", "the deadline of", "of memory were asked for"]),
-    ("runtime/src/delivery/breaker.rs", &["events failed", "instances ended one after another"]),
+    ("runtime/src/delivery/breaker.rs", &["calls failed", "instances ended one after another"]),
     (
         "runtime/src/contract/component.rs",
         &[

@@ -1,8 +1,10 @@
 //! Plugin files without a host: what they are, and what a host that runs them needs.
 
-use crate::host::bench::{HostBench, host_fact};
+use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, host_fact};
+use crate::host::outbound::Server;
 use informant_e2e::host::run_to_end;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What the program says of the files, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
@@ -47,5 +49,72 @@ fn plugin_files_are_looked_at_without_a_host() {
             assert!(text.contains(&resource.to_string()), "{resource} is in {text}");
         }
         assert!(!rules.is_empty());
+    });
+}
+
+/// A plugin that writes, and asks this server over HTTP by its name.
+struct Asking<'a> {
+    bench: &'a HostBench<'a>,
+    own: &'a Path,
+    config: Value,
+}
+
+impl Asking<'_> {
+    /// Writes the host's own file: with these grants, each as a line of YAML.
+    fn grant(&self, lines: &[String]) {
+        let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+        let text = format!(
+            "{HEAD}HostConfiguration\nplugins:\n  asking:\n    config: {}\n{lines}",
+            self.config
+        );
+        std::fs::write(self.own, text).expect("it is written");
+    }
+
+    /// What `check` says of it beside the host's own file.
+    fn report(&self) -> Value {
+        let file = self.bench.plugins.join("asking.wasm").display().to_string();
+        let own = self.own.display().to_string();
+        let (_, text) =
+            said(self.bench, &["plugin", "check", &file, "--config", &own, "-o", "json"]);
+        let report: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+        report[0].clone()
+    }
+}
+
+/// The grants that `check` prints, put into the host's own file, are enough for the plugin to run, to write, and to ask a server behind a name that has no
+/// public address.
+#[test]
+fn grants_that_are_printed_suffice() {
+    host_fact(async |bench| {
+        let server = Server::start(String::new());
+        let namespace = &bench.namespace;
+        let objects = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mood"}});
+        bench.api.create(&objects, &object).await.expect(201);
+        let own = tempfile::NamedTempFile::new().expect("a file");
+        let config = json!({
+            "as": "controller", "resource": "v1/configmaps", "namespace": namespace,
+            "mood": "asks", "writes": true,
+            "origin": format!("http://localhost:{}", server.address.port()),
+        });
+        let asking = Asking { bench: &bench, own: own.path(), config };
+        asking.grant(&[]);
+        bench.drop_plugin("moods", "asking");
+        let own = own.path().display().to_string();
+        let host = bench.start(&["--config", &own]).await;
+        let waits = |plugin: &Value| plugin["state"] == "waiting";
+        host.await_plugin("asking", "to wait for grants", waits).await.unwrap();
+
+        let report = asking.report();
+        assert!(report["notGranted"].is_string(), "{report}");
+        let lines = report["grant"].as_array().into_iter().flatten();
+        let lines: Vec<String> = lines.filter_map(Value::as_str).map(str::to_owned).collect();
+        asking.grant(&lines);
+        assert_eq!(asking.report()["notGranted"], Value::Null, "{lines:?}");
+        let works = |plugin: &Value| {
+            plugin["counters"]["keysOk"].as_u64() > Some(0) && plugin["why"] == json!([])
+        };
+        host.await_plugin("asking", "to do all that it asks for", works).await.unwrap();
+        assert_eq!(server.asked()[0], "GET /ok -");
     });
 }

@@ -17,8 +17,8 @@ const NAME: &str = "asks-outside";
 const SECRET: &str = "correct-horse-battery";
 
 /// A server on a free port, which answers each request as its path says and ends the connection.
-struct Server {
-    address: SocketAddr,
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
     /// Request lines and what stood in `Authorization`.
     asked: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ struct Server {
 
 impl Server {
     /// `/away` leads to `elsewhere`.
-    fn start(elsewhere: String) -> Self {
+    pub(super) fn start(elsewhere: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let (asked, is_over) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicBool>::default());
@@ -50,7 +50,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("nobody panics with it").clone()
     }
 }

@@ -1,272 +1,118 @@
 //! What is shown of a plugin is so: each kind of plugin in each state, and what `informant plugin list`, `/plugins`, the metrics and `/readyz` say.
 
+mod page;
+mod row;
+mod rows;
+
 use informant_apimachinery::GroupVersionResource;
-use informant_e2e::cluster::User;
+use informant_e2e::cluster::{TestCluster, User};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-use crate::host::admin::{ask, check as check_said};
+use crate::host::admin::check as check_said;
 use crate::host::bench::{
-    CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, pod_names,
+    CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, drop_file, host_fact, pod_names,
 };
+use page::Page;
+use row::{Kind, Row, Step, is, row};
+use rows::MANY;
 
-/// What a plugin is made of: its name's end, what its configuration adds, and what is to be shown.
-struct Cell {
-    name: &'static str,
-    resource: &'static str,
-    /// The state of its informer.
-    informer: &'static str,
-    /// Its mood, and further keys of its `config`.
-    config: &'static str,
-    /// Further lines of the file beside it.
-    beside: &'static str,
-    kinds: &'static [&'static str],
-    state: &'static str,
-    /// All of it is in WHY; nothing: there is no reason.
-    why: &'static [&'static str],
-    counted: Counted,
+/// A plugin on its way through the stages of its row.
+struct Walk<'a> {
+    row: &'a Row,
+    kind: Kind,
+    stage: usize,
 }
 
-/// What the metrics have of a plugin beside its state.
-#[derive(Clone, Copy)]
-enum Counted {
-    Nothing,
-    /// Calls that ended so.
-    Calls(&'static str),
-    /// The time that the first of what is due has waited.
-    Age,
-    /// This series.
-    As(&'static str),
-}
-
-impl Counted {
-    /// The series of a plugin of this kind that is not 0, up to its value.
-    fn series(self, kind: &str, plugin: &str) -> Option<String> {
-        let of_kind = |names: [&'static str; 3]| {
-            let place = ALL.iter().position(|one| *one == kind).expect("a kind");
-            names[place]
-        };
-        let (name, result) = match self {
-            Self::Nothing => return None,
-            Self::Calls(result) => {
-                (of_kind(["events_total", "keys_total", "firings_total"]), Some(result))
-            }
-            Self::Age => {
-                let ages = ["queue_age_seconds", "workqueue_age_seconds", "schedule_age_seconds"];
-                (of_kind(ages), None)
-            }
-            Self::As(name) => (name, None),
-        };
-        let result = result.map_or(String::new(), |result| format!(",result=\"{result}\""));
-        Some(format!("informant_plugin_{name}{{plugin=\"{plugin}\"{result}}} "))
-    }
-}
-
-const FINE: &str = "v1/configmaps";
-const FORBIDDEN: &str = "v1/services";
-const ABSENT: &str = "late.example.com/v1/widgets";
-/// Of those there are many.
-const MANY: &str = "v1/pods";
-
-/// What they fail with.
-const BAD: &str = "the mood is bad";
-
-const ALL: &[&str] = &["handler", "controller", "timer"];
-const ON_EVENTS: &[&str] = &["handler", "controller"];
-
-const fn cell(name: &'static str, config: &'static str, state: &'static str) -> Cell {
-    let (kinds, counted) = (ALL, Counted::Nothing);
-    let (resource, informer, beside, why) = (FINE, "synced", "", &[]);
-    Cell { name, resource, informer, config, beside, kinds, state, why, counted }
-}
-
-/// Those that the host starts with.
-fn first_cells() -> Vec<Cell> {
-    vec![
-        Cell { counted: Counted::Calls("ok"), ..cell("fine", "mood: fine", "running") },
-        Cell {
-            resource: ABSENT,
-            informer: "waiting",
-            why: &["late.example.com/v1/widgets is waiting ("],
-            ..cell("waiting", "mood: fine", "running")
-        },
-        Cell {
-            resource: FORBIDDEN,
-            informer: "forbidden",
-            why: &["v1/services is forbidden ("],
-            ..cell("forbidden", "mood: fine", "running")
-        },
-    ]
-}
-
-/// Those that come later.
-fn later_cells() -> Vec<Cell> {
-    let mood = |name, mood, (state, counted), why| Cell { why, counted, ..cell(name, mood, state) };
-    let refused = Counted::As("load_refused");
-    let (retry, dead) = (Counted::Calls("retry"), Counted::Calls("dead"));
-    let tripped = Counted::As("trips_total");
-    vec![
-        mood("asking", "mood: asks", ("waiting", refused), &["patch v1/configmaps", "not granted"]),
-        mood("not-started", "mood: does-not-start", ("stopped", refused), &["too bad to start"]),
-        Cell {
-            beside: "writes: [{resources: [v1/pods], verbs: [patch]}]",
-            why: &["not in force: writes (patch of v1/pods)"],
-            ..cell("not-in-force", "mood: fine", "running")
-        },
-        Cell {
-            kinds: ON_EVENTS,
-            ..mood("retrying", "mood: fails", ("running", retry), &["being retried: ", BAD])
-        },
-        Cell {
-            kinds: &["timer"],
-            ..mood("retrying", "mood: fails", ("running", retry), &["1 schedule failing"])
-        },
-        Cell {
-            kinds: &["handler"],
-            ..mood("lettered", "mood: gives-up", ("running", dead), &["dead letter", BAD])
-        },
-        Cell {
-            kinds: &["controller"],
-            ..mood("lettered", "mood: gives-up", ("running", dead), &["given up", BAD])
-        },
-        Cell {
-            kinds: &["timer"],
-            ..mood("lettered", "mood: gives-up", ("running", dead), &["failing"])
-        },
-        mood("lost", "mood: traps, startTime: 3000", ("backing-off", Counted::Nothing), &[BAD]),
-        mood("tripped", "mood: traps", ("tripped", tripped), &[BAD]),
-        Cell {
-            resource: MANY,
-            kinds: ON_EVENTS,
-            ..mood("behind", "mood: slow", ("running", Counted::Age), &["behind by ", " to go"])
-        },
-        Cell {
-            kinds: &["timer"],
-            // All of them are due at once, and each call takes half a second.
-            ..mood(
-                "behind",
-                "mood: slow, schedules: 40",
-                ("running", Counted::Age),
-                &["behind by ", "schedules to go"],
-            )
-        },
-        Cell { why: &["paused until ", "plugin resume"], ..cell("held", "mood: fine", "paused") },
-    ]
-}
-
-impl Cell {
-    fn plugin(&self, kind: &str) -> String {
-        format!("{kind}-{}", self.name)
+impl<'a> Walk<'a> {
+    fn each(rows: &'a [Row]) -> Vec<Self> {
+        let of_row =
+            |row: &'a Row| row.kinds.iter().map(|kind| Walk { row, kind: *kind, stage: 0 });
+        rows.iter().flat_map(of_row).collect()
     }
 
-    /// What `/readyz` says of its resource: nothing of a single plugin keeps the host from being ready.
-    fn check_of_informer(&self) -> String {
-        let Self { resource, informer, .. } = self;
-        match *informer {
-            "synced" => format!("[+]informer {resource} ok\n"),
-            "stale" => format!("[-]informer {resource} stale: "),
-            other => format!("[+]informer {resource} {other}: "),
+    /// Puts the plugin and the file beside it into the host's directory.
+    fn drop(&self, bench: &HostBench<'_>) {
+        self.write_beside(bench, &self.row.beside);
+        bench.drop_plugin("moods", &self.row.plugin(self.kind));
+    }
+
+    fn write_beside(&self, bench: &HostBench<'_>, lines: &str) {
+        let Row { resource, config, .. } = self.row;
+        let (kind, namespace) = (self.kind.name(), &bench.namespace);
+        let config =
+            format!("{{as: {kind}, resource: {resource}, namespace: {namespace}, {config}}}");
+        let text = format!("{HEAD}PluginConfiguration\nconfig: {config}\n{lines}\n");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(&file, text).expect("it is written");
+        drop_file(file.path(), &self.file(bench, "yaml"));
+    }
+
+    fn file(&self, bench: &HostBench<'_>, extension: &str) -> std::path::PathBuf {
+        bench.plugins.join(format!("{}.{extension}", self.row.plugin(self.kind)))
+    }
+
+    fn carry_out(&self, bench: &HostBench<'_>, host: &Host) {
+        let name = self.row.plugin(self.kind);
+        match self.row.stages[self.stage].0 {
+            Step::Nothing => {}
+            Step::Pause => check_said(bench, host, &["plugin", "pause", &name], "paused"),
+            Step::Resume => check_said(bench, host, &["plugin", "resume", &name], "resumed"),
+            Step::Replace(content) => {
+                let file = tempfile::NamedTempFile::new().expect("a file");
+                std::fs::write(&file, content).expect("it is written");
+                drop_file(file.path(), &self.file(bench, "wasm"));
+            }
+            Step::Beside(lines) => self.write_beside(bench, lines),
+            Step::NoFileBeside => {
+                let file = self.file(bench, "yaml");
+                std::fs::remove_file(&file).expect("it is there");
+                std::fs::create_dir(&file).expect("a directory");
+            }
         }
     }
 
-    fn drop(&self, bench: &HostBench<'_>, kind: &str) {
-        let name = self.plugin(kind);
-        let Self { resource, config, beside, .. } = self;
-        let namespace = &bench.namespace;
-        let config =
-            format!("{{as: {kind}, resource: {resource}, namespace: {namespace}, {config}}}");
-        let text = format!("{HEAD}PluginConfiguration\nconfig: {config}\n{beside}\n");
-        std::fs::write(bench.plugins.join(format!("{name}.yaml")), text).expect("a file");
-        bench.drop_plugin("moods", &name);
+    /// What is wrong of it in the page. What is right leads to the next step; none: that was the last.
+    fn look(&mut self, page: &Page, bench: &HostBench<'_>, host: &Host) -> Option<String> {
+        let (_, shown) = &self.row.stages[self.stage];
+        if let Some(lie) = page.lie(self.row, self.kind, shown) {
+            return Some(lie);
+        }
+        self.stage += 1;
+        if self.stage == self.row.stages.len() {
+            return None;
+        }
+        self.carry_out(bench, host);
+        Some(format!("{} has come to stage {}", self.row.plugin(self.kind), self.stage))
     }
 }
 
-/// All that is shown at about one moment.
-struct Shown {
-    plugins: Value,
-    list: String,
-    metrics: String,
-    readyz: (u16, String),
-}
-
-impl Shown {
-    fn of(bench: &HostBench<'_>, host: &Host) -> Self {
-        let text = |path| host.get(path).map_or(String::new(), |answer| answer.body);
-        let (_, list) = ask(bench, host, &["plugin", "list"]);
-        let plugins = serde_json::from_str(&text("/plugins")).unwrap_or_default();
-        Self { plugins, list, metrics: text("/metrics"), readyz: ready(host) }
-    }
-
-    /// What is wrong with what is shown of a plugin.
-    fn lies(&self, kind: &str, cell: &Cell) -> Vec<String> {
-        let Cell { state, why, .. } = cell;
-        let name = cell.plugin(kind);
-        let mut plugins = self.plugins.as_array().into_iter().flatten();
-        let plugin = plugins.find(|plugin| plugin["name"] == *name).unwrap_or(&Value::Null);
-        let mut lines = self.list.lines();
-        let line = lines.find(|line| line.split(' ').next() == Some(&name)).unwrap_or_default();
-        let reasons = plugin["why"].as_array().into_iter().flatten();
-        let reasons: Vec<&str> = reasons.filter_map(Value::as_str).collect();
-        let reasons = reasons.join("; ");
-        let is_listed = line.split_whitespace().nth(1) == Some(state);
-        let has_all = |text: &str| why.iter().all(|part| text.contains(part));
-        let is_said = |text: &str| has_all(text) && (text.ends_with("  -") == why.is_empty());
-        let claims = [
-            (plugin["state"] == *state, format!("/plugins: {plugin}")),
-            (has_all(&reasons), format!("why is {reasons:?}")),
-            (reasons.is_empty() == why.is_empty(), format!("why is {reasons:?}")),
-            (is_listed && is_said(line), format!("list: {line}")),
-        ];
-        let lies = claims.into_iter().filter(|(is_so, _)| !is_so).map(|(_, lie)| lie);
-        let lies = lies.chain(self.lies_of_metrics(kind, cell)).chain(self.lies_of_probe(cell));
-        lies.map(|lie| format!("{name} is to be {state} for {why:?}: {lie}")).collect()
-    }
-
-    fn lies_of_metrics(&self, kind: &str, cell: &Cell) -> Option<String> {
-        let Cell { state, resource, informer, counted, .. } = cell;
-        let name = cell.plugin(kind);
-        let states = [
-            format!("informant_plugin_state{{plugin=\"{name}\",state=\"{state}\"}} "),
-            format!("informant_informer_state{{resource=\"{resource}\",state=\"{informer}\"}} "),
-        ];
-        let is_positive = |series: &String| {
-            let mut values = self.metrics.lines().filter_map(|line| line.strip_prefix(series));
-            values.any(|value| value.parse::<f64>().is_ok_and(|value| value > 0.0))
-        };
-        let mut series = states.into_iter().chain(counted.series(kind, &name));
-        let missing = series.find(|series| !is_positive(series))?;
-        Some(format!("the metrics have no {missing}"))
-    }
-
-    fn lies_of_probe(&self, cell: &Cell) -> Option<String> {
-        let (status, body) = &self.readyz;
-        let expect = if cell.informer == "stale" { 503 } else { 200 };
-        let lines = ["[+]plugins ok\n", &cell.check_of_informer()];
-        let is_so = *status == expect && lines.iter().all(|line| body.contains(line));
-        (!is_so).then(|| format!("/readyz: {status} {body}"))
-    }
-}
-
-/// Waits until each of these plugins was shown once as it is.
-async fn await_shown(bench: &HostBench<'_>, host: &Host, mut expect: Vec<(&Cell, &str)>) {
-    let mut lies = Vec::new();
+/// Waits until each of these plugins was shown as it is in each of its states, by a host whose `/readyz` answers with this status.
+async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
+    let (mut walks, mut lies) = (Walk::each(rows), Vec::new());
     let is_so = async || {
-        let shown = Shown::of(bench, host);
+        let page = Page::of(bench, host, status);
         lies.clear();
-        expect.retain(|(cell, kind)| {
-            let found = shown.lies(kind, cell);
-            lies.extend(found.first().cloned());
-            !found.is_empty()
+        walks.retain_mut(|walk| {
+            let lie = walk.look(&page, bench, host);
+            lies.extend(lie.clone());
+            lie.is_some()
         });
-        expect.is_empty().then_some(())
+        walks.is_empty().then_some(())
     };
     let shown = poll::until("all to be shown", LINES_DEADLINE, is_so).await;
     assert!(shown.is_ok(), "{}\n{}", lies.join("\n"), host.tail());
 }
 
-fn each(cells: &[Cell]) -> Vec<(&Cell, &str)> {
-    cells.iter().flat_map(|cell| cell.kinds.iter().map(move |kind| (cell, *kind))).collect()
+/// A series of the host's own.
+#[track_caller]
+fn check_series(host: &Host, series: &str, is_so: impl Fn(f64) -> bool) {
+    let metrics = host.get("/metrics").expect("an answer").body;
+    let mut values =
+        metrics.lines().filter_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+    let value: Option<f64> = values.next();
+    assert!(value.is_some_and(is_so), "{series} {value:?}");
 }
 
 /// Objects for the plugins to be called for.
@@ -279,17 +125,26 @@ async fn create_objects(bench: &HostBench<'_>) {
     }
 }
 
+/// The host's user may read all but one resource, and may ask what the account may read.
 async fn allow(bench: &HostBench<'_>) {
     let (permissions, namespace) = (bench.cluster.permissions(), &bench.namespace);
     let widgets = GroupVersionResource::new("late.example.com", "v1", "widgets");
-    for (group, resource) in [("", "configmaps"), ("", "pods"), (&*widgets.group, "widgets")] {
+    let granted =
+        [("", "configmaps"), ("", "configmap"), ("", "pods"), (&*widgets.group, "widgets")];
+    for (group, resource) in granted {
         permissions.grant(&bench.api, namespace, group, resource).await;
     }
     permissions.revoke(&bench.api, namespace, "services").await;
+    permissions.let_review(&bench.api).await;
 }
 
-fn ready(host: &Host) -> (u16, String) {
-    host.get("/readyz?verbose").map_or((0, String::new()), |answer| (answer.status, answer.body))
+/// An account that may read nothing, as `namespace/name`.
+fn account(bench: &HostBench<'_>) -> String {
+    if let TestCluster::Embedded(cluster) = &*bench.cluster {
+        let user = format!("system:serviceaccount:{}:limited", bench.namespace);
+        cluster.dev_cluster().faults().forbid(&user, "configmaps", None);
+    }
+    format!("{}/limited", bench.namespace)
 }
 
 #[test]
@@ -297,43 +152,104 @@ fn every_kind_of_plugin_is_shown_as_it_is_in_every_state() {
     host_fact(async |bench| {
         allow(&bench).await;
         create_objects(&bench).await;
-        let drop_all = |cells: &[Cell]| {
-            for (cell, kind) in each(cells) {
-                cell.drop(&bench, kind);
-            }
-        };
-        let (first, later) = (first_cells(), later_cells());
-        drop_all(&first);
-        let host = bench.start_unready(User::Reader, &[]).await;
+        let account = account(&bench);
+        let own = tempfile::NamedTempFile::new().expect("a file");
+        let text = format!("{HEAD}HostConfiguration\nceiling: {{serviceAccounts: [{account}]}}\n");
+        std::fs::write(&own, text).expect("it is written");
+        let (first, later) = (rows::first(), rows::later(&account));
+        Walk::each(&first).iter().for_each(|walk| walk.drop(&bench));
+        let own = own.path().display().to_string();
+        let host = bench.start_unready(User::Reader, &["--config", &own]).await;
         host.await_ready().await.unwrap();
-        await_shown(&bench, &host, each(&first)).await;
-        drop_all(&later);
+        check(&bench, &host, &first, 200).await;
+        Walk::each(&later).iter().for_each(|walk| walk.drop(&bench));
         // A replay waits for its handler: only what happens later can wait too long.
-        let runs = |plugin: &Value| plugin["state"] == "running";
-        host.await_plugin("handler-behind", "it to run", runs).await.unwrap();
-        bench.create_pods(&pod_names(0..60)).await;
-        // Some states are passed through soon: nothing else is waited for before they are looked for.
-        let (held, others): (Vec<_>, Vec<_>) =
-            each(&later).into_iter().partition(|(cell, _)| cell.name == "held");
-        await_shown(&bench, &host, others).await;
-        for (cell, kind) in &held {
-            check_said(&bench, &host, &["plugin", "pause", &cell.plugin(kind)], "paused");
+        for walk in Walk::each(&later).iter().filter(|walk| walk.row.resource == MANY) {
+            let runs = |plugin: &Value| plugin["state"] == "running";
+            let name = walk.row.plugin(walk.kind);
+            host.await_plugin(&name, "it to run", runs).await.unwrap();
         }
-        await_shown(&bench, &host, held).await;
+        bench.create_pods(&pod_names(0..100)).await;
+        check(&bench, &host, &later, 200).await;
+        // One beside a plugin of each kind.
+        check_series(&host, "informant_files_not_loaded{}", |files| files == 3.0);
 
         bench.cluster.kill().await.unwrap();
-        let stale = [Cell {
-            informer: "stale",
-            why: &["v1/configmaps is stale ("],
-            ..cell("fine", "mood: fine", "running")
-        }];
-        await_shown(&bench, &host, each(&stale)).await;
-        let failures = format!("informant_informer_failures_total{{resource=\"{FINE}\"");
-        let metrics = host.get("/metrics").expect("an answer").body;
-        let failed = metrics.lines().find(|line| line.starts_with(&failures));
-        assert!(failed.is_some_and(|line| !line.ends_with(" 0")), "{failures} in {metrics}");
+        check(&bench, &host, &rows::away(), 503).await;
+        let failures =
+            "informant_informer_failures_total{resource=\"v1/configmaps\",kind=\"list-or-watch\"}";
+        check_series(&host, failures, |failures| failures > 0.0);
         assert_eq!(host.get("/livez").unwrap().status, 200, "a cluster that is away kills no host");
         bench.cluster.restart().await.unwrap();
-        await_shown(&bench, &host, each(&first[..1])).await;
+        check(&bench, &host, &first[..1], 200).await;
     });
+}
+
+#[test]
+fn plugins_of_a_host_that_does_not_lead_are_shown_to_wait() {
+    host_fact(async |bench| {
+        create_objects(&bench).await;
+        let fine = [row("fine", "mood: fine").shows(is("running").and(&["list {CALLS} > 0"]))];
+        let standby = [row("fine", "mood: fine").shows(
+            is("waiting").because(&["version  … is ready and on standby: "]).and(&[
+                "list WAITING = 0",
+                "json {ok} = 0",
+                "metric load_refused = 0",
+            ]),
+        )];
+        Walk::each(&fine).iter().for_each(|walk| walk.drop(&bench));
+        let namespace = bench.namespace.clone();
+        let elect = ["--leader-elect", "--leader-elect-resource-namespace", &namespace];
+        let leader = bench.start(&elect).await;
+        check(&bench, &leader, &fine, 200).await;
+        let other = bench.start(&elect).await;
+        check(&bench, &other, &standby, 200).await;
+        let leads = "leader_election_master_status{name=\"informant\"}";
+        check_series(&leader, leads, |leads| leads == 1.0);
+        check_series(&other, leads, |leads| leads == 0.0);
+    });
+}
+
+/// Waits until `/readyz` answers so, with these lines.
+async fn check_ready(host: &Host, status: u16, lines: &[&str]) {
+    let mut last = String::new();
+    let is_so = async || {
+        let answer = host.get("/readyz?verbose").ok()?;
+        let has_all = lines.iter().all(|line| answer.body.contains(line));
+        last = answer.body;
+        (answer.status == status && has_all).then_some(())
+    };
+    let ready = poll::until("the probe", LINES_DEADLINE, is_so).await;
+    assert!(ready.is_ok(), "no {status} with {lines:?} in {last}\n{}", host.tail());
+}
+
+#[test]
+fn a_host_is_ready_for_as_long_as_it_follows_anything() {
+    host_fact(async |bench| {
+        let permissions = bench.cluster.permissions();
+        let namespace = bench.namespace.clone();
+        for resource in ["configmaps", "pods"] {
+            permissions.grant(&bench.api, &namespace, "", resource).await;
+        }
+        let rows = [row("fine", "mood: fine"), row("other", "mood: fine").watching(MANY)];
+        Walk::each(&rows).iter().for_each(|walk| walk.drop(&bench));
+        let host = bench.start_unready(User::Reader, &[]).await;
+        host.await_ready().await.unwrap();
+        // A permission that goes ends no watch on a real server: the server's restart does.
+        permissions.revoke(&bench.api, &namespace, "pods").await;
+        restart(bench.cluster).await;
+        let pods_lost = "[+]informer v1/pods forbidden: ";
+        check_ready(&host, 200, &["[+]informer v1/configmaps ok\n", pods_lost]).await;
+        permissions.revoke(&bench.api, &namespace, "configmaps").await;
+        restart(bench.cluster).await;
+        let lost = ["[-]informer v1/configmaps forbidden: ", "[-]informer v1/pods forbidden: "];
+        check_ready(&host, 503, &lost).await;
+        permissions.grant(&bench.api, &namespace, "", "configmaps").await;
+        check_ready(&host, 200, &["[+]informer v1/configmaps ok\n", pods_lost]).await;
+    });
+}
+
+async fn restart(cluster: &mut TestCluster) {
+    cluster.kill().await.unwrap();
+    cluster.restart().await.unwrap();
 }

@@ -25,6 +25,8 @@ pub struct KeysSnapshot {
     pub holds_events: bool,
     /// Keys that could be worked on now.
     pub depth: usize,
+    /// Keys that wait for a call: these, and keys that have failed and come again later.
+    pub waiting: usize,
     /// Keys that wait for their time.
     pub delayed: usize,
     /// Since when the first of those that could be worked on waits.
@@ -50,6 +52,7 @@ impl KeysSnapshot {
             "bytes": self.bytes,
             "holdsEvents": self.holds_events,
             "depth": self.depth,
+            "waiting": self.waiting,
             "delayed": self.delayed,
             "failed": self.failed,
             "ageSeconds": self.oldest.map(|oldest| oldest.elapsed().as_secs_f64()),

@@ -19,7 +19,7 @@ fn plain() -> AddOptions {
 /// What a row of steps shows, where there is room for three keys: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate limited,
 /// `a~` forgets it, `a#` says how often it failed; `*` takes the next one and shows the attempt; `ok`, `ok5` (again after 5 ms), `no`
 /// (backoff), `no5`, `ended` (with its instance), `full` and `never` settle it; `9` lets as many ms pass; `hold1000` holds keys that have failed for as
-/// many ms, and `hold` no longer; `?` says how many keys are known.
+/// many ms, and `hold` no longer; `?` says how many keys are known, and `w` how many wait for a call.
 #[track_caller]
 fn check(steps: &str, expect: &str) {
     let bytes = 2 * (KEY_BYTES_MAX + KEY_COST_BYTES);
@@ -65,6 +65,7 @@ fn check(steps: &str, expect: &str) {
                 }));
             }
             None if step == "?" => shown.push(keys.snapshot(now).keys.to_string()),
+            None if step == "w" => shown.push(keys.snapshot(now).waiting.to_string()),
             None => now += ms(step),
         }
     }
@@ -177,6 +178,14 @@ fn another_version_begins_anew() {
     }
     assert_eq!(keys.num_requeues("a"), 1);
     assert_eq!(keys.snapshot(now).keys, 1);
+}
+
+#[test]
+fn a_key_that_comes_again_after_a_failure_waits_and_one_that_is_for_later_does_not() {
+    check("a+ b+5 w * w no1000 w 5 w 1000 w", "1 a1 0 1 2 2");
+    check("a+ * ok1000 w 1000 w", "a1 0 1");
+    check("a+ * no1000 hold9000 1000 w * hold * w", "a1 1 - a2 0");
+    check("a+ * never w", "a1 0");
 }
 
 #[test]

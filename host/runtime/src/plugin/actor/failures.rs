@@ -183,7 +183,7 @@ impl Actor {
         add_one(&self.core.counters.retry);
         let queue = &self.core.queue;
         let (overall, is_tripped) = queue.look(|it| (it.retry_wait(now), it.tripped().is_some()));
-        self.core.comes_again(&error.to_string());
+        self.core.event_comes_again(&error.to_string());
         // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
         if queued.tried.is_first() && !is_tripped {
             let key = queued.event.object.key();

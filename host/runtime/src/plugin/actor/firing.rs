@@ -31,6 +31,7 @@ impl Actor {
         match result {
             Ok(()) => {
                 add_one(&counters.firings_ok);
+                self.core.queue.look(|it| it.timers.ended(&firing.schedule, None));
                 let call = (Outcome::Succeeded, firing.tried.is_first());
                 let done = Completed::Fired(firing, Settled::Finished, self.surroundings.read());
                 self.settle(done, Some(call), now);
@@ -51,8 +52,7 @@ impl Actor {
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         let told = format!("fire {schedule}: {error}");
         self.core.failed(&told, Timestamp::now());
-        // Its next moment comes in any case.
-        self.core.comes_again(&told);
+        self.core.queue.look(|it| it.timers.ended(&firing.schedule, Some(&told)));
         let (plugin, attempt) = (self.name.as_str(), firing.tried.number);
         let counters = &self.core.counters;
         let settled = if self.given_up(firing.tried, call).is_some() {

@@ -120,7 +120,7 @@ impl Actor {
             }
             None => {
                 add_one(&counters.keys_retry);
-                self.core.comes_again(&told);
+                self.core.key_comes_again(&told);
                 // Once for each key: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
                 if attempt == 1 && self.core.queue.look(|it| it.tripped().is_none()) {
                     warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");

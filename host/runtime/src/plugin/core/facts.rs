@@ -20,8 +20,10 @@ pub(crate) struct Facts {
     pub(crate) running: Option<RunningVersion>,
     pub(crate) last_load: Option<LastLoad>,
     pub(crate) last_error: Option<(String, Timestamp)>,
-    /// Why the last call failed that comes again.
+    /// Why the last call for an event failed that comes again.
     pub(crate) last_retry: Option<String>,
+    /// The same of a key.
+    pub(crate) last_key_retry: Option<String>,
     /// By shard and subscription: what became of the call that tells that it has synced, where the last one failed.
     pub(crate) failed_syncs: BTreeMap<(usize, String), String>,
     /// It has been said that keys of events are missing.
@@ -73,6 +75,7 @@ impl Facts {
             last_load: None,
             last_error: None,
             last_retry: None,
+            last_key_retry: None,
             failed_syncs: BTreeMap::new(),
             misses_keys: false,
         }

@@ -90,6 +90,7 @@ impl PluginStatus {
             "workqueue": self.keys.to_json(),
             "replays": self.replays.iter().map(ReplaySnapshot::to_json).collect::<Vec<_>>(),
             "schedules": self.schedules,
+            "timers": self.timers.to_json(),
             "metricSeries": self.metric_size.0,
             "metricBytes": self.metric_size.1,
             "deadLetters": self.dead_letters,

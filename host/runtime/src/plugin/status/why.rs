@@ -88,17 +88,14 @@ impl PluginStatus {
 
     /// Calls that have failed and did not succeed since, each kind with the newest error of its own.
     fn failures(&self) -> Option<String> {
-        let retried = [
-            (self.queue.failed, "object", "being retried"),
-            (self.keys.failed, "key", "being retried"),
-            (self.failing_schedules.len(), "schedule", "failing"),
+        let failing = [
+            (self.queue.failed, "object", "being retried", self.last_retry.as_deref()),
+            (self.keys.failed, "key", "being retried", self.last_key_retry.as_deref()),
+            (self.timers.failing, "schedule", "failing", self.timers.last_error.as_deref()),
         ];
-        let retried: Vec<String> = retried
-            .into_iter()
-            .filter(|(n, ..)| *n > 0)
-            .map(|(n, what, how)| format!("{} {how}", counted(n, what)))
-            .collect();
-        let retried = (!retried.is_empty()).then(|| retried.join(", "));
+        let failing = failing.into_iter().filter(|(n, ..)| *n > 0);
+        let failing =
+            failing.map(|(n, what, how, error)| (format!("{} {how}", counted(n, what)), error));
         let given_up = self.keys.given_up.last().map(|last| {
             // Others were given up on before the oldest of these.
             let or_more = if self.keys.given_up.len() == GIVEN_UP_MAX { " or more" } else { "" };
@@ -108,9 +105,9 @@ impl PluginStatus {
         let letters = counted(self.dead_letters, "dead letter");
         let letters =
             (self.dead_letters > 0).then_some((letters, self.last_dead_letter.as_deref()));
-        let retried = retried.map(|retried| (retried, self.last_retry.as_deref()));
-        let failures = [retried, given_up, letters].into_iter().flatten();
-        let failures: Vec<String> = failures
+        let failures: Vec<String> = failing
+            .chain(given_up)
+            .chain(letters)
             .map(|(what, error)| error.map_or(what.clone(), |error| format!("{what}: {error}")))
             .collect();
         (!failures.is_empty()).then(|| failures.join("; "))
@@ -187,11 +184,11 @@ mod tests {
     #[test]
     fn a_moment_that_waits_says_that_the_plugin_is_behind() {
         let core = running();
-        let timers = TimersSnapshot { due: 2, age: BEHIND_MIN };
+        let timers = TimersSnapshot { due: 2, age: BEHIND_MIN, ..TimersSnapshot::default() };
         let status = PluginStatus { timers, ..PluginStatus::of(&core) };
         let expect = "behind by 10 s, with 2 schedules to go";
         assert_eq!(status.behind(Instant::now()).as_deref(), Some(expect));
-        let timers = TimersSnapshot { due: 2, age: BEHIND_MIN - Duration::from_millis(1) };
+        let timers = TimersSnapshot { age: BEHIND_MIN - Duration::from_millis(1), ..status.timers };
         let status = PluginStatus { timers, ..PluginStatus::of(&core) };
         assert_eq!(status.behind(Instant::now()), None);
     }
@@ -244,7 +241,7 @@ mod tests {
         core.failed("no disk", Timestamp::UNIX_EPOCH);
         // Another object failed once, and its next attempt succeeded.
         core.failed("no answer", Timestamp::UNIX_EPOCH);
-        core.comes_again("no answer");
+        core.event_comes_again("no answer");
         check_failures(&core, Some("1 dead letter: no disk"));
         bury(&core, "no room");
         core.queue.push(parse("+b1"));
@@ -254,6 +251,26 @@ mod tests {
         give_up(&core, "a", "no such key");
         let all = "1 object being retried: no answer; 1 key given up: no such key; 2 dead letters: no room";
         check_failures(&core, Some(all));
+    }
+
+    #[test]
+    fn each_kind_of_retry_is_said_with_its_own_error() {
+        let (core, now) = (running(), Instant::now());
+        core.queue.push(parse("+a1"));
+        assert!(core.queue.pop(0, now).is_some());
+        core.queue.settle_event(0, Settled::RetryAt(now), now);
+        core.event_comes_again("no answer");
+        core.queue.look(|it| {
+            it.keys.add("a", AddOptions::default(), now).expect("there is room");
+            it.keys.take(0, now).expect("it waits");
+            it.keys.settle(0, Worked::Failed { after: None, crashed: false }, now);
+        });
+        core.key_comes_again("no such key");
+        let last_error = Some("too late".into());
+        let timers = TimersSnapshot { failing: 2, last_error, ..TimersSnapshot::default() };
+        let status = PluginStatus { timers, ..PluginStatus::of(&core) };
+        let all = "1 object being retried: no answer; 1 key being retried: no such key; 2 schedules failing: too late";
+        assert_eq!(status.failures().as_deref(), Some(all));
     }
 
     #[test]

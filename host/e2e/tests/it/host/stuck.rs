@@ -1,0 +1,35 @@
+//! A host that makes no step says so, and goes on when it can.
+
+use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
+use informant_e2e::{http, poll};
+
+/// More lines than wait anywhere between a plugin and the reader of the host's log.
+const PODS: usize = 6_000;
+
+/// The reader of its log has stopped, so whoever logs waits for it. Plugins do, and with them the thread or the informer's task that calls them.
+#[test]
+fn a_host_whose_log_nobody_reads_is_not_alive_until_it_is_read() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = bench.start(&["--metrics-bind-address", "127.0.0.1:0"]).await;
+        let address = host.metrics_address().expect("it says so");
+        let mut last = String::new();
+        let mut answers = async |status: u16, line: &str| {
+            let is_so = async || {
+                let answer = http::get(address, "/livez?verbose").ok()?;
+                let is_so = answer.status == status && answer.body.contains(line);
+                last = answer.body;
+                is_so.then_some(())
+            };
+            let waited = poll::until("the probe", LINES_DEADLINE, is_so).await;
+            assert!(waited.is_ok(), "no {status} with {line:?} in {last}");
+        };
+        answers(200, "[+]tasks ok").await;
+        let unread = host.unread();
+        bench.create_pods(&pod_names(0..PODS)).await;
+        answers(503, " has work, and has not made a step for ").await;
+        drop(unread);
+        answers(200, "[+]tasks ok").await;
+        await_told(&host, &bench.namespace, "added", PODS).await;
+    });
+}
