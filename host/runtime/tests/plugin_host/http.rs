@@ -270,7 +270,8 @@ async fn a_grant_that_is_taken_away_is_gone_though_the_version_runs_on() {
     bench.drop_in("hello.yaml", &granting);
     bench.until("hello", |status| restricted(status).is_empty()).await;
     bench.source.modify(&pod("a"));
-    bench.until("hello", |_| world.asked().len() == 2).await;
+    // The refused event comes again, with the later change or before it.
+    bench.until("hello", |_| world.asked().len() >= 2).await;
     bench.stop().await;
 }
 
