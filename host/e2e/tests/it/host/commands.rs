@@ -149,6 +149,7 @@ impl<'a> Place<'a> {
             }
             ["informant", "dev"] => stop(self.start(command).await),
             ["curl", ..] => self.check_answered(command).await,
+            ["kubectl", server] if server.starts_with("--server") => self.check_read(command),
             _ => self.run_to_end(command),
         }
     }
@@ -217,6 +218,22 @@ impl<'a> Place<'a> {
         let path = path.trim_end_matches('\'');
         let answered = async || (host.get(path).ok()?.status == 200).then_some(());
         poll::until(command, LINES_DEADLINE, answered).await.unwrap();
+    }
+}
+
+impl Place<'_> {
+    /// A command of kubectl that reads from this host does so, where there is a kubectl.
+    fn check_read(&self, command: &str) {
+        if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+            return skip::say("there is no kubectl on PATH");
+        }
+        let address = self.running.as_ref().expect("a host").address().to_string();
+        let command = command.replace("127.0.0.1:8888", &address);
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let cache = self.folder.path().join("cache");
+        let output = Command::new("kubectl").args(words).arg("--cache-dir").arg(cache).output();
+        let output = output.expect("kubectl runs");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 

@@ -202,3 +202,140 @@ impl ResourceEventHandler for Changes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use informant_cache::testing::FakeControllerSource;
+    use informant_cache::{FactoryOptions, SharedInformerFactory};
+    use serde_json::Value;
+
+    struct Bench {
+        source: Arc<FakeControllerSource>,
+        factory: SharedInformerFactory,
+        followed: Followed,
+        resource: Arc<ResourceInfo>,
+    }
+
+    impl Bench {
+        /// Two objects are there.
+        async fn start() -> Self {
+            let source = Arc::new(FakeControllerSource::default());
+            source.add(r#"{"metadata":{"name":"a"}}"#);
+            source.add(r#"{"metadata":{"name":"b"}}"#);
+            let factory = SharedInformerFactory::new(source.clone(), FactoryOptions::default());
+            let resource = ResourceInfo {
+                gvr: GroupVersionResource::new("", "v1", "configmaps"),
+                kind: "ConfigMap".to_owned(),
+                singular: "configmap".to_owned(),
+                list_kind: "ConfigMapList".to_owned(),
+                short_names: Vec::new(),
+                categories: Vec::new(),
+                namespaced: true,
+                custom: false,
+                verbs: Vec::new(),
+                subresources: Vec::new(),
+                selectable_fields: Vec::new(),
+                printer_columns: Value::Null,
+            };
+            let (followed, resource) = (Followed::default(), Arc::new(resource));
+            Self { source, factory, followed, resource }
+        }
+
+        async fn follow(&self) -> Arc<ChangeFollower> {
+            let lease = Arc::new(self.factory.lease(&self.resource.gvr));
+            self.factory.start();
+            assert!(lease.informer().synced().await);
+            self.followed.follow(&self.resource, lease).expect("there is room")
+        }
+    }
+
+    /// The next changes until there are as many, or the code that ends the watch.
+    async fn told(
+        follower: &ChangeFollower,
+        place: &mut Place,
+        count: usize,
+    ) -> Result<Vec<String>, u16> {
+        let (mut woken, mut told) = (follower.subscribe(), Vec::new());
+        loop {
+            let changes = follower.take(place, 1).map_err(|status| status.code)?;
+            told.extend(changes.iter().map(|change| match change {
+                Change::Added(new) => format!("+{}", new.name()),
+                Change::Modified { old, new } => {
+                    format!("{}@{}>{}", new.name(), old.resource_version(), new.resource_version())
+                }
+                Change::Deleted { last, .. } => {
+                    format!("-{}@{}", last.name(), last.resource_version())
+                }
+            }));
+            if told.len() >= count {
+                return Ok(told);
+            }
+            if changes.is_empty() {
+                woken.changed().await.expect("it goes on");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_change_of_the_informers_watch_is_kept_with_its_version() {
+        let bench = Bench::start().await;
+        let follower = bench.follow().await;
+        let mut place = follower.begin(Some(2)).await.expect("it is the newest");
+        bench.source.add(r#"{"metadata":{"name":"c"}}"#);
+        bench.source.modify(r#"{"metadata":{"name":"a","labels":{"x":"y"}}}"#);
+        bench.source.delete(r#"{"metadata":{"name":"b"}}"#);
+        assert_eq!(
+            told(&follower, &mut place, 3).await,
+            Ok(vec!["+c".to_owned(), "a@1>4".to_owned(), "-b@5".to_owned()])
+        );
+        assert_eq!(follower.progress(&place), 5);
+        assert!(follower.begin(Some(1)).await.is_err(), "that was before somebody watched");
+        bench.factory.shutdown().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_finds_a_difference_ends_every_watch() {
+        let bench = Bench::start().await;
+        let follower = bench.follow().await;
+        let mut place = follower.begin(None).await.expect("it is the newest");
+        bench.source.delete_drop_watch(r#"{"metadata":{"name":"b"}}"#);
+        bench.source.reset_watch();
+        assert_eq!(told(&follower, &mut place, 1).await, Err(410));
+        // A client lists again and goes on from there.
+        let version = follower.changes.version();
+        let mut place = follower.begin(Some(version)).await.expect("it is the newest");
+        bench.source.add(r#"{"metadata":{"name":"d"}}"#);
+        assert_eq!(told(&follower, &mut place, 1).await, Ok(vec!["+d".to_owned()]));
+        bench.factory.shutdown().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_kept_for_a_while_after_the_last_watcher() {
+        let bench = Bench::start().await;
+        let start = Instant::now();
+        let follower = bench.follow().await;
+        let count = || bench.followed.resources.lock().len();
+        bench.followed.expire(start + 2 * LINGER);
+        assert_eq!(count(), 1, "somebody watches");
+        drop(follower);
+        bench.followed.expire(start + 2 * LINGER);
+        drop(bench.follow().await);
+        bench.followed.expire(start + 3 * LINGER);
+        assert_eq!(count(), 1, "somebody came back");
+        bench.followed.expire(start + 4 * LINGER);
+        assert_eq!(count(), 0);
+        bench.factory.shutdown().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_informer_that_has_ended_is_followed_anew() {
+        let bench = Bench::start().await;
+        let first = bench.follow().await;
+        bench.factory.stop(&bench.resource.gvr).await;
+        let second = bench.follow().await;
+        assert!(!Arc::ptr_eq(&first, &second));
+        second.begin(None).await.expect("it follows");
+        bench.factory.shutdown().await;
+    }
+}

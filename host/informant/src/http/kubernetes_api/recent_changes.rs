@@ -36,12 +36,14 @@ pub(super) struct RecentChanges {
     reached: Option<u64>,
     /// Something happened that no watch has told.
     has_gap: bool,
+    /// The last gap may be part of a longer one: the cache has shown a part of a list before its end.
+    is_unsettled: bool,
 }
 
 impl Default for RecentChanges {
     fn default() -> Self {
         let log = ChangeLog::starting_at(0, BOUNDS);
-        Self { log, floor: 0, generation: 0, reached: None, has_gap: false }
+        Self { log, floor: 0, generation: 0, reached: None, has_gap: false, is_unsettled: false }
     }
 }
 
@@ -72,7 +74,9 @@ impl RecentChanges {
     /// The informer has told everything up to this resourceVersion. Answers whether that is news.
     pub(super) fn reach(&mut self, resource_version: u64) -> bool {
         let Some(reached) = self.reached else { return false };
-        if self.has_gap || resource_version < reached {
+        let is_more = self.is_unsettled && resource_version != reached;
+        if self.has_gap || is_more || resource_version < reached {
+            self.is_unsettled = self.has_gap && resource_version == reached;
             self.start_anew(resource_version);
             return true;
         }
@@ -92,10 +96,12 @@ impl RecentChanges {
     pub(super) fn place(&self, after: Option<u64>) -> Result<Begin, Status> {
         let Some(reached) = self.reached else { return Ok(Begin::NotYet) };
         let seen = after.unwrap_or(reached);
-        if seen > reached {
+        if seen > reached || self.has_gap {
             return Ok(Begin::NotYet);
         }
-        self.check_known(seen)?;
+        if let Err(forgotten) = self.log.after(seen) {
+            return Err(Status::too_old_resource_version(seen, forgotten.oldest));
+        }
         Ok(Begin::At(Place { generation: self.generation, seen }))
     }
 
@@ -133,14 +139,6 @@ impl RecentChanges {
     /// The newest resourceVersion up to which everything is known.
     pub(super) fn reached(&self) -> Option<u64> {
         self.reached
-    }
-
-    fn check_known(&self, after: u64) -> Result<(), Status> {
-        match self.log.after(after) {
-            Ok(_) if !self.has_gap => Ok(()),
-            Ok(_) => Err(Status::too_old_resource_version(after, self.floor)),
-            Err(forgotten) => Err(Status::too_old_resource_version(after, forgotten.oldest)),
-        }
     }
 }
 
@@ -216,13 +214,28 @@ mod tests {
         check("b5 +7 r7 g r30", 7, "expired");
         check("b5 +7 r7 g r30", 30, "@30");
         check("b5 +7 r7 g r30 +31 r31", 30, "31 @31");
-        check("b5 +7 r7 g", 7, "expired");
+        check("b5 +7 r7 g", 7, "later");
         // Changes that come in another order than their versions.
         check("b5 +9 +7 r9", 5, "expired");
         check("b5 +9 +7 r9", 9, "@9");
         // An API server that was set back.
         check("b5 +9 r9 r7", 9, "later");
         check("b5 +9 r9 r7", 7, "@7");
+    }
+
+    /// The cache shows part of a long list before its end, so that its resourceVersion still stands at the old place:
+    /// who begins there has missed what was shown, and is told when the list ends.
+    #[test]
+    fn a_gap_in_parts_lasts_until_the_version_moves() {
+        let mut changes = changes("b5 g r5");
+        let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
+        changes.reach(5);
+        assert!(changes.take(&mut place, 1).is_ok());
+        changes.reach(30);
+        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        let Ok(Begin::At(mut place)) = changes.place(Some(30)) else { panic!("it is known") };
+        changes.reach(40);
+        assert!(changes.take(&mut place, 1).is_ok(), "once is enough");
     }
 
     #[test]
