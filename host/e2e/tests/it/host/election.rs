@@ -2,13 +2,14 @@
 
 use crate::bench::runtime;
 use crate::host::bench::{
-    HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names, told,
+    CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact,
+    pod_names, told,
 };
 use informant_e2e::election::{self, ElectionOptions, LeaseTimes};
 use informant_e2e::host::{self, Host, Line};
 use informant_e2e::skip;
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const END_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -19,6 +20,11 @@ async fn candidate(bench: &HostBench<'_>) -> Host {
 
 /// The same with a lease of so many seconds.
 async fn candidate_with_lease(bench: &HostBench<'_>, seconds: &str) -> Host {
+    candidate_with(bench, seconds, &[]).await
+}
+
+/// And with these arguments.
+async fn candidate_with(bench: &HostBench<'_>, seconds: &str, more: &[&str]) -> Host {
     let arguments = [
         "--leader-elect",
         "--leader-elect-resource-namespace",
@@ -30,7 +36,7 @@ async fn candidate_with_lease(bench: &HostBench<'_>, seconds: &str) -> Host {
         "--leader-elect-retry-period",
         "1",
     ];
-    bench.start(&arguments).await
+    bench.start(&[&arguments, more].concat()).await
 }
 
 async fn await_lead(host: &Host) {
@@ -107,6 +113,41 @@ fn a_host_that_is_ended_at_once_gives_its_lease_back() {
         let status = first.await_end(END_DEADLINE).unwrap();
         assert_eq!(status.code(), Some(143), "{}", first.tail());
         await_lead(&second).await;
+    });
+}
+
+/// Invariant 22. Six calls on the threads of two processors take longer than the host's whole grace.
+#[test]
+fn a_host_whose_end_is_cut_off_gives_its_lease_back() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let spinning: Vec<String> = (0..6).map(|number| format!("spin-{number}")).collect();
+        for name in &spinning {
+            bench.drop_plugin("spin", name);
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = directory.path().join("informant.yaml");
+        let text = format!("{HEAD}HostConfiguration\ndefaults: {{limits: {{handleTime: 60s}}}}\n");
+        std::fs::write(&own, text).expect("a file");
+        let more = ["--config", &own.display().to_string()];
+        let mut first = candidate_with(&bench, "600", &more).await;
+        await_lead(&first).await;
+        let second = candidate_with(&bench, "600", &more).await;
+        await_standby(&second).await;
+        let pods = ["spin".to_owned()];
+        bench.create_pods(&pods).await;
+        for name in &spinning {
+            let is_called = |plugin: &Value| plugin["queue"]["inFlight"].as_u64() >= Some(1);
+            first.await_plugin(name, "to be called", is_called).await.unwrap();
+        }
+        // The next leader is not to be called for it.
+        bench.delete_pods(&pods).await;
+        let status = first.terminate(END_DEADLINE).unwrap();
+        assert_eq!(status.code(), Some(1), "{}", first.tail());
+        assert!(first.tail().contains("not everything ended in time and was cut off"));
+        let ended = Instant::now();
+        await_lead(&second).await;
+        assert!(ended.elapsed() < Duration::from_secs(300), "the Lease has not just run out");
     });
 }
 
