@@ -42,9 +42,9 @@ impl ClusterKind {
 
 /// A running cluster; dropping it ends it.
 pub enum TestCluster {
-    /// See [`Kind::Embedded`].
+    /// See [`ClusterKind::Embedded`].
     Embedded(EmbeddedCluster),
-    /// See [`Kind::Real`].
+    /// See [`ClusterKind::Real`].
     Real(Box<RealCluster>),
 }
 

@@ -2,7 +2,7 @@
 //! the host as a child process.
 //!
 //! The facts themselves are in `tests/it`. The same facts run against either cluster; `INFORMANT_E2E`
-//! chooses ([`cluster::Kind`]). Where the two disagree, the embedded one is wrong.
+//! chooses ([`cluster::ClusterKind`]). Where the two disagree, the embedded one is wrong.
 
 pub mod api;
 pub mod child;
