@@ -14,6 +14,7 @@ mod backtrace;
 mod call_error;
 mod counted;
 mod counters;
+mod enumerated;
 mod names;
 mod one_line;
 mod plugin_name;

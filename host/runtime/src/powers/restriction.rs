@@ -4,6 +4,7 @@
 
 use crate::contract::configuration::PluginSettings;
 use crate::contract::descriptor::Descriptor;
+use crate::enumerated::enumerated;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Restriction {
         let text = "its configuration has changed, and no version has taken over with it: the one that runs has what both grant";
         Some(match reads.is_empty() {
             true => text.to_owned(),
-            false => format!("{text}, and reads no {}", reads.join(" and ")),
+            false => format!("{text}, and reads no {}", enumerated(&reads)),
         })
     }
 }

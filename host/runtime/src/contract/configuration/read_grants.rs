@@ -4,6 +4,7 @@
 use super::keys::Keys;
 use super::rules::GrantsOf;
 use crate::contract::descriptor::Descriptor;
+use crate::enumerated::enumerated;
 use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,7 +199,7 @@ impl WantedRead {
             true => self.resource.to_string(),
             false => {
                 let namespaces: Vec<&str> = self.namespaces.iter().map(String::as_str).collect();
-                format!("{} in {}", self.resource, namespaces.join(" and "))
+                format!("{} in {}", self.resource, enumerated(&namespaces))
             }
         }
     }

@@ -284,7 +284,7 @@ fn what_is_left_empty_grants_nothing_by_mistake() {
 fn the_line_that_would_grant_is_yaml_for_what_was_asked() {
     let line =
         r#"write in a.yaml: reads: [{resources: [v1/pods], namespaces: ["1e3", "on", shop]}]"#;
-    let expect = format!("v1/pods in 1e3 and on and shop, {NOT_GRANTED}{line}");
+    let expect = format!("v1/pods in 1e3, on and shop, {NOT_GRANTED}{line}");
     check_grant(Some("[]"), &[("v1/pods", &["on", "1e3", "shop"])], &expect);
     let forged = br#"{"version":"1","reads":[{"resource":"v1/pods","namespaces":["a]}, {resources: [v1/secrets"]}]}"#;
     let error = Descriptor::parse(forged).expect_err("it is no namespace").to_string();

@@ -1,6 +1,7 @@
 //! Whom a plugin means to ask over HTTP.
 
 use super::{BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_bytes, error, json};
+use crate::enumerated::enumerated;
 use crate::outside::outbound::{
     AddressKind, AddressKinds, Method, OriginRule, PATH_BYTES_MAX, PathRule,
 };
@@ -80,10 +81,10 @@ impl HttpSpec {
     pub fn shown(&self) -> String {
         let methods: Vec<&str> = self.methods.iter().map(|method| method.name()).collect();
         let origins: Vec<String> = self.origins.iter().map(ToString::to_string).collect();
-        let mut text = format!("{} {}", methods.join(" and "), origins.join(" and "));
+        let mut text = format!("{} {}", enumerated(&methods), enumerated(&origins));
         if !self.paths.is_empty() {
             let paths: Vec<&str> = self.paths.iter().map(PathRule::as_str).collect();
-            text = format!("{text} below {}", paths.join(" and "));
+            text = format!("{text} below {}", enumerated(&paths));
         }
         if self.addresses != AddressKinds::default() {
             text = format!("{text} at {} addresses", self.addresses);

@@ -3,6 +3,7 @@
 use super::{
     BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_text, error, json, reads,
 };
+use crate::enumerated::enumerated;
 use crate::outside::write::{Writable, WriteVerb};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -71,11 +72,11 @@ impl WriteSpec {
     /// For people: `create and patch v1/pods in shop`.
     pub fn shown(&self) -> String {
         let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.name()).collect();
-        let text = format!("{} {}", verbs.join(" and "), self.what);
+        let text = format!("{} {}", enumerated(&verbs), self.what);
         let namespaces: Vec<&str> = self.namespaces.iter().map(String::as_str).collect();
         match namespaces.is_empty() {
             true => text,
-            false => format!("{text} in {}", namespaces.join(" and ")),
+            false => format!("{text} in {}", enumerated(&namespaces)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which addresses a request may go to. What a name resolves to is held against this, and only what was held against it is connected to.
 
+use crate::enumerated::enumerated;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -108,7 +109,7 @@ impl AddressKinds {
 impl fmt::Display for AddressKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.iter().map(AddressKind::name).collect();
-        f.write_str(&names.join(" and "))
+        f.write_str(&enumerated(&names))
     }
 }
 
@@ -277,7 +278,7 @@ mod tests {
         }
         let never = all.check(address("169.254.169.254"));
         assert_eq!(never, Err(AddressRefusal::Never("a link-local address")));
-        assert_eq!(all.to_string(), "public and private and loopback");
+        assert_eq!(all.to_string(), "public, private and loopback");
         assert!(by_default.are_within(&all) && !all.are_within(&by_default));
         assert_eq!(by_default.and(&all), by_default);
         let private = AddressKinds::new([AddressKind::Private]);

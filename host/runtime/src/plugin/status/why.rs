@@ -4,6 +4,7 @@ use super::PluginStatus;
 use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
 use crate::delivery::not_now::NotNow;
+use crate::enumerated::enumerated;
 use crate::one_line::one_line;
 use informant_cache::InformerState;
 use std::collections::BTreeSet;
@@ -126,7 +127,7 @@ impl PluginStatus {
         let waiting: Vec<String> = waiting.map(|(n, what)| counted(n, what)).collect();
         let why = self.not_now().map_or(String::new(), |why| format!(" ({})", why.as_str()));
         let seconds = waits.as_secs();
-        Some(format!("behind by {seconds} s{why}, with {} to go", waiting.join(" and ")))
+        Some(format!("behind by {seconds} s{why}, with {} to go", enumerated(&waiting)))
     }
 }
 
