@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 fn pod(namespace: &str, name: &str) -> String {
-    format!(r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}"}}}}"#)
+    // As in a cluster, no two objects have one UID.
+    format!(
+        r#"{{"metadata":{{"name":"{name}","namespace":"{namespace}","uid":"{namespace}-{name}"}}}}"#
+    )
 }
 
 /// `hello` that wants the pods of these namespaces.
