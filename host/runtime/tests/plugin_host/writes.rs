@@ -395,8 +395,13 @@ async fn who_waits_for_the_cluster_keeps_nobody_waiting_and_gives_up_in_time() {
     let expect = "the plugin answered: no answer in time: a call waits 50 ms at most for all its requests (limits.waitTime); \
                   it may have been done";
     bench.until("hello", |status| told(status) == expect).await;
-    assert_eq!(writes(&bench, "patch", "unknown"), 1);
-    bench.until("slow", |_| cluster.asked().len() == 3).await;
+    assert!(writes(&bench, "patch", "unknown") >= 1);
+    // `hello` comes again meanwhile.
+    let asks = |name: &str| {
+        let [with_query, alone] = [format!("/{name}?"), format!("/{name} ")];
+        cluster.asked().iter().any(|it| it.contains(&with_query) || it.contains(&alone))
+    };
+    bench.until("slow", |_| asks("slow") && asks("slower")).await;
     // All of them are on one thread.
     bench.source.add(&pod("b"));
     bench.until("quick", |status| handled(status) == 2).await;
