@@ -153,7 +153,6 @@ pub async fn run(
 }
 
 #[tokio::main]
-#[allow(dead_code, reason = "the test that runs the example has its own")]
 async fn main() -> Result<(), Failure> {
     let args = Args::parse();
     connect::log_to_stderr();

@@ -52,7 +52,6 @@ pub async fn run(client: Client, shutdown: impl Future<Output = ()>) -> anyhow::
 }
 
 #[tokio::main]
-#[allow(dead_code, reason = "the test that runs the example has its own")]
 async fn main() -> anyhow::Result<()> {
     run(Client::try_default().await?, async { drop(tokio::signal::ctrl_c().await) }).await
 }

@@ -11,6 +11,7 @@ pub mod described;
 pub mod election;
 pub mod host;
 pub mod http;
+pub mod kubectl;
 pub mod paths;
 pub mod percentiles;
 pub mod permissions;

@@ -249,7 +249,6 @@ impl Replica {
 }
 
 /// Says what it would set.
-#[allow(dead_code, reason = "the test that runs the example has its own")]
 struct DryRun(Output);
 
 impl Network for DryRun {
@@ -266,7 +265,6 @@ impl Network for DryRun {
 }
 
 #[tokio::main]
-#[allow(dead_code, reason = "the test that runs the example has its own")]
 async fn main() -> Result<(), Failure> {
     let args = Args::parse();
     connect::log_to_stderr();

@@ -5,16 +5,22 @@
 
 #![allow(clippy::duplicate_mod, reason = "each example brings the module that they share")]
 
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/any_resource.rs"]
 mod any_resource;
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/controller.rs"]
 mod controller;
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/deployments_by_label.rs"]
 mod deployments_by_label;
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/event_printer.rs"]
 mod event_printer;
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/node_informer.rs"]
 mod node_informer;
+#[allow(dead_code, reason = "its main function runs in no test")]
 #[path = "../../../cache/examples/pod_bandwidth_controller/main.rs"]
 mod pod_bandwidth_controller;
 

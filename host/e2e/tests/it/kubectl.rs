@@ -1,70 +1,19 @@
 //! kubectl as people use it. Skipped loudly where there is none.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
-
 use crate::bench::{deployment, fact_with_own_cluster, labelled_pod};
 use informant_e2e::api::Api;
-use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
-use informant_e2e::skip;
+use informant_e2e::kubectl::Kubectl;
 
-/// kubectl asks for discovery before the first line of a watch.
-const LINE_DEADLINE: Duration = Duration::from_secs(90);
-
-struct Kubectl {
-    kubeconfig: String,
-    namespace: String,
-    api: Api,
-    dir: tempfile::TempDir,
-}
-
-fn with_kubectl(run: impl AsyncFnOnce(&Kubectl)) {
-    let found = Command::new("kubectl").args(["version", "--client"]).output();
-    if !found.is_ok_and(|output| output.status.success()) {
-        return skip::say("there is no kubectl on PATH");
+fn with_kubectl(run: impl AsyncFnOnce(&Kubectl, &Api, &str)) {
+    if !Kubectl::is_installed() {
+        return;
     }
     fact_with_own_cluster(async |cluster, namespace| {
-        let kubectl = Kubectl {
-            kubeconfig: cluster.kubeconfig(User::Admin).display().to_string(),
-            namespace: namespace.to_owned(),
-            api: cluster.api(User::Admin).await.unwrap(),
-            dir: tempfile::tempdir().unwrap(),
-        };
-        run(&kubectl).await;
+        let kubeconfig = cluster.kubeconfig(User::Admin).display().to_string();
+        let kubectl = Kubectl::with(&["--kubeconfig", &kubeconfig, "--namespace", namespace]);
+        run(&kubectl, &cluster.api(User::Admin).await.unwrap(), namespace).await;
     });
-}
-
-impl Kubectl {
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("kubectl");
-        command.args(["--kubeconfig", &self.kubeconfig, "--namespace", &self.namespace]);
-        // Discovery is cached by address, and the next test's cluster may get this one's.
-        command.arg("--cache-dir").arg(self.dir.path().join("cache"));
-        command.args(arguments);
-        command
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("kubectl runs")
-    }
-
-    /// What it prints; anything but success ends the test.
-    #[track_caller]
-    fn run(&self, arguments: &[&str]) -> String {
-        let output = self.output(arguments);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {error}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.dir.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
 }
 
 /// The words of a line, so that column widths do not matter.
@@ -74,35 +23,24 @@ fn words(line: &str) -> Vec<&str> {
 
 #[test]
 fn get_watch_shows_what_happens() {
-    with_kubectl(async |kubectl| {
-        let pods = format!("/api/v1/namespaces/{}/pods", kubectl.namespace);
-        kubectl.api.create(&pods, &labelled_pod("first", &[])).await.expect(201);
-        let mut command = kubectl.command(&["get", "pods", "-A", "-w"]);
-        let mut watch = Child::spawn("kubectl", command.stdout(Stdio::piped())).unwrap();
-        let (sender, lines) = mpsc::channel();
-        let stdout = watch.take_output().0.unwrap();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let next = || lines.recv_timeout(LINE_DEADLINE).expect("a line in time");
-        assert_eq!(words(&next())[..3], ["NAMESPACE", "NAME", "READY"]);
-        assert_eq!(words(&next())[..4], [&kubectl.namespace, "first", "0/1", "Pending"]);
-        kubectl.api.create(&pods, &labelled_pod("second", &[])).await.expect(201);
-        assert_eq!(words(&next())[1], "second");
+    with_kubectl(async |kubectl, api, namespace| {
+        let pods = format!("/api/v1/namespaces/{namespace}/pods");
+        api.create(&pods, &labelled_pod("first", &[])).await.expect(201);
+        let watch = kubectl.lines(&["get", "pods", "-A", "-w"]);
+        assert_eq!(watch.next_words()[..3], ["NAMESPACE", "NAME", "READY"]);
+        assert_eq!(watch.next_words()[..4], [namespace, "first", "0/1", "Pending"]);
+        api.create(&pods, &labelled_pod("second", &[])).await.expect(201);
+        assert_eq!(watch.next_words()[1], "second");
         kubectl.run(&["label", "pod", "first", "tier=front"]);
-        assert_eq!(words(&next())[1], "first");
+        assert_eq!(watch.next_words()[1], "first");
         kubectl.run(&["delete", "pod", "second", "--wait=false"]);
-        assert_eq!(words(&next())[1], "second");
+        assert_eq!(watch.next_words()[1], "second");
     });
 }
 
 #[test]
 fn deployment_is_created_scaled_and_deleted() {
-    with_kubectl(async |kubectl| {
+    with_kubectl(async |kubectl, _, _| {
         let said = kubectl.run(&["create", "deployment", "web", "--image=nginx", "--replicas=2"]);
         assert_eq!(said.trim(), "deployment.apps/web created");
         let table = kubectl.run(&["get", "deployments"]);
@@ -125,7 +63,7 @@ fn deployment_is_created_scaled_and_deleted() {
 
 #[test]
 fn file_is_applied_again_and_again() {
-    with_kubectl(async |kubectl| {
+    with_kubectl(async |kubectl, _, _| {
         let mut object = deployment("web", 1);
         object["metadata"]["labels"] = serde_json::json!({"tier": "front"});
         let file = kubectl.write("web.json", &object.to_string());
@@ -150,7 +88,7 @@ fn file_is_applied_again_and_again() {
 
 #[test]
 fn labels_annotations_and_patches() {
-    with_kubectl(async |kubectl| {
+    with_kubectl(async |kubectl, _, _| {
         kubectl.run(&["run", "web", "--image=nginx", "--labels=app=web"]);
         kubectl.run(&["label", "pod", "web", "tier=front"]);
         kubectl.run(&["annotate", "pod", "web", "example.com/note=hello"]);
@@ -176,7 +114,7 @@ fn labels_annotations_and_patches() {
 
 #[test]
 fn everything_else_people_look_at() {
-    with_kubectl(async |kubectl| {
+    with_kubectl(async |kubectl, _, _| {
         kubectl.run(&["run", "web", "--image=nginx"]);
         let description = kubectl.run(&["describe", "pod", "web"]);
         for part in ["Name:", "Image:", "nginx", "Status:", "Pending"] {
@@ -201,7 +139,7 @@ fn everything_else_people_look_at() {
 
 #[test]
 fn custom_resource_is_used_by_its_short_name() {
-    with_kubectl(async |kubectl| {
+    with_kubectl(async |kubectl, _, _| {
         let definition = serde_json::json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": "roses.example.com"},

@@ -211,10 +211,13 @@ impl KeyQueue {
     /// Whether events have to wait: it is full, and soon there may be room. While all its keys are for later those of events, which are for
     /// now, find room beside them, until there are twice as many as there may be.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
+        if !self.is_full() {
+            return false;
+        }
         let soon = now + self.waits.max;
         let lines = self.lines.iter().filter_map(|line| line.due(now));
         let next = lines.chain(self.held_until()).min();
-        self.is_full() && next.is_some_and(|next| next <= soon || self.has_reached(2))
+        next.is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
     /// From here on these hold; what is there already stays.

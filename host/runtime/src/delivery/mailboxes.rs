@@ -76,7 +76,7 @@ impl Mailboxes {
             fired_last: false,
             rooms: HashMap::new(),
             refused: Vec::new(),
-            woken: Woken::Nobody,
+            woken: Woken::None,
         }
     }
 
@@ -104,7 +104,11 @@ impl Mailboxes {
         self.shards.iter_mut().for_each(change);
     }
 
-    /// Whom the changes since the last time concern.
+    /// The actors that changes concern since the last [`take_woken`](Self::take_woken).
+    pub(super) fn woken(&self) -> Woken {
+        self.woken
+    }
+
     pub(super) fn take_woken(&mut self) -> Woken {
         take(&mut self.woken)
     }

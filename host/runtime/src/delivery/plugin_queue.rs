@@ -56,7 +56,7 @@ impl Shared {
     /// What wakes the actors that wait and have something new to do.
     fn take_wakers(&mut self) -> Vec<Waker> {
         match self.mailboxes.take_woken() {
-            Woken::Nobody => Vec::new(),
+            Woken::None => Vec::new(),
             Woken::One(shard) => self.worker(shard).waiting.take().into_iter().collect(),
             Woken::All => self.workers.iter_mut().filter_map(|it| it.waiting.take()).collect(),
         }
@@ -79,9 +79,13 @@ impl PluginQueue {
         self.shared.lock().worker(shard).turn = Some(turn);
     }
 
-    /// Looks at the mailboxes, or changes something that nobody waits for.
+    /// Looks at the mailboxes, or changes something for which no actor waits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&mut Mailboxes) -> T) -> T {
-        look(&mut self.shared.lock().mailboxes)
+        let mailboxes = &mut self.shared.lock().mailboxes;
+        let woken = mailboxes.woken();
+        let answer = look(mailboxes);
+        debug_assert_eq!(mailboxes.woken(), woken, "an actor may wait for this change");
+        answer
     }
 
     /// Changes something, and wakes those whom it concerns when the lock is free again.
@@ -107,6 +111,11 @@ impl PluginQueue {
     /// Waits until there may be less to tell to a plugin that is to end, or what waits will not be told soon; from here on.
     pub(crate) fn progress(&self) -> Notified<'_> {
         self.progress.notified()
+    }
+
+    /// What waits may not be told soon: a plugin that is to end looks again whether there is less to tell.
+    pub(crate) fn notify_progress(&self) {
+        self.progress.notify_waiters();
     }
 
     /// Never waits.

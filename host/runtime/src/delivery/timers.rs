@@ -138,24 +138,23 @@ impl Timers {
         firing
     }
 
-    /// Says what became of a firing. One that failed comes again, unless its schedule's next moment comes first.
-    pub(crate) fn settle(&mut self, firing: &Firing, settled: Settled, now: Now) {
+    /// Says what became of a firing, with the error of a call that failed. Such a firing comes again, unless its schedule's next moment comes first.
+    pub(crate) fn settle(
+        &mut self,
+        firing: &Firing,
+        settled: Settled,
+        error: Option<&str>,
+        now: Now,
+    ) {
+        self.failures += u64::from(error.is_some());
+        let number = self.failures;
         let mut timers = self.timers.iter_mut();
         let Some(timer) = timers.find(|timer| timer.spec.name == firing.schedule) else { return };
+        timer.error = error.map(|error| CallFailure { number, error: error.into() });
         if let Some(again) = settled.again() {
             let tried = firing.tried.after(&again);
             timer.again = Some((again.at, Firing { tried, ..firing.clone() }));
             self.look(now);
-        }
-    }
-
-    /// A call for this schedule ended, with an error if it failed.
-    pub(crate) fn ended(&mut self, schedule: &str, failed: Option<&str>) {
-        self.failures += u64::from(failed.is_some());
-        let number = self.failures;
-        let mut timers = self.timers.iter_mut();
-        if let Some(timer) = timers.find(|timer| &*timer.spec.name == schedule) {
-            timer.error = failed.map(|error| CallFailure { number, error: error.into() });
         }
     }
 
@@ -321,17 +320,22 @@ mod tests {
             } else if let "bad" | "good" = step {
                 let Firing { schedule, tried, .. } = last.clone().expect("one was taken");
                 let error = format!("{schedule}-{}", tried.number);
-                timers.ended(&schedule, (step == "bad").then_some(&error));
+                let (settled, error) = match step {
+                    "bad" => (Settled::GivenUp, Some(&*error)),
+                    _ => (Settled::Finished, None),
+                };
+                timers.settle(last.as_ref().expect("one was taken"), settled, error, now);
             } else if step == "?" {
                 let at = timers.look_at().map(|at| (at - now.instant).as_millis());
                 shown.push(at.map_or("never".to_owned(), |ms| ms.to_string()));
             } else if let Some(wait) = step.strip_prefix("no") {
                 let at = now.instant + Duration::from_millis(ms(wait) as u64);
-                timers.settle(last.as_ref().expect("one was taken"), Settled::RetryAt(at), now);
+                let firing = last.as_ref().expect("one was taken");
+                timers.settle(firing, Settled::RetryAt(at), None, now);
             } else if step == "ended" {
                 let at = now.instant + Duration::from_millis(1);
                 let settled = Settled::CrashedRetryAt(at);
-                timers.settle(last.as_ref().expect("one was taken"), settled, now);
+                timers.settle(last.as_ref().expect("one was taken"), settled, None, now);
             } else if step == "same" {
                 timers.follow(&specs, now);
             } else if step == "other" {

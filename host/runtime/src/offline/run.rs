@@ -154,7 +154,7 @@ impl Run {
     async fn tell_initial(&mut self) {
         let queue = self.actor.core.queue.clone();
         for told in &self.handlers {
-            queue.look(|it| it.change_initials(|initials| initials.begin(told.id, LOAD)));
+            queue.change(|it| it.change_initials(|initials| initials.begin(told.id, LOAD)));
         }
         let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
         for told in &mut self.handlers {
@@ -162,7 +162,7 @@ impl Run {
             told.handler.on_synced();
             told.wait_for_resync(now);
         }
-        queue.look(|it| it.change_initials(|initials| initials.put_in_place(LOAD)));
+        queue.change(|it| it.change_initials(|initials| initials.put_in_place(LOAD)));
         self.work_until(self.surroundings.now()).await;
     }
 

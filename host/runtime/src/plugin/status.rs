@@ -85,11 +85,10 @@ impl PluginStatus {
         // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = core.account_of(facts.running.as_ref());
         let at = Now::read();
-        let (depths, queue, keys) = core
-            .queue
-            .look(|it| (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant)));
-        let (schedules, timers) =
-            core.queue.look(|it| (it.timers.to_json(at), it.timers.snapshot(at)));
+        let (depths, queue, keys, schedules, timers) = core.queue.look(|it| {
+            let (queue, keys) = (it.snapshot(at.instant), it.keys.snapshot(at.instant));
+            (it.depths(), queue, keys, it.timers.to_json(at), it.timers.snapshot(at))
+        });
         let metric_size = core.metrics.lock().size();
         let (dead_letters, last_dead_letter) = {
             let letters = core.dead_letters.lock();

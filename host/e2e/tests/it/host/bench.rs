@@ -75,6 +75,17 @@ impl HostBench<'_> {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
+    /// Creates the Secret `password`. The result is the path of its collection.
+    pub async fn create_secret(&self) -> String {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
+            "stringData": {"password": "hunter2"},
+        });
+        let collection = format!("/api/v1/namespaces/{}/secrets", self.namespace);
+        self.api.create(&collection, &secret).await.expect(201);
+        collection
+    }
+
     /// Creates these pods, many at once.
     pub async fn create_pods(&self, names: &[String]) {
         let body = |name: &str| labelled_pod(name, &[("app", "burst")]).to_string();

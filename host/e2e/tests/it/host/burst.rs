@@ -6,7 +6,7 @@ use informant_e2e::api::{Api, Watch};
 
 use crate::host::bench::{await_told, host_fact, pod_names, told};
 
-/// The issue's own number: "1,000 pods made, labelled and deleted in a burst".
+/// Pods that are made, labelled and deleted.
 const PODS: usize = 1000;
 
 /// Each pod is labelled once, and marked once as being deleted.

@@ -133,12 +133,7 @@ fn query_that_cannot_be_answered_says_why() {
 #[test]
 fn secrets_are_never_served() {
     host_fact(async |bench| {
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
-            "stringData": {"password": "hunter2"},
-        });
-        let collection = format!("/api/v1/namespaces/{}/secrets", bench.namespace);
-        bench.api.create(&collection, &secret).await.expect(201);
+        bench.create_secret().await;
         let host = bench.start(&[]).await;
         for path in [
             "/core/v1/secrets",

@@ -131,7 +131,9 @@ impl Mailboxes {
                     self.woken = Woken::All;
                 }
             }
-            Completed::Fired(firing, settled, at) => self.timers.settle(firing, settled, at),
+            Completed::Fired(firing, settled, error, at) => {
+                self.timers.settle(firing, settled, error, at);
+            }
             Completed::Synced(id, settled) => {
                 if let Some(syncs) = self.syncs(shard) {
                     syncs.settle(id, settled);

@@ -48,7 +48,7 @@ impl Bench {
             Work::Start => ("start".to_owned(), Completed::Started),
             Work::Sync(call) => ("sync".to_owned(), Completed::Synced(call.id, Settled::Finished)),
             Work::Fire(firing) => {
-                ("fire".to_owned(), Completed::Fired(firing, Settled::Finished, self.now))
+                ("fire".to_owned(), Completed::Fired(firing, Settled::Finished, None, self.now))
             }
             Work::Reconcile(work) => {
                 (work.key.to_string(), Completed::Reconciled(Worked::Done { again: None }))

@@ -227,7 +227,7 @@ fn the_rate_is_that_of_all_shards_together() {
     assert_eq!(queue.take_woken(), Woken::All, "it was not made: another may be");
     assert!(queue.pop(1, now).is_some());
     queue.settle_event(1, Settled::Finished, now);
-    assert_eq!(queue.take_woken(), Woken::Nobody);
+    assert_eq!(queue.take_woken(), Woken::None);
     queue.push(parse(&format!("~{one}2")));
     let shard = queue.depths().iter().position(|depth| *depth == 1).expect("it waits");
     let due = queue.next_due(shard, now).expect("it waits");

@@ -1,10 +1,10 @@
-//! Whom a change of the mailboxes concerns.
+//! The actors that a change of the mailboxes concerns.
 
 /// The actors that a change may give something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::delivery) enum Woken {
     #[default]
-    Nobody,
+    None,
     /// That of this shard.
     One(usize),
     All,
@@ -14,7 +14,7 @@ impl Woken {
     /// It concerns this shard too.
     pub(super) fn add(&mut self, shard: usize) {
         *self = match *self {
-            Self::Nobody => Self::One(shard),
+            Self::None => Self::One(shard),
             Self::One(other) if other == shard => Self::One(shard),
             Self::One(_) | Self::All => Self::All,
         };

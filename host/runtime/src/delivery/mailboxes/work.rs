@@ -28,7 +28,8 @@ pub(crate) enum Work {
 pub(crate) enum Completed<'a> {
     Started,
     Synced(SubscriptionId, Settled),
-    Fired(&'a Firing, Settled, Now),
+    /// With the error of a call that failed.
+    Fired(&'a Firing, Settled, Option<&'a str>, Now),
     Reconciled(Worked),
     Delivered(Settled, &'a EndedDelivery<'a>),
 }

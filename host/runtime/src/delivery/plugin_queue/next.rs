@@ -60,11 +60,11 @@ impl Shared {
         now: Instant,
         waker: &Waker,
     ) -> Option<Instant> {
-        // Who is held hears of nothing that comes meanwhile.
         let held = self.mailboxes.held_until(hands, now);
-        let takes_events = held.is_none() && self.mailboxes.takes_events(hands, now);
+        // An informer announces nothing to an actor that could not take it.
+        let hears_events = held.is_none() && self.mailboxes.takes_events(hands, now);
         let due = held.or_else(|| self.mailboxes.due(shard, hands, now));
-        self.worker(shard).wait(takes_events.then_some(hands), waker);
+        self.worker(shard).wait(held.is_none().then_some(hands), hears_events, waker);
         due
     }
 }

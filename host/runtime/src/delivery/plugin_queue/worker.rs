@@ -15,8 +15,10 @@ const UNANNOUNCED_MAX: usize = 16;
 pub(super) struct Worker {
     /// Wakes it while it waits for something to do.
     pub(super) waiting: Option<Waker>,
-    /// It waits for events, with these hands. Whoever polls it says so.
+    /// It waits with these hands, and nothing holds it back.
     pub(super) waits_with: Option<Hands>,
+    /// It would take an event that came now.
+    pub(super) hears_events: bool,
     /// Its turn, for an informer's thread that has little to tell.
     pub(super) turn: Option<ActorTurn>,
     /// Events were pushed for it, and nobody has told it.
@@ -24,16 +26,16 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// It waits for something to do; with hands, for events too.
-    pub(super) fn wait(&mut self, hands: Option<Hands>, waker: &Waker) {
-        self.waits_with = hands;
+    /// It waits for something to do: with these hands, unless it is held back.
+    pub(super) fn wait(&mut self, hands: Option<Hands>, hears_events: bool, waker: &Waker) {
+        (self.waits_with, self.hears_events) = (hands, hears_events);
         if !self.waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
             self.waiting = Some(waker.clone());
         }
     }
 
     pub(super) fn stop_waiting(&mut self) {
-        (self.waits_with, self.waiting) = (None, None);
+        (self.waits_with, self.hears_events, self.waiting) = (None, false, None);
     }
 }
 
@@ -45,7 +47,7 @@ impl PluginQueue {
             let mut shared = self.shared.lock();
             push(&mut shared.mailboxes);
             match shared.mailboxes.take_woken() {
-                Woken::Nobody => {}
+                Woken::None => {}
                 Woken::One(shard) => shared.worker(shard).has_unannounced = true,
                 Woken::All => shared.workers.iter_mut().for_each(|it| it.has_unannounced = true),
             }
@@ -63,7 +65,7 @@ impl PluginQueue {
             return;
         }
         self.each_unannounced(|waker, turn, shard| {
-            let waits = || self.shared.lock().worker(shard).waits_with.is_some();
+            let waits = || self.shared.lock().worker(shard).hears_events;
             if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
                 waker.wake();
             }
@@ -79,7 +81,7 @@ impl PluginQueue {
                 count = shared.workers.len();
                 let Some(worker) = shared.workers.get_mut(shard) else { return };
                 let has_news = std::mem::take(&mut worker.has_unannounced);
-                let has_news = has_news && worker.waits_with.is_some();
+                let has_news = has_news && worker.hears_events;
                 let waiting = worker.waiting.take_if(|_| has_news);
                 waiting.map(|waker| (waker, worker.turn.clone()))
             };

@@ -3,6 +3,7 @@
 use super::recorded::DeliveryResult;
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
+use crate::counted::counted;
 use crate::counters::add_one;
 use crate::delivery::breaker::{Ended, Outcome, Turn};
 use crate::delivery::mailbox::{Attempts, Queued, Settled};
@@ -63,6 +64,11 @@ impl FailedCall<'_> {
             true => exponential(CRASH_RETRY_BASE, crashes, RETRY_MAX),
             false => Duration::ZERO,
         }
+    }
+
+    /// The attempt does not count: something was missing, or there was no room.
+    fn is_excused(self) -> bool {
+        self.is_hindered || self.error.waits_for_others()
     }
 }
 
@@ -132,7 +138,7 @@ impl Actor {
                     "tripped: {reason}; failed events and keys wait for {seconds} s, the others are tried with growing pauses"
                 );
                 // What waits will not be told soon, as is shown from here on.
-                self.core.queue.change(|_| {});
+                self.core.queue.notify_progress();
             }
             Turn::Closed => {
                 info!(plugin, "recovered: a call succeeded, so events and keys no longer wait")
@@ -145,7 +151,7 @@ impl Actor {
         let attempt = tried.counted();
         match call.error {
             error if error.is_lasting(call.is_hindered) => Some(GiveUpReason::Failed),
-            error if error.waits_for_others() || call.is_hindered => None,
+            _ if call.is_excused() => None,
             error if error.is_conflict() => {
                 let attempts_max = self.limits.attempts_max.saturating_mul(CONFLICTS_FOR_ONE);
                 (attempt >= attempts_max).then_some(GiveUpReason::Failed)
@@ -167,7 +173,7 @@ impl Actor {
         let wait = call.retry_wait(backoff, tried);
         let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
         match call {
-            call if call.is_hindered => Settled::ExcusedRetryAt(at),
+            call if call.is_excused() => Settled::ExcusedRetryAt(at),
             call if call.is_crash() => Settled::CrashedRetryAt(at),
             _ => Settled::RetryAt(at),
         }
@@ -203,7 +209,8 @@ impl Actor {
 
     /// Makes a dead letter of the event.
     fn bury(&self, queued: &Queued, error: &CallError, why: GiveUpReason) {
-        let (plugin, attempts) = (self.name.as_str(), queued.tried.number);
+        let (plugin, number) = (self.name.as_str(), queued.tried.number);
+        let attempts = counted(number as usize, "attempt");
         let key = queued.event.object.key();
         let (namespace, name) = (key.namespace(), key.name());
         let resource_version = queued.event.object.resource_version();
@@ -214,7 +221,7 @@ impl Actor {
             namespace,
             name,
             resource_version,
-            "gave up on the event after {attempts} attempts, it is a dead letter now: {error}"
+            "gave up on the event after {attempts}, it is a dead letter now: {error}"
         );
         let Some(subscription) = self.subscription(queued) else { return };
         let mut letters = self.core.dead_letters.lock();
@@ -224,7 +231,7 @@ impl Actor {
             subscription: subscription.spec.name.clone(),
             resource: subscription.resource.to_string(),
             event: queued.event.clone(),
-            attempts,
+            attempts: number,
             parked: why == GiveUpReason::Parked,
             error: error.to_string(),
             at: Timestamp::now(),

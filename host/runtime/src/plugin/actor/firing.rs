@@ -2,6 +2,7 @@
 
 use super::failures::FailedCall;
 use super::{Actor, Running};
+use crate::counted::counted;
 use crate::counters::add_one;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::Settled;
@@ -31,9 +32,9 @@ impl Actor {
         match result {
             Ok(()) => {
                 add_one(&counters.firings_ok);
-                self.core.queue.look(|it| it.timers.ended(&firing.schedule, None));
                 let call = (Outcome::Succeeded, firing.tried.is_first());
-                let done = Completed::Fired(firing, Settled::Finished, self.surroundings.read());
+                let at = self.surroundings.read();
+                let done = Completed::Fired(firing, Settled::Finished, None, at);
                 self.settle(done, Some(call), now);
                 self.retire().await;
                 (!owes).then_some(now)
@@ -52,12 +53,12 @@ impl Actor {
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
         let told = format!("fire {schedule}: {error}");
         self.core.failed(&told, Timestamp::now());
-        self.core.queue.look(|it| it.timers.ended(&firing.schedule, Some(&told)));
-        let (plugin, attempt) = (self.name.as_str(), firing.tried.number);
+        let plugin = self.name.as_str();
         let counters = &self.core.counters;
         let settled = if self.given_up(firing.tried, call).is_some() {
             add_one(&counters.firings_dead);
-            error!(plugin, schedule, "gave up on the firing after {attempt} attempts: {error}");
+            let attempts = counted(firing.tried.number as usize, "attempt");
+            error!(plugin, schedule, "gave up on the firing after {attempts}: {error}");
             Settled::GivenUp
         } else {
             add_one(&counters.firings_retry);
@@ -66,7 +67,7 @@ impl Actor {
             }
             Self::comes_again(firing.tried, call, Duration::ZERO, now)
         };
-        let done = Completed::Fired(firing, settled, self.surroundings.read());
+        let done = Completed::Fired(firing, settled, Some(&told), self.surroundings.read());
         let outcome = self.outcome(call, firing.tried.is_first());
         self.settle(done, outcome, now);
     }

@@ -3,6 +3,7 @@
 use super::failures::{FailedCall, GiveUpReason};
 use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
+use crate::counted::counted;
 use crate::counters::{Counters, add_one};
 use crate::delivery::breaker::Outcome;
 use crate::delivery::key_queue::{KeyWork, Worked};
@@ -108,11 +109,8 @@ impl Actor {
                     GiveUpReason::Parked => ", which ended too many instances",
                     GiveUpReason::Failed => "",
                 };
-                error!(
-                    plugin,
-                    key = &*key,
-                    "gave up on the key after {attempt} attempts{parked}: {error}"
-                );
+                let attempts = counted(attempt as usize, "attempt");
+                error!(plugin, key = &*key, "gave up on the key after {attempts}{parked}: {error}");
                 let at = Timestamp::now();
                 let why = error.to_string();
                 self.core.queue.look(|it| it.keys.note_given_up(work, &why, at));

@@ -2,6 +2,7 @@
 
 use super::failures::FailedCall;
 use super::{Actor, Running};
+use crate::counted::counted;
 use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::mailboxes::Completed;
@@ -30,7 +31,6 @@ impl Actor {
                 (!owes).then_some(now)
             }
             Err(error) => {
-                let is_hindered = is_hindered || error.waits_for_others();
                 self.sync_failed(call, &name, FailedCall { error: &error, is_hindered }, now);
                 None
             }
@@ -40,7 +40,7 @@ impl Actor {
     fn sync_failed(&mut self, of: SyncCall, name: &str, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         self.core.failed(&format!("synced: {error}"), Timestamp::now());
-        let (plugin, attempt) = (self.name.as_str(), of.tried.number);
+        let plugin = self.name.as_str();
         let (settled, became) = match self.given_up(of.tried, call) {
             Some(_) => (Settled::GivenUp, "was given up"),
             None => {
@@ -51,10 +51,8 @@ impl Actor {
         let failed = format!("synced of {name} {became}: {error}");
         self.core.told_synced(self.shard, name, Some(failed));
         if settled == Settled::GivenUp {
-            error!(
-                plugin,
-                "gave up after {attempt} attempts to tell that {name} has synced: {error}"
-            );
+            let attempts = counted(of.tried.number as usize, "attempt");
+            error!(plugin, "gave up after {attempts} to tell that {name} has synced: {error}");
         } else if of.tried.is_first() {
             warn!(plugin, "failed to hear that {name} has synced, it is told again: {error}");
         }

@@ -5,17 +5,11 @@ use crate::bench::{config_map, labelled_pod};
 use crate::host::bench::host_fact;
 use http::{Method, header};
 use informant_e2e::api::Reply;
-use serde_json::json;
 
 #[test]
 fn secrets_are_not_served() {
     host_fact(async |bench| {
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
-            "stringData": {"password": "hunter2"},
-        });
-        let collection = format!("/api/v1/namespaces/{}/secrets", bench.namespace);
-        bench.api.create(&collection, &secret).await.expect(201);
+        let collection = bench.create_secret().await;
         let host = bench.start(&[]).await;
         let cached = api(&host);
         for path in [
