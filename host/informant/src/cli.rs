@@ -19,7 +19,7 @@ pub(crate) use host::HostArgs;
 pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
-pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
+pub(crate) use serve::{AdminArgs, MetricsArgs, SecureArgs, ServeArgs};
 pub(crate) use why::WhyArgs;
 
 use crate::compiler::{CompileArgs, CompilerArgs};
@@ -95,6 +95,8 @@ pub(crate) struct RunArgs {
     pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
+    #[command(flatten)]
+    pub(crate) secure: SecureArgs,
 }
 
 #[derive(clap::Args, Debug)]

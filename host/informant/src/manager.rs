@@ -1,5 +1,7 @@
 //! The owner of every task: starts them in order, stops them in order.
 
+mod first_lines;
+
 use crate::access_reviewer::ApiServerReviewer;
 use crate::admin::{self, AdminSocket};
 use crate::cli::OutboundArgs;
@@ -8,22 +10,20 @@ use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
-use crate::http::{Listeners, Server, not_ready};
+use crate::http::{Addresses, Listeners, Server, not_ready};
 use crate::logging::LogFormat;
-use crate::logging::Stdout;
 use crate::metrics::{MetricSources, RefusedByListener};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
 use anyhow::{Result, bail};
+use first_lines::introduce;
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
     CompilerOptions, PluginAdmin, PluginHost, PluginHostOptions, Plugins, RecordOptions,
     StateDirectoryOptions,
 };
-use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,9 +59,7 @@ pub(crate) struct ManagerOptions {
     pub(crate) record: Option<RecordOptions>,
     /// None: this host leads without being elected.
     pub(crate) election: Option<ElectionOptions>,
-    pub(crate) listen: SocketAddr,
-    /// None: probes and metrics are served on that address alone.
-    pub(crate) metrics_bind_address: Option<SocketAddr>,
+    pub(crate) addresses: Addresses,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
@@ -104,7 +102,7 @@ impl Manager {
     /// Listens, says what is going to happen, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
         crate::metrics::begin();
-        let listeners = Listeners::bind(options.listen, options.metrics_bind_address)?;
+        let listeners = Listeners::bind(&options.addresses)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
         introduce(&options, &listeners, socket.as_ref());
@@ -343,55 +341,6 @@ async fn greet(cluster: &Cluster) {
     warn!(
         "cluster {name} cannot be asked: {problem}; starting all the same, it is tried again and again"
     );
-}
-
-/// The first lines: cluster, user, directory and addresses.
-fn introduce(options: &ManagerOptions, listeners: &Listeners, socket: Option<&AdminSocket>) {
-    let directories: Vec<String> =
-        options.directories.iter().map(|path| path.display().to_string()).collect();
-    let directories = directories.join(", ");
-    let (cluster, user) = (&options.cluster.name, &options.cluster.user);
-    let version = env!("CARGO_PKG_VERSION");
-    let (address, metrics) = (listeners.address(), listeners.metrics_address());
-    let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
-    let client = &options.cluster.client;
-    let lease = options.election.as_ref().map(|election| election.lease(client));
-    match options.log_format {
-        LogFormat::Text => {
-            // Whoever is gone already does not read it.
-            let _ = writeln!(
-                Stdout,
-                "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
-                 address  http://{address}  (/plugins, /metrics, /readyz)"
-            );
-            if !options.is_cluster_embedded {
-                let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
-            }
-            if let Some(metrics) = metrics {
-                let _ =
-                    writeln!(Stdout, "  metrics  http://{metrics}  (/metrics, /livez, /readyz)");
-            }
-            if let Some(lease) = lease {
-                let _ =
-                    writeln!(Stdout, "  lease    {lease}  (plugins run while this host holds it)");
-            }
-        }
-        LogFormat::Json => {
-            let address = address.to_string();
-            let metrics_address = metrics.map(|address| address.to_string());
-            info!(
-                version,
-                cluster,
-                user,
-                plugins = directories,
-                address,
-                metrics_address,
-                admin,
-                lease,
-                "starting"
-            );
-        }
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-pub(crate) use refused::{RefusedByListener, RefusedCounts};
+pub(crate) use refused::{RefusedByListener, RefusedCallers, RefusedCounts};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;

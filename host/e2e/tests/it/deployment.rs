@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bench::fact;
 use informant_e2e::skip;
-use manifests::{FOLDERS, NAMESPACE, arguments, deployment_with_state, of_folder, strings, yaml};
+use manifests::{FOLDERS, NAMESPACE, arguments, of_folder, patched_deployment, strings, yaml};
 
 /// The files that a kustomization names, beside itself.
 fn named(folder: &str) -> BTreeSet<String> {
@@ -53,14 +53,14 @@ fn every_manifest_is_an_object_of_the_namespace() {
 #[test]
 fn manifests_are_accepted() {
     fact(async |bench| {
-        let with_state = of_folder("base").into_iter().chain(of_folder("state"));
-        for manifest in with_state {
+        let all = ["base", "state", "secure"].into_iter().flat_map(of_folder);
+        for manifest in all {
             // The namespace must be there for the rest to be looked at.
             let is_namespace = manifest.kind() == "Namespace";
             let object = manifest.create(&bench.api, !is_namespace).await.expect(201);
             assert_eq!(object["kind"], manifest.kind(), "{}", manifest.file);
         }
-        let deployment = deployment_with_state(&bench.api).await;
+        let deployment = patched_deployment(&bench.api, "state").await;
         check_with_state(&deployment);
     });
 }
@@ -103,8 +103,12 @@ fn kustomize_builds_every_folder() {
         let manifests: Vec<_> = folders.iter().flat_map(|folder| of_folder(folder)).collect();
         kinds(manifests.iter().map(|manifest| &manifest.object))
     };
-    let expect: [(&str, &[&str]); 3] =
-        [("base", &["base"]), ("state", &["base", "state"]), ("monitoring", &["monitoring"])];
+    let expect: [(&str, &[&str]); 4] = [
+        ("base", &["base"]),
+        ("state", &["base", "state"]),
+        ("secure", &["base", "secure"]),
+        ("monitoring", &["monitoring"]),
+    ];
     for (folder, folders) in expect {
         let Some(objects) = kustomized(folder) else {
             return skip::say("there is no kubectl on PATH");

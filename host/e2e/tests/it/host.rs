@@ -26,6 +26,7 @@ mod readme;
 mod recordings;
 mod reload;
 mod sdk;
+pub mod secure;
 mod service_account;
 mod shipped;
 mod siege;

@@ -103,7 +103,8 @@ async fn problems(State(shared): State<AdminState>) -> Response {
 /// The caller is the host's own user and may ask about Secrets, too. Their values are not in the
 /// answer.
 async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
-    respond_why(&shared.plugins, &shared.informers, query, SecretAccess::Served).await
+    let (plugins, informers) = (&shared.plugins, &shared.informers);
+    respond_why(plugins, informers, query, SecretAccess::Served, async |_| Ok(())).await
 }
 
 async fn reload(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {

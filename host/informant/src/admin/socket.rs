@@ -1,7 +1,7 @@
 //! The socket as a file: where it is, who may open it, and what becomes of one that a host left behind.
 
 use super::routes::{self, AdminState};
-use crate::http::{Bounds, serve};
+use crate::http::{Bounds, Transport, serve};
 use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
@@ -73,7 +73,8 @@ impl AdminSocket {
     ) {
         let Some(listener) = self.listener.take() else { return };
         let router = routes::router(shared);
-        serve(listener, router, |_| false, shutdown, Bounds::admin(), refused).await;
+        serve(listener, Transport::Plain, router, |_| false, shutdown, Bounds::admin(), refused)
+            .await;
     }
 }
 

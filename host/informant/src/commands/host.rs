@@ -2,6 +2,7 @@
 
 use crate::cli::HostArgs;
 use crate::host_configuration::HostConfiguration;
+use crate::http::Addresses;
 use crate::manager::ManagerOptions;
 use crate::{cluster, compiler};
 use anyhow::Result;
@@ -25,8 +26,7 @@ impl HostArgs {
             outbound: self.outbound,
             record: self.record.options(),
             election: None,
-            listen: self.serve.listen,
-            metrics_bind_address: None,
+            addresses: Addresses { api: self.serve.listen, metrics: None, secure: None },
             admin_socket: self.serve.admin.admin_socket,
             log_format: self.serve.log_format,
             is_cluster_embedded: false,

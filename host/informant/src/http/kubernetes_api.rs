@@ -12,10 +12,11 @@ mod recent_changes;
 mod served;
 mod stored;
 
+use super::callers::{Access, Caller, refusal};
 use super::on_demand::OnDemand;
 use super::server::ServerState;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::any;
 use cache_source::CacheSource;
@@ -85,7 +86,11 @@ pub(super) fn routes() -> Router<Arc<ServerState>> {
     paths.into_iter().fold(Router::new(), |routes, path| routes.route(path, any(answer)))
 }
 
-async fn answer(State(shared): State<Arc<ServerState>>, request: Request) -> Response {
+async fn answer(
+    State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     let (api, uri) = (&shared.kubernetes, request.uri());
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         return read_only(request.method(), uri.path());
@@ -100,6 +105,13 @@ async fn answer(State(shared): State<Arc<ServerState>>, request: Request) -> Res
         let name = path.name.as_deref().unwrap_or_default();
         let why = "Secrets are never served from the cache; ask the Kubernetes API server";
         return status_response(&Status::forbidden(&path.gvr, name, why));
+    }
+    let access = match resource {
+        Some(path) => Access::of_path(path, path.verb(uri.query())),
+        None => Access::Path(uri.path()),
+    };
+    if let Err(status) = shared.callers.authorize(&caller, access).await {
+        return refusal(&status);
     }
     match api.served.catalogue(resource.map(|path| &path.gvr)).await {
         Ok(catalogue) => {

@@ -215,6 +215,9 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter "informant_http_refused":
         "Connections and requests above a listener's bound, by listener",
         HostBy refused;
+    Counter "informant_http_callers_refused":
+        "Requests to the secure address that were refused for their callers, by reason",
+        HostBy callers_refused;
     Counter "informant_access_reviews": "Reviews of service accounts' permissions, by result",
         HostBy |host| by("result", [
             ("allowed", host.access.allowed.load(Relaxed)),
@@ -316,10 +319,21 @@ fn leads(host: &Snapshot) -> Series<'_> {
     leads.collect()
 }
 
+fn callers_refused(host: &Snapshot) -> Series<'_> {
+    let refused = &host.refused.callers;
+    let counts = [
+        ("unauthenticated", &refused.unauthenticated),
+        ("forbidden", &refused.forbidden),
+        ("unknown", &refused.unknown),
+    ];
+    by("reason", counts.map(|(reason, count)| (reason, count.load(Relaxed))))
+}
+
 fn refused(host: &Snapshot) -> Series<'_> {
     let listeners = [
         ("listen", &host.refused.api),
         ("metrics-bind-address", &host.refused.metrics),
+        ("secure-listen-address", &host.refused.secure),
         ("admin-socket", &host.refused.admin),
     ];
     let of = |(listener, refused): (&'static str, &super::RefusedCounts)| {

@@ -12,6 +12,17 @@ pub(crate) struct RefusedCounts {
     pub(crate) requests: AtomicU64,
 }
 
+/// Requests to the secure address that were refused for their callers.
+#[derive(Debug, Default)]
+pub(crate) struct RefusedCallers {
+    /// Without a valid token.
+    pub(crate) unauthenticated: AtomicU64,
+    /// Without the right to read this.
+    pub(crate) forbidden: AtomicU64,
+    /// The API server did not say.
+    pub(crate) unknown: AtomicU64,
+}
+
 /// By the option that names the listener's address or path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RefusedByListener {
@@ -19,6 +30,10 @@ pub(crate) struct RefusedByListener {
     pub(crate) api: Arc<RefusedCounts>,
     /// `--metrics-bind-address`.
     pub(crate) metrics: Arc<RefusedCounts>,
+    /// `--secure-listen-address`.
+    pub(crate) secure: Arc<RefusedCounts>,
+    /// The same address, by reason.
+    pub(crate) callers: Arc<RefusedCallers>,
     /// `--admin-socket`.
     pub(crate) admin: Arc<RefusedCounts>,
 }

@@ -15,7 +15,7 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 pub const NAMESPACE: &str = "informant";
 
 /// The folders with a kustomization.
-pub const FOLDERS: [&str; 3] = ["base", "state", "monitoring"];
+pub const FOLDERS: [&str; 4] = ["base", "state", "secure", "monitoring"];
 
 /// One object of one file.
 pub struct Manifest {
@@ -122,13 +122,13 @@ pub fn arguments(deployment: &Value) -> Vec<String> {
     strings(&deployment["spec"]["template"]["spec"]["containers"][0]["args"])
 }
 
-/// Creates the Deployment of `base` and gives it the patch of `state`, as kustomize does. Its namespace
+/// Creates the Deployment of `base` and gives it the patch of a folder, as kustomize does. Its namespace
 /// is there.
-pub async fn deployment_with_state(api: &Api) -> Value {
+pub async fn patched_deployment(api: &Api, folder_name: &str) -> Value {
     let manifests = of_folder("base");
     let deployment = manifests.iter().find(|it| it.kind() == "Deployment").expect("one");
     deployment.create(api, false).await.expect(201);
-    let patch = yaml("state", "deployment_patch.yaml");
+    let patch = yaml(folder_name, "deployment_patch.yaml");
     let path = format!("{}/{NAMESPACE}?fieldValidation=Strict", collection("Deployment"));
     api.patch(&path, informant_e2e::api::Patch::Json, &patch).await.expect(200)
 }

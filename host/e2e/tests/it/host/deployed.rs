@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 
 use crate::bench::deployment;
 use crate::deployment::manifests::{
-    NAMESPACE, arguments, deployment_with_state, of_base, of_folder, text, yaml,
+    NAMESPACE, arguments, of_base, of_folder, patched_deployment, text, yaml,
 };
 use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names,
 };
+use crate::host::secure::{Caller, certificate};
 use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Host, program, run_to_end};
 use informant_e2e::{http, poll, skip};
@@ -58,7 +59,14 @@ fn on_this_machine(bench: &HostBench<'_>, directory: &Path, arguments: &[String]
         Some((option @ ("--code-cache" | "--state-dir"), path)) => {
             format!("{option}={}", local(path))
         }
-        Some((option @ ("--listen" | "--metrics-bind-address"), address)) => {
+        Some((option @ ("--tls-cert-file" | "--tls-private-key-file"), file)) => {
+            let file = if file.ends_with(".crt") { "server.pem" } else { "server.key" };
+            format!("{option}={}", certificate(file).display())
+        }
+        Some((
+            option @ ("--listen" | "--metrics-bind-address" | "--secure-listen-address"),
+            address,
+        )) => {
             let address: SocketAddr = address.parse().expect("an address");
             format!("{option}={}", SocketAddr::new(address.ip(), 0))
         }
@@ -189,7 +197,7 @@ fn shown_metrics(text: &str) -> BTreeSet<String> {
 fn deployment_with_state_keeps_it_and_shows_every_metric_of_the_alerts() {
     host_fact(async |bench| {
         apply_base(&bench).await;
-        let with_state = deployment_with_state(&bench.api).await;
+        let with_state = patched_deployment(&bench.api, "state").await;
         let directory = tempfile::tempdir().expect("a directory");
         let host = deployed(&bench, directory.path(), &with_state).await;
         await_ready(&host).await;
@@ -203,6 +211,23 @@ fn deployment_with_state_keeps_it_and_shows_every_metric_of_the_alerts() {
                 assert!(shown.contains(metric), "{alert}: there is no metric {metric}");
             }
         }
+    });
+}
+
+/// The host's own role and the binding of `secure` are enough to know a caller and its rights.
+#[test]
+fn deployment_with_a_secure_address_knows_its_callers() {
+    host_fact(async |bench| {
+        apply_base(&bench).await;
+        for manifest in of_folder("secure") {
+            manifest.create(&bench.api, false).await.expect(201);
+        }
+        let secured = patched_deployment(&bench.api, "secure").await;
+        let directory = tempfile::tempdir().expect("a directory");
+        let host = deployed(&bench, directory.path(), &secured).await;
+        await_ready(&host).await;
+        let caller = Caller::new(&bench, &host).await;
+        caller.check().await;
     });
 }
 
