@@ -9,12 +9,13 @@
 #   make sdk-c        needs a C compiler, and clang with wasm-ld or what pip fetches: Zig
 #   make sdk-zig      needs Zig 0.17, which pip fetches otherwise
 #   make sdk-assemblyscript  needs Node.js and npm, which fetches AssemblyScript
+#   make package      the crates for Rust programs and plugins, packed as cargo publishes them and built from that
 #
 # Each says what is missing, and is skipped then.
 
 SDK_OUT := target/sdk
 
-.PHONY: rust-bindings sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+.PHONY: rust-bindings package sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
 
 sdk: sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
 
@@ -64,6 +65,10 @@ rust-bindings: $(WIT_BINDGEN)
 sdk-rust: plugins everyday-build golden-rust golden-wat
 	@set -ex; cargo test -p informant-plugin; \
 	$(call golden_source,rust); $(call golden_source,wat)
+
+# Together, for the registry has no version of one that another depends on. cargo builds each from its archive.
+package: prerequisites
+	cargo package -p informant-apimachinery -p informant-cache -p informant-plugin
 
 # No module is fetched: there are none.
 SDK_GO = GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)

@@ -3,7 +3,7 @@
 //! Bodies are read raw. Compression is declined, which spares both sides the work; an answer that is gzip all the same is
 //! decoded (`body.rs`).
 //!
-//! A short answer may have millions of items or events. Whoever reads them lets other tasks have their turn in between.
+//! A short answer may have millions of items or events. Its reader yields to other tasks in between.
 
 mod body;
 mod client;
@@ -51,7 +51,7 @@ use watch_event::watch_event;
 /// A `Status` is a few hundred bytes; a proxy's error page is cut here.
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 
-/// What is read of a list at once, before its items are handed on: of the smallest items, as many as take some milliseconds.
+/// Bytes of a list that are parsed before its items are handed on: at most some 5,000 items (`{}`).
 const STEP_BYTES: usize = 16 << 10;
 
 /// A Kubernetes API server, reached through kube's client.
@@ -208,7 +208,7 @@ async fn refusal(response: Response<Body>) -> ListWatchError {
 
 struct ListReader {
     body: Chunks,
-    /// What came last and was not read yet.
+    /// The rest of the last chunk, not parsed yet.
     chunk: Bytes,
     /// None once the body has ended.
     list: Option<ListBody>,

@@ -49,8 +49,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The crate's `examples` are whole programs: an event printer, Deployments by label and any resource over HTTP, a node informer, and a
-//! controller with a work queue and leader election.
+//! The crate's `examples` are whole programs: an event printer, Deployments by label and any resource over HTTP, a node informer, and two
+//! controllers: a short one, and one with leader election.
 //!
 //! # The way of one change
 //!
@@ -181,4 +181,5 @@ pub use view::View;
 pub use informant_apimachinery::{FieldSelector, GroupVersionResource, LabelSelector};
 
 // The releases whose types this crate's interface names.
-pub use {k8s_openapi, kube};
+pub use k8s_openapi;
+pub use kube;

@@ -213,7 +213,8 @@ pub enum ListWatchError {
     },
 }
 
-/// What is kept of a server's words: an API server's own are shorter, and those of one behind it may be anything.
+/// Bytes of a server's message that are kept. An API server's own messages are shorter; those of a proxy or an aggregated
+/// server have no bound.
 const MESSAGE_BYTES_MAX: usize = 1 << 10;
 
 impl ListWatchError {

@@ -132,7 +132,8 @@ fn typed<K: DeserializeOwned>(page: Page<Object>) -> Result<Page<K>, ListerError
     Ok(Page { items, next: page.next })
 }
 
-fn decode<K: DeserializeOwned>(object: &Object) -> Result<K, ListerError> {
+/// The object as `K`.
+pub(crate) fn decode<K: DeserializeOwned>(object: &Object) -> Result<K, ListerError> {
     serde_json::from_slice(&object.json()).map_err(|error| ListerError::Decode {
         key: object.key().clone(),
         kind: std::any::type_name::<K>(),

@@ -16,7 +16,7 @@ mod siblings;
 mod words;
 
 pub use decode::DecodeError;
-pub(crate) use decode::{LastApplied, bookmark};
+pub(crate) use decode::{LastApplied, TOKEN_BYTES_MAX, bookmark};
 pub use key::{ObjectKey, ParseKeyError};
 pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
@@ -27,6 +27,7 @@ use packing::{Frame, Made};
 use shared::shared;
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZeroI64;
 use std::sync::{Arc, OnceLock};
 use triomphe::ThinArc;
 use words::Words;
@@ -61,7 +62,6 @@ struct Head {
     json_at: u32,
     /// Bytes of the text, however it is kept.
     json_len: u32,
-    lacks_last_applied: bool,
 }
 
 /// What is read from the metadata and is more than text.
@@ -70,7 +70,8 @@ struct Meta {
     key: ObjectKey,
     labels: Words,
     owners: Words,
-    generation: Option<i64>,
+    generation: Option<NonZeroI64>,
+    lacks_last_applied: bool,
 }
 
 /// How an object keeps its JSON.
@@ -131,12 +132,7 @@ impl Object {
         decode::object(json, type_meta, last_applied)
     }
 
-    fn new(
-        meta: Meta,
-        lacks_last_applied: bool,
-        (resource_version, uid): (&str, &str),
-        json: Bytes,
-    ) -> Self {
+    fn new(meta: Meta, resource_version: &str, uid: &str, json: Bytes) -> Self {
         let versions = [resource_version, uid].concat();
         let head = Head {
             meta,
@@ -144,7 +140,6 @@ impl Object {
             uid_at: place(resource_version.len()),
             json_at: place(versions.len()),
             json_len: place(json.len()),
-            lacks_last_applied,
         };
         let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
         Self {
@@ -168,15 +163,17 @@ impl Object {
         text(&self.inner.slice[..self.head().uid_at as usize])
     }
 
-    /// `metadata.generation`.
+    /// `metadata.generation`; none where the server gives none, or 0, which is the same in Kubernetes.
     pub fn generation(&self) -> Option<i64> {
-        self.meta().generation
+        self.meta().generation.map(NonZeroI64::get)
     }
 
-    /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out as it was read: an object in the cluster that is replaced by
-    /// these bytes loses it, and `kubectl apply` then no longer removes what its manifest no longer has.
+    /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out as it was read.
+    ///
+    /// An object in the cluster that is replaced by these bytes loses it. Then `kubectl apply` no longer removes what its manifest no
+    /// longer has.
     pub fn lacks_last_applied(&self) -> bool {
-        self.head().lacks_last_applied
+        self.meta().lacks_last_applied
     }
 
     /// The value of one label.
@@ -241,8 +238,7 @@ impl Object {
 
     /// The same object with other bytes: what was read from the server's stays as it was read.
     pub(crate) fn with_json(&self, json: Bytes) -> Self {
-        let versions = (self.resource_version(), self.uid());
-        Self::new(self.meta().clone(), self.lacks_last_applied(), versions, json)
+        Self::new(self.meta().clone(), self.resource_version(), self.uid(), json)
     }
 
     /// The object as a store keeps it, packed; the handle carries what text it carried.

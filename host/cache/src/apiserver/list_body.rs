@@ -6,7 +6,7 @@
 //! What is no list is an error and never an empty list, which would empty the cache: an answer without items
 //! is one only if its kind says so.
 
-use crate::object::{DecodeError, LastApplied, Object, TypeMeta};
+use crate::object::{DecodeError, LastApplied, Object, TOKEN_BYTES_MAX, TypeMeta};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(super) enum ListBodyError {
     Json(#[from] serde_json::Error),
     #[error("list cannot be read: {0}")]
     Structure(&'static str),
+    #[error("list's resourceVersion or continue is longer than {limit} bytes")]
+    LongToken { limit: usize },
     #[error("list's answer is a Table, which has no objects")]
     Table,
     /// Something else that came with a success, for example a `Status`.
@@ -43,6 +45,15 @@ pub(super) struct ListMeta {
     pub(super) resource_version: String,
     #[serde(default, rename = "continue")]
     pub(super) continue_token: String,
+}
+
+impl ListMeta {
+    fn check(&self) -> Result<(), ListBodyError> {
+        match self.resource_version.len().max(self.continue_token.len()) > TOKEN_BYTES_MAX {
+            true => Err(ListBodyError::LongToken { limit: TOKEN_BYTES_MAX }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Where in the list's structure the next byte is.
@@ -295,6 +306,7 @@ impl ListBody {
             "message" if piece.starts_with(b"\"") => self.message = serde_json::from_slice(piece)?,
             "metadata" => {
                 self.meta = serde_json::from_slice::<Option<ListMeta>>(piece)?.unwrap_or_default();
+                self.meta.check()?;
             }
             // An empty list of Go's is sometimes `null`.
             "items" if piece.trim_ascii() == b"null" => self.meet_items()?,

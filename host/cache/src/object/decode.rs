@@ -14,9 +14,13 @@ mod usual;
 use super::{Meta, Object, ObjectKey, OwnerReference, TypeMeta, shared};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::num::NonZeroI64;
 use std::ops::Range;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// A longer `resourceVersion` or `continue` is an error: the reflector keeps them and puts them into URLs. Kubernetes' own are tens of bytes.
+pub(crate) const TOKEN_BYTES_MAX: usize = 4 << 10;
 
 /// What becomes of the annotation in which kubectl keeps what it applied last. Whoever replaces an object that was read without it removes
 /// it in the cluster.
@@ -47,6 +51,12 @@ pub enum DecodeError {
     /// It was longer than what is read of one object.
     #[error("object is longer than {limit} bytes and was skipped")]
     TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// Its `resourceVersion` was longer than what is kept of one.
+    #[error("object's resourceVersion is longer than {limit} bytes")]
+    LongResourceVersion {
         /// The limit, in bytes.
         limit: usize,
     },
@@ -99,10 +109,10 @@ pub(super) fn object(
         key,
         labels: shared().labels(&metadata.labels),
         owners: shared().owners(&metadata.owners),
-        generation: metadata.generation,
+        generation: metadata.generation.and_then(NonZeroI64::new),
+        lacks_last_applied: cuts.lacks_last_applied,
     };
-    let versions = (&*metadata.resource_version, &*metadata.uid);
-    Ok(Object::new(meta, cuts.lacks_last_applied, versions, json))
+    Ok(Object::new(meta, &metadata.resource_version, &metadata.uid, json))
 }
 
 /// The API server ends the answer to a GET with a line break; an item of a list has none.
@@ -122,12 +132,17 @@ pub(crate) fn bookmark(json: &[u8]) -> Result<(Box<str>, bool), DecodeError> {
     Ok((metadata.resource_version.into(), metadata.initial_events_end))
 }
 
-fn scan(json: &[u8], last_applied: LastApplied) -> Result<Scan<'_>, serde_json::Error> {
+fn scan(json: &[u8], last_applied: LastApplied) -> Result<Scan<'_>, DecodeError> {
     // What is skipped is not checked further, yet is promised to be UTF-8.
-    let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
-    match usual::scan(text, last_applied) {
-        Some(scan) => Ok(scan),
-        None => careful::scan(text, last_applied),
+    let text =
+        std::str::from_utf8(json).map_err(<serde_json::Error as serde::de::Error>::custom)?;
+    let scan = match usual::scan(text, last_applied) {
+        Some(scan) => scan,
+        None => careful::scan(text, last_applied)?,
+    };
+    match scan.metadata.resource_version.len() > TOKEN_BYTES_MAX {
+        true => Err(DecodeError::LongResourceVersion { limit: TOKEN_BYTES_MAX }),
+        false => Ok(scan),
     }
 }
 

@@ -156,6 +156,10 @@ pub(super) struct ListPage {
     cause: RelistCause,
     /// Nothing was unreadable so far.
     whole: bool,
+    /// Pages before this one.
+    pages: u32,
+    /// What one of them led to.
+    mark: Option<Box<str>>,
 }
 
 /// Whether it was said that the server was set back.

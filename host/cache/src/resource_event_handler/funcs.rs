@@ -2,13 +2,14 @@
 //! (`tools/cache/controller.go`).
 
 use super::{Cause, FinalState, ResourceEventHandler};
+use crate::lister::{ListerError, decode};
 use crate::object::Object;
 use serde::de::DeserializeOwned;
 
 type AddFunc<K> = Box<dyn Fn(K, Cause) + Send + Sync>;
 type UpdateFunc<K> = Box<dyn Fn(K, K, Cause) + Send + Sync>;
 type DeleteFunc<K> = Box<dyn Fn(K, FinalState, Cause) + Send + Sync>;
-type DecodeErrorFunc = Box<dyn Fn(&Object, serde_json::Error) + Send + Sync>;
+type DecodeErrorFunc = Box<dyn Fn(&Object, ListerError) + Send + Sync>;
 
 /// Calls closures with objects as `K`: k8s-openapi's `Pod`, kube's `DynamicObject`, or any type that has the needed fields.
 /// Notifications without a closure are not decoded.
@@ -37,10 +38,8 @@ pub struct ResourceEventHandlerFuncs<K> {
 
 impl<K> Default for ResourceEventHandlerFuncs<K> {
     fn default() -> Self {
-        let decode_error: DecodeErrorFunc = Box::new(|object, error| {
-            let kind = std::any::type_name::<K>();
-            tracing::warn!(object = %object.key(), kind, %error, "an object cannot be decoded, and its notification is dropped");
-        });
+        let decode_error: DecodeErrorFunc =
+            Box::new(|_, error| tracing::warn!(%error, "a notification is dropped"));
         Self { add: None, update: None, delete: None, decode_error }
     }
 }
@@ -53,6 +52,10 @@ impl<K: DeserializeOwned + 'static> ResourceEventHandlerFuncs<K> {
     }
 
     /// Is called for [`ResourceEventHandler::on_update`], with the old state and the new one.
+    ///
+    /// Where only the old state cannot be read as `K`, the update is an addition: the closure of [`add_func`](Self::add_func)
+    /// is called. Where the new one cannot, the update is dropped: what the closures keep of the object is stale until it can be read
+    /// again, and stays so if it is deleted before. The closure of [`decode_error_func`](Self::decode_error_func) has its key.
     pub fn update_func(mut self, call: impl Fn(K, K, Cause) + Send + Sync + 'static) -> Self {
         self.update = Some(Box::new(call));
         self
@@ -67,19 +70,18 @@ impl<K: DeserializeOwned + 'static> ResourceEventHandlerFuncs<K> {
         self
     }
 
-    /// Is called with each object that cannot be read as `K`.
+    /// Is called with each new or last state that cannot be read as `K`, and with a [`ListerError::Decode`].
     pub fn decode_error_func(
         mut self,
-        call: impl Fn(&Object, serde_json::Error) + Send + Sync + 'static,
+        call: impl Fn(&Object, ListerError) + Send + Sync + 'static,
     ) -> Self {
         self.decode_error = Box::new(call);
         self
     }
 
+    /// None: that is reported.
     fn decode(&self, object: &Object) -> Option<K> {
-        serde_json::from_slice(&object.json())
-            .map_err(|error| (self.decode_error)(object, error))
-            .ok()
+        decode(object).map_err(|error| (self.decode_error)(object, error)).ok()
     }
 }
 
@@ -105,9 +107,14 @@ impl<K: DeserializeOwned + 'static> ResourceEventHandler for ResourceEventHandle
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
         if let Some(update) = &self.update
-            && let (Some(old), Some(new)) = (self.decode(old), self.decode(new))
+            && let Some(new) = self.decode(new)
         {
-            update(old, new, cause);
+            // The old state was reported when it was the new one.
+            match (decode(old), &self.add) {
+                (Ok(old), _) => update(old, new, cause),
+                (Err(_), Some(add)) => add(new, cause),
+                (Err(_), None) => {}
+            }
         }
     }
 
@@ -129,6 +136,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::Instant;
 
+    const ONE: &str = r#"{"x":"1"}"#;
+    const TWO: &str = r#"{"x":"2"}"#;
+
     fn object(data: &str) -> Object {
         let json = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"namespace":"a","name":"b","resourceVersion":"1"}},"data":{data}}}"#
@@ -140,9 +150,9 @@ mod tests {
         map.data.as_ref().and_then(|data| data.get("x")).cloned().unwrap_or_default()
     }
 
-    /// The calls of the closures for an addition, an update and a deletion; the old state has `old` as its data.
+    /// The calls of the closures for an addition, an update and a deletion, where the data is `old` at first and then `new`.
     #[track_caller]
-    fn check(old: &str, expect: &[&str]) {
+    fn check(old: &str, new: &str, expect: &[&str]) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let note = || {
             let calls = calls.clone();
@@ -155,9 +165,13 @@ mod tests {
                 update(format!("update {} {}", value(&old), value(&new)))
             })
             .delete_func(move |last, state, _| delete(format!("delete {} {state:?}", value(&last))))
-            .decode_error_func(move |object, _| error(format!("unreadable {}", object.key())));
+            .decode_error_func(move |object, decode| {
+                assert!(matches!(&decode, ListerError::Decode { key, .. } if key == object.key()));
+                let json: serde_json::Value = serde_json::from_slice(&object.json()).expect("JSON");
+                error(format!("unreadable {}", json["data"]));
+            });
         let cause = Cause { reason: Reason::Watch, received: Instant::now() };
-        let (old, new) = (object(old), object(r#"{"x":"2"}"#));
+        let (old, new) = (object(old), object(new));
         handler.on_add(&old, cause);
         handler.on_update(&old, &new, cause);
         handler.on_delete(&new, FinalState::Unknown, cause);
@@ -166,12 +180,26 @@ mod tests {
 
     #[test]
     fn closures_get_typed_objects() {
-        check(r#"{"x":"1"}"#, &["add 1", "update 1 2", "delete 2 Unknown"]);
+        check(ONE, TWO, &["add 1", "update 1 2", "delete 2 Unknown"]);
     }
 
     #[test]
-    fn object_of_another_type_is_an_error_and_no_call() {
-        check("7", &["unreadable a/b", "unreadable a/b", "delete 2 Unknown"]);
+    fn state_that_cannot_be_read_is_reported_and_is_no_call() {
+        check(ONE, "7", &["add 1", "unreadable 7", "unreadable 7"]);
+        check("7", "8", &["unreadable 7", "unreadable 8", "unreadable 8"]);
+    }
+
+    #[test]
+    fn an_object_that_can_be_read_at_last_is_added() {
+        check("7", TWO, &["unreadable 7", "add 2", "delete 2 Unknown"]);
+    }
+
+    #[test]
+    fn an_update_is_no_addition_where_nobody_wants_those() {
+        let handler = ResourceEventHandlerFuncs::<ConfigMap>::default()
+            .update_func(|_, _, _| panic!("there is no old state"));
+        let cause = Cause { reason: Reason::Watch, received: Instant::now() };
+        handler.on_update(&object("7"), &object(TWO), cause);
     }
 
     #[test]

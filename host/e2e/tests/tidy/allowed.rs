@@ -15,3 +15,9 @@ pub const CYCLES: &[(&str, usize)] = &[];
 
 /// Crate and name of types that share it.
 pub const TYPE_NAMES: &[(&str, &str)] = &[("host/runtime", "Line"), ("host/runtime", "Turn")];
+
+/// Path and number of channels without a bound of their own.
+pub const CHANNELS: &[(&str, usize)] = &[
+    // What waits in it is bounded by bytes, and beginnings and ends by the number of recordings.
+    ("host/runtime/src/recording/queue.rs", 1),
+];

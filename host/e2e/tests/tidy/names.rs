@@ -1,6 +1,7 @@
 //! Names and words: what may be named where, and what is not to be left behind.
 
 use crate::repository::{Source, Text};
+use crate::sizes::{is_test, without_tests};
 
 /// A crate's name in code, and the places that may say it. Invariant 33.
 const HEAVY: &[(&str, &[&str])] = &[
@@ -11,6 +12,8 @@ const HEAVY: &[(&str, &[&str])] = &[
         &[
             "host/cache/src/apiserver.rs",
             "host/cache/src/apiserver/",
+            // The re-export.
+            "host/cache/src/lib.rs",
             "host/cache/examples/",
             "host/simulation/",
             "host/informant/",
@@ -36,40 +39,79 @@ pub fn heavy_uses(sources: &[Source]) -> Vec<String> {
             if allowed || source.path.contains("/tests/") {
                 continue;
             }
-            let named = |line: &str| names_crate(line, name);
-            let lines = source.code.lines().enumerate().filter(|(_, line)| named(line));
-            let complaint = |(number, _): (usize, &str)| {
+            let mut lines = lines_that_name(&source.code, name);
+            lines.dedup();
+            let complaint = |line| {
                 let places = places.join(", ");
-                format!("{}:{}: {name} is named in {places} only", source.path, number + 1)
+                format!("{}:{line}: {name} is named in {places} only", source.path)
             };
-            complaints.extend(lines.map(complaint));
+            complaints.extend(lines.into_iter().map(complaint));
         }
     }
     complaints
 }
 
 /// Complaints about channels without a bound. Invariant 19.
-pub fn unbounded_channels(sources: &[Source]) -> Vec<String> {
-    let mut complaints = Vec::new();
-    let is_product = |path: &str| path.contains("/src/") && !path.ends_with("tests.rs");
+pub fn unbounded_channels(sources: &[Source], allowed: &[(&str, usize)]) -> Vec<String> {
+    let is_product = |path: &str| path.contains("/src/") && !is_test(path);
+    let mut found = Vec::new();
     for source in sources.iter().filter(|source| is_product(&source.path)) {
-        let lines = source.code.lines().enumerate();
-        for (number, _) in lines.filter(|(_, line)| line.contains("unbounded_channel")) {
-            complaints.push(format!("{}:{}: a channel without a bound", source.path, number + 1));
-        }
+        let lines = without_tests(&source.code).lines().enumerate();
+        let of_source = lines.filter(|(_, line)| makes_unbounded_channel(line));
+        found.extend(of_source.map(|(number, _)| (source.path.as_str(), number + 1)));
+    }
+    let of = |path: &str| found.iter().filter(|(found, _)| *found == path).count();
+    let is_allowed = |path: &str| allowed.contains(&(path, of(path)));
+    let mut complaints = Vec::new();
+    for (path, line) in found.iter().filter(|(path, _)| !is_allowed(path)) {
+        complaints.push(format!("{path}:{line}: a channel without a bound"));
+    }
+    for (path, count) in allowed.iter().filter(|(path, count)| of(path) < *count) {
+        complaints.push(format!("{path} has no {count} channels without a bound any more"));
     }
     complaints
 }
 
-/// `kube::Client` and `use kube;`, but not `kube_core::`, `self.kube` or `mod kube`.
-fn names_crate(line: &str, name: &str) -> bool {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    line.match_indices(name).any(|(at, _)| {
-        let before = &line[..at];
-        let after = &line[at + name.len()..];
+/// `unbounded_channel`, `unbounded()`, and the standard library's `channel()`, which takes no bound; a `oneshot` channel needs none.
+fn makes_unbounded_channel(line: &str) -> bool {
+    let is_call = |name: &str, (at, _): (usize, &str)| {
+        let (before, after) = (&line[..at], &line[at + name.len()..]);
+        let arguments = match after.strip_prefix("::<") {
+            Some(types) => types.rsplit_once(">(").map_or("", |(_, arguments)| arguments),
+            None => after.strip_prefix('(').unwrap_or_default(),
+        };
+        !before.ends_with(is_word) && !before.ends_with("oneshot::") && arguments.starts_with(')')
+    };
+    line.contains("unbounded_channel")
+        || ["channel", "unbounded"]
+            .iter()
+            .any(|name| line.match_indices(name).any(|found| is_call(name, found)))
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Numbers of the lines with `kube::Client`, `use kube;` or `use {kube}`, but not with `kube_core::`, `self.kube` or `mod kube`.
+fn lines_that_name(code: &str, name: &str) -> Vec<usize> {
+    let names_crate = |at: usize| {
+        let before = &code[..at];
+        let after = &code[at + name.len()..];
         let begins = !before.ends_with(is_word) && !before.ends_with(['.', ':']);
-        let used = after.starts_with("::") || before.trim_end().ends_with("use");
+        let before = before.trim_end();
+        let used = after.starts_with("::") || before.ends_with("use") || is_in_use_list(before);
         begins && used && !after.starts_with(is_word)
+    };
+    let line = |at: usize| code[..at].matches('\n').count() + 1;
+    code.match_indices(name).filter(|(at, _)| names_crate(*at)).map(|(at, _)| line(at)).collect()
+}
+
+/// Whether a crate's name follows: `use {` or `use {a, b::{c}, `.
+fn is_in_use_list(before: &str) -> bool {
+    let list = before.rsplit_once("use {").map(|(_, list)| list);
+    list.is_some_and(|list| {
+        let is_open = list.matches('{').count() == list.matches('}').count();
+        is_open && !list.contains(';') && (list.is_empty() || list.ends_with(','))
     })
 }
 
@@ -130,15 +172,45 @@ mod tests {
         let path = source("host/informant/src/main.rs", "fn f() -> ::wasmtime::Engine {}");
         assert_eq!(heavy_uses(&[path]), [""; 0], "a leading `::` is not looked at");
         assert_eq!(heavy_uses(&[source(file, "fn f(e: &wasmtime::Engine) {}")]).len(), 1);
+        for list in ["pub use {bytes, kube};", "use {\n    bytes::{self},\n    kube as a,\n};"] {
+            assert_eq!(heavy_uses(&[source(file, list)]).len(), 1, "{list}");
+        }
+        assert_eq!(heavy_uses(&[source(file, "use a::{kube};\nlet b = {kube};")]), [""; 0]);
     }
 
     #[test]
     fn channel_without_a_bound_is_complained_of() {
-        let text = "let (a, b) = mpsc::unbounded_channel();";
-        for (path, count) in [("host/a/src/b.rs", 1), ("host/a/src/b/tests.rs", 0)] {
-            assert_eq!(unbounded_channels(&[source(path, text)]).len(), count, "{path}");
+        let file = "host/a/src/b.rs";
+        let count = |path, text| unbounded_channels(&[source(path, text)], &[]).len();
+        for made in [
+            "mpsc::unbounded_channel()",
+            "mpsc::channel()",
+            "mpsc::channel::<Vec<()>>()",
+            "unbounded()",
+        ] {
+            assert_eq!(count(file, made), 1, "{made}");
+            assert_eq!(count("host/a/src/b/tests.rs", made), 0, "{made}");
+            assert_eq!(count(file, &format!("\n#[cfg(test)]\nmod tests {{ {made} }}")), 0);
         }
-        assert_eq!(unbounded_channels(&[source("host/a/src/b.rs", "mpsc::channel(1)")]), [""; 0]);
+        for made in [
+            "mpsc::channel(1)",
+            "mpsc::channel::<()>(f())",
+            "oneshot::channel()",
+            "beyond_unbounded()",
+        ] {
+            assert_eq!(count(file, made), 0, "{made}");
+        }
+    }
+
+    #[test]
+    fn channel_without_a_bound_is_allowed_as_often_as_it_is_there() {
+        let count = |text, allowed| {
+            let file = "host/a/src/b.rs";
+            unbounded_channels(&[source(file, text)], &[(file, allowed)]).len()
+        };
+        assert_eq!(count("channel()", 1), 0);
+        assert_eq!(count("channel()\nchannel()", 1), 2);
+        assert_eq!(count("", 1), 1);
     }
 
     #[test]

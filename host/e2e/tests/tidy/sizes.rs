@@ -37,7 +37,7 @@ pub fn complaints(
 }
 
 /// A file that is nothing but tests may be as long as there are cases.
-fn is_test(path: &str) -> bool {
+pub fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs") || path.ends_with("_tests.rs")
 }
 
@@ -64,7 +64,7 @@ fn compare(found: &[(String, usize)], allowed: &[(&str, usize)], max: usize) -> 
 }
 
 /// In-file tests come last, by house style.
-fn without_tests(code: &str) -> &str {
+pub fn without_tests(code: &str) -> &str {
     code.find("\n#[cfg(test)]\nmod ").map_or(code, |end| &code[..=end])
 }
 

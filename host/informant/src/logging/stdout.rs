@@ -62,7 +62,7 @@ pub(super) fn begin() {
 /// Logs the last words, writes the lines that wait, and nothing after them. A reader that does not read is waited
 /// for up to [`END_MAX`].
 pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
-    let (done, is_done) = mpsc::channel();
+    let (done, is_done) = mpsc::sync_channel(1);
     let end = move || {
         last_words();
         drop(THREAD.lock().take());

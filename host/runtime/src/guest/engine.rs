@@ -94,14 +94,14 @@ impl Hasher for Compatibility {
 
 /// Owns the ticker thread and joins it.
 struct Ticker {
-    stop: Option<std::sync::mpsc::Sender<()>>,
+    stop: Option<std::sync::mpsc::SyncSender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Ticker {
     /// A thread of its own, so that ticks come when every async worker is busy.
     fn start(engine: EngineWeak) -> std::io::Result<Self> {
-        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
         let tick = move || {
             use std::sync::mpsc::RecvTimeoutError::Timeout;
             while stopped.recv_timeout(TICK) == Err(Timeout) {

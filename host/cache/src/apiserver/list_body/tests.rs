@@ -151,3 +151,18 @@ fn items_that_wait_to_learn_what_they_are_have_a_bound() {
     let error = list.feed(format!("{item},").as_bytes(), &mut items).expect_err("one too many");
     assert!(error.to_string().contains("too many of its items"), "{error}");
 }
+
+#[test]
+fn tokens_of_a_list_are_as_long_as_they_may_be() {
+    let body = |field: &str, length| {
+        let token = "t".repeat(length);
+        format!(r#"{{"metadata":{{"{field}":"{token}"}},"items":[]}}"#)
+    };
+    let longest = "t".repeat(TOKEN_BYTES_MAX);
+    check(&body("resourceVersion", TOKEN_BYTES_MAX), &[], &longest, "");
+    check(&body("continue", TOKEN_BYTES_MAX), &[], "", &longest);
+    for field in ["resourceVersion", "continue"] {
+        let expect = "list's resourceVersion or continue is longer than 4096 bytes";
+        check_error(&body(field, TOKEN_BYTES_MAX + 1), expect);
+    }
+}

@@ -111,7 +111,7 @@ fn managed_fields_and_last_applied_are_cut_wherever_they_stand() {
     );
 }
 
-/// Whoever is to replace the object in the cluster has to know.
+/// A caller that replaces the object in the cluster needs this.
 #[test]
 fn an_object_knows_that_it_lacks_last_applied() {
     let with = r#"{"metadata":{"name":"a","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"z"}}}"#;
@@ -158,6 +158,29 @@ fn metadata_is_read() {
     assert_eq!(object.label("app"), Some("y"));
     let owner = object.owner_references().next().expect("it has one");
     assert_eq!((&*owner.kind, &*owner.name, owner.controller), ("ReplicaSet", "r", Some(true)));
+}
+
+#[test]
+fn a_generation_of_zero_is_none() {
+    let json = r#"{"metadata":{"name":"a","generation":0}}"#;
+    let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
+    assert_eq!(object.generation(), None);
+}
+
+#[test]
+fn a_resource_version_is_as_long_as_it_may_be() {
+    let json = |length| {
+        let version = "1".repeat(length);
+        format!(r#"{{"metadata":{{"name":"a","resourceVersion":"{version}"}}}}"#)
+    };
+    let (longest, longer) = (json(TOKEN_BYTES_MAX), json(TOKEN_BYTES_MAX + 1));
+    assert!(Object::decode(longest.as_bytes(), Some(&pod())).is_ok());
+    assert!(bookmark(longest.as_bytes()).is_ok());
+    let object = Object::decode(longer.as_bytes(), Some(&pod())).expect_err("it is too long");
+    let bookmark = bookmark(longer.as_bytes()).expect_err("it is too long");
+    for error in [object, bookmark] {
+        assert_eq!(error.to_string(), "object's resourceVersion is longer than 4096 bytes");
+    }
 }
 
 #[test]

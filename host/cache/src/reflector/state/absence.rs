@@ -35,30 +35,19 @@ impl Machine {
         input: ReflectorInput<'_>,
         now: Instant,
     ) -> (Self, ReflectorAction) {
-        match input {
-            // Invariant 13.
-            ReflectorInput::Served(Some(false)) => {
-                self.listed = None;
-                self.begun = false;
-                self.unwatched_since = None;
-                self.resource_version = None;
-                self.history = History::Empty;
-                self.state = ReflectorState::Forgetting;
-                (self, ReflectorAction::Forget)
-            }
-            ReflectorInput::Served(Some(true) | None)
-            | ReflectorInput::Opened
-            | ReflectorInput::Event { .. }
-            | ReflectorInput::Bookmark { .. }
-            | ReflectorInput::Malformed { .. }
-            | ReflectorInput::PageEnd { .. }
-            | ReflectorInput::Ended
-            | ReflectorInput::Failed(_)
-            | ReflectorInput::Deadline
-            | ReflectorInput::Elapsed => match next {
-                Next::Watch => self.wait_for_access(next, None, now),
-                Next::List(_) | Next::Page(_) => self.wait_for_resource(now),
-            },
+        // Invariant 13.
+        if let ReflectorInput::Served(Some(false)) = input {
+            self.listed = None;
+            self.begun = false;
+            self.unwatched_since = None;
+            self.resource_version = None;
+            self.history = History::Empty;
+            self.state = ReflectorState::Forgetting;
+            return (self, ReflectorAction::Forget);
+        }
+        match next {
+            Next::Watch => self.wait_for_access(next, None, now),
+            Next::List(_) | Next::Page(_) => self.wait_for_resource(now),
         }
     }
 

@@ -7,6 +7,21 @@ use super::{
 use crate::list_watch::{ListOptions, ListWatchError};
 use std::time::Instant;
 
+impl ListPage {
+    /// Whether a page before led there, too: the list would never end. One token is remembered, at last that of page 1, 2, 4, 8 and
+    /// so on (Brent), so that a list is cut off after three times its pages at the latest.
+    fn leads_back(&mut self, token: &str) -> bool {
+        if self.mark.as_deref() == Some(token) {
+            return true;
+        }
+        self.pages += 1;
+        if self.pages.is_power_of_two() {
+            self.mark = Some(token.into());
+        }
+        false
+    }
+}
+
 impl Machine {
     pub(super) fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, ReflectorAction) {
         let limit = self.tweaks.page_objects();
@@ -24,7 +39,8 @@ impl Machine {
         let metadata_only = self.tweaks.asks_for_metadata_only();
         // Invariant 8.
         let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
-        self.page(ListPage { options, begun: false, cause, whole: true }, now)
+        let page = ListPage { options, begun: false, cause, whole: true, pages: 0, mark: None };
+        self.page(page, now)
     }
 
     pub(super) fn page(mut self, page: ListPage, now: Instant) -> (Self, ReflectorAction) {
@@ -67,9 +83,8 @@ impl Machine {
                 (self, ReflectorAction::Read)
             }
             ReflectorInput::PageEnd { continue_token: Some(token), .. } => {
-                // The next page would be this one again, and the list would never end.
-                if page.options.continue_token.as_deref() == Some(token) {
-                    let message = "a page of the list leads to itself".to_owned();
+                if page.leads_back(token) {
+                    let message = "the list's pages lead back to one of them".to_owned();
                     return self.page_failed(page, &ListWatchError::Unreadable { message }, now);
                 }
                 page.options.continue_token = Some(token.into());

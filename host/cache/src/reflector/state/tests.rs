@@ -213,17 +213,28 @@ fn page_end<'a>(resource_version: &'a str, continue_token: Option<&'a str>) -> R
     ReflectorInput::PageEnd { resource_version, continue_token }
 }
 
-#[test]
-fn a_page_that_leads_to_itself_is_no_list_without_end() {
-    let bench = Bench::listing()
-        .step(ReflectorInput::Opened, "read")
-        .step(page_end("9", Some("t")), "list page t")
-        .step(ReflectorInput::Opened, "read")
-        .step(page_end("9", Some("u")), "list page u")
-        .step(ReflectorInput::Opened, "read")
-        .give(page_end("9", Some("u")));
+/// Pages lead to these in turn; the next one is asked for, up to the last, after which there is a pause.
+#[track_caller]
+fn check_led_back(tokens: &str) {
+    let mut bench = Bench::listing().step(ReflectorInput::Opened, "read");
+    let (last, before) = tokens.as_bytes().split_last().expect("a token");
+    for token in before {
+        let token = char::from(*token).to_string();
+        bench = bench
+            .step(page_end("9", Some(&token)), &format!("list page {token}"))
+            .step(ReflectorInput::Opened, "read");
+    }
+    let bench = bench.give(page_end("9", Some(&char::from(*last).to_string())));
     assert!(bench.pause() > Duration::ZERO);
-    bench.check_failure("Unreadable { message: \"a page of the list leads to itself\"");
+    bench.check_failure("Unreadable { message: \"the list's pages lead back to one of them\"");
+}
+
+#[test]
+fn pages_that_lead_back_are_no_list_without_end() {
+    check_led_back("tt");
+    check_led_back("tuu");
+    check_led_back("tutu");
+    check_led_back("tuvwuvw");
 }
 
 #[test]

@@ -39,24 +39,14 @@ impl Machine {
         input: ReflectorInput<'_>,
         now: Instant,
     ) -> (Self, ReflectorAction) {
-        match input {
-            ReflectorInput::Elapsed => match next {
-                Next::List(cause) => self.list(cause, now),
-                Next::Page(page) => self.page(page, now),
-                Next::Watch => self.watch(now),
-            },
-            ReflectorInput::Opened
-            | ReflectorInput::Event { .. }
-            | ReflectorInput::Bookmark { .. }
-            | ReflectorInput::Malformed { .. }
-            | ReflectorInput::PageEnd { .. }
-            | ReflectorInput::Ended
-            | ReflectorInput::Failed(_)
-            | ReflectorInput::Deadline
-            | ReflectorInput::Served(_) => {
-                self.state = ReflectorState::BackingOff { next };
-                (self, ReflectorAction::Read)
-            }
+        let ReflectorInput::Elapsed = input else {
+            self.state = ReflectorState::BackingOff { next };
+            return (self, ReflectorAction::Read);
+        };
+        match next {
+            Next::List(cause) => self.list(cause, now),
+            Next::Page(page) => self.page(page, now),
+            Next::Watch => self.watch(now),
         }
     }
 }

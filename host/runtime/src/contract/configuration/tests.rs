@@ -17,6 +17,23 @@ fn settings(sidecar: Option<&str>) -> PluginSettings {
     Configurations::default().of(&name, layer.as_ref()).expect("it is within the ceiling")
 }
 
+/// What a plugin `a` runs with whose file says this, on a host whose own says that.
+pub(super) fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, ConfigurationError> {
+    let declare = |keys: &mut Keys<'_>| {
+        let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
+        let named = keys.object("a", "", Layer::of_plugin);
+        let ceiling = keys.object("ceiling", "", Ceiling::declare).unwrap_or_default();
+        let name = || "a".parse().expect("a name");
+        let plugins = named.into_iter().map(|layer| (name(), layer)).collect();
+        Configurations::new(defaults, plugins, ceiling)
+    };
+    let document = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
+    let configurations = read(&document, declare)??;
+    let head = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
+    let layer = Layer::of_sidecar("a.yaml", format!("{head}{sidecar}").as_bytes())?;
+    configurations.of(&"a".parse().expect("a name"), Some(&layer))
+}
+
 /// What is said to a plugin that reads these resources in these namespaces; empty where it is granted.
 #[track_caller]
 fn check_grant(rules: Option<&str>, asks: &[(&str, &[&str])], expect: &str) {

@@ -44,14 +44,14 @@ impl Page {
         let mut claims = claims.into_iter().chain(shown.claims.iter().map(|it| kind.say(it)));
         let lie = claims.find_map(|claim| plugin.lie(&claim));
         let lie = lie.or_else(|| plugin.lie_of_reasons(kind, why));
-        let lie = lie.or_else(|| plugin.lie_of_informer(row.resource, informer));
+        let lie = lie.or_else(|| plugin.lie_of_informer(row.resource, informer, state));
         lie.map(|lie| format!("{name}, {state} for {why:?}: {lie}"))
     }
 
-    /// The series of these names begin so, up to their values.
-    fn metric(&self, series: &str) -> f64 {
+    /// The value of the series whose line begins so; none where there is no such series.
+    fn metric(&self, series: &str) -> Option<f64> {
         let mut values = self.metrics.lines().filter_map(|line| line.strip_prefix(series));
-        values.find_map(|value| value.trim().parse().ok()).unwrap_or_default()
+        values.find_map(|value| value.trim().parse().ok())
     }
 
     /// A cell of `plugin list`: the columns begin where their heads do.
@@ -97,7 +97,7 @@ impl Plugin<'_> {
                 let name = self.name;
                 let series =
                     format!("informant_plugin_{family}{{plugin=\"{name}\"{comma}{labels} ");
-                self.page.metric(&series).to_string()
+                self.page.metric(&series).map_or("absent".to_owned(), |value| value.to_string())
             }
             other => panic!("{other} is no place"),
         }
@@ -138,14 +138,19 @@ impl Plugin<'_> {
     }
 
     /// Nothing of a single plugin keeps a host from being ready.
-    fn lie_of_informer(&self, resource: &str, expect: &str) -> Option<String> {
+    fn lie_of_informer(&self, resource: &str, expect: &str, state: &str) -> Option<String> {
         let of_plugin = ["/subscriptions/0/informer/state", "/reads/0/informer/state"];
         let shown = of_plugin.map(|pointer| self.json(pointer).as_str());
         let shown = shown.into_iter().flatten().next();
-        // A version that does not run has none.
-        let is_shown = shown.is_none_or(|state| state == expect);
+        let runs_none = match state {
+            "waiting" | "stopped" => true,
+            "paused" => self.json("/version").is_null(),
+            _ => false,
+        };
+        let is_shown = shown.map_or(runs_none, |shown| shown == expect);
         let series = format!("{{resource=\"{resource}\",state=\"{expect}\"}} ");
-        let is_counted = self.page.metric(&format!("informant_informer_state{series}")) == 1.0;
+        let is_counted =
+            self.page.metric(&format!("informant_informer_state{series}")) == Some(1.0);
         let (status, body) = &self.page.readyz;
         let sign = if expect == "stale" { '-' } else { '+' };
         let line = match expect {

@@ -1,28 +1,9 @@
 //! What is granted over HTTP, by whom, and what is said of what is not.
 
 use super::*;
-use crate::contract::configuration::{
-    Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
-};
+use crate::contract::configuration::tests::configured;
 use crate::contract::descriptor::Descriptor;
 use crate::outside::outbound::PluginRequest;
-
-/// What a plugin `a` runs with whose file says this, on a host whose own says that.
-fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, ConfigurationError> {
-    let declare = |keys: &mut Keys<'_>| {
-        let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
-        let named = keys.object("a", "", Layer::of_plugin);
-        let ceiling = keys.object("ceiling", "", Ceiling::declare).unwrap_or_default();
-        let name = || "a".parse().expect("a name");
-        let plugins = named.into_iter().map(|layer| (name(), layer)).collect();
-        Configurations::new(defaults, plugins, ceiling)
-    };
-    let document = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
-    let configurations = read(&document, declare)??;
-    let head = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
-    let layer = Layer::of_sidecar("a.yaml", format!("{head}{sidecar}").as_bytes())?;
-    configurations.of(&"a".parse().expect("a name"), Some(&layer))
-}
 
 fn grants(host: &str, sidecar: &str) -> HttpGrants {
     configured(host, sidecar).unwrap_or_else(|error| panic!("{error}")).http

@@ -1,6 +1,7 @@
 use super::*;
+use crate::contract::configuration::tests::configured;
 use crate::contract::configuration::{
-    Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, PluginSettings, read,
+    Ceiling, Configurations, Document, Keys, Layer, PluginSettings, read,
 };
 use crate::contract::descriptor::Descriptor;
 use crate::outside::write::{How, NamedObject};
@@ -12,24 +13,6 @@ use std::sync::Arc;
 /// What a plugin `a` runs with whose file says this, on a host whose own says that.
 fn settings(host: &str, sidecar: &str) -> PluginSettings {
     configured(host, sidecar).expect("it is within the ceiling")
-}
-
-fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, ConfigurationError> {
-    let declare = |keys: &mut Keys<'_>| {
-        let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
-        let named = keys.object("a", "", Layer::of_plugin);
-        let ceiling = keys.object("ceiling", "", Ceiling::declare).unwrap_or_default();
-        let name = || "a".parse().expect("a name");
-        let plugins = named.into_iter().map(|layer| (name(), layer)).collect();
-        Configurations::new(defaults, plugins, ceiling).expect("limits are within the ceiling")
-    };
-    let document = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
-    let configurations = read(&document, declare).expect("it is well formed");
-    let head = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
-    let layer = Layer::of_sidecar("a.yaml", format!("{head}{sidecar}").as_bytes());
-    let layer = layer.expect("it is well formed");
-    let name = "a".parse().expect("a name");
-    configurations.of(&name, Some(&layer))
 }
 
 /// Which of these writes is granted: `patch v1/pods/status shop web`, with `-` for no namespace or name.
