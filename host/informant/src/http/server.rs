@@ -37,7 +37,7 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 /// What every request can reach.
 pub(crate) struct ServerState {
     pub(super) sources: MetricSources,
-    pub(super) on_demand: Arc<OnDemand>,
+    pub(super) on_demand: OnDemand,
     pub(super) kubernetes: KubernetesApi,
     pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
@@ -79,13 +79,12 @@ impl Server {
         let exposure = Exposure::of(api.address);
         let is_open = exposure == Exposure::HealthOnly;
         let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
-        let on_demand = Arc::new(OnDemand::new(client.clone(), sources.informers.clone()));
-        let watched = on_demand.clone();
+        let on_demand = OnDemand::new(client.clone(), sources.informers.clone());
         let shared = Arc::new(ServerState {
             address: api.address,
             exposure,
             on_demand,
-            kubernetes: KubernetesApi::new(client, watched, bounds.life_max, shutdown.clone()),
+            kubernetes: KubernetesApi::new(client, bounds.life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),

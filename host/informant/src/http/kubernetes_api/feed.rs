@@ -1,4 +1,4 @@
-//! A watcher's place among the recent changes. It has no buffer: one that reads too slowly falls off their end.
+//! A watcher's place among the recent changes. A watcher has no buffer: a slow one falls off the end of the log.
 
 use super::followed::ChangeFollower;
 use super::recent_changes::Place;
@@ -8,14 +8,14 @@ use informant_apiserver::{Change, ChangeFeed};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-/// How many changes a watcher takes at once: few enough that a slow one holds little beside the log.
+/// Changes that a watcher takes at once: so few that a slow watcher holds little beside the log.
 const CHANGES_TAKEN_MAX: usize = 64;
 
 pub(super) struct Feed {
     follower: Arc<ChangeFollower>,
     place: Place,
     woken: watch::Receiver<()>,
-    /// One of the watches that there may be.
+    /// The place of this watch among all watches.
     _permit: OwnedSemaphorePermit,
 }
 
