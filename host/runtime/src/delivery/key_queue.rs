@@ -161,8 +161,8 @@ impl KeyQueue {
         Ok(self.insert(key, options, now))
     }
 
-    /// The same for one of an event's keys. The bounds are kept by taking no event while they are reached: what is above them is no more than
-    /// the keys of one, and as many again while all are for later.
+    /// The same for a key of an event. It is never refused for lack of room: no event is taken while the queue is full, so the
+    /// keys of one event are above the bounds at most, and as many again while all keys are for later.
     pub(crate) fn add_of_event(
         &mut self,
         key: &str,
@@ -211,13 +211,10 @@ impl KeyQueue {
     /// Whether events have to wait: it is full, and soon there may be room. While all its keys are for later those of events, which are for
     /// now, find room beside them, until there are twice as many as there may be.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
-        if !self.is_full() {
-            return false;
-        }
         let soon = now + self.waits.max;
         let lines = self.lines.iter().filter_map(|line| line.due(now));
-        let next = lines.chain(self.held_until()).min();
-        next.is_some_and(|next| next <= soon || self.has_reached(2))
+        let next = lines.chain(self.held_until());
+        self.is_full() && next.min().is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
     /// From here on these hold; what is there already stays.

@@ -241,8 +241,8 @@ impl Mailboxes {
         self.hold_retries(None, now);
     }
 
-    /// Another version works on the keys, unless it works on none: then those that wait, which came of one before it, are dropped. Answers how many those
-    /// were. What its predecessor did is not held against it.
+    /// Another version takes the keys. If it reconciles none, the waiting keys are dropped; answers how many. Failures of the
+    /// version before do not count.
     pub(crate) fn swap_keys(&mut self, limits: &Limits, reconciles: bool, now: Instant) -> usize {
         self.keys.set_bounds(limits.into());
         self.keys.forgive();
@@ -256,9 +256,25 @@ impl Mailboxes {
         RateLimiter::<()>::when(&mut self.retries, &(), now)
     }
 
-    /// Of which subscriptions a shard's instance is to be told that they have synced.
-    pub(crate) fn syncs(&mut self, shard: usize) -> Option<&mut SyncCalls> {
-        self.shards.get_mut(shard).map(|mailbox| &mut mailbox.syncs)
+    /// A version takes over in a shard: its instance is to be told of these subscriptions.
+    pub(crate) fn set_syncs(&mut self, shard: usize, syncs: SyncCalls) {
+        if let Some(mailbox) = self.shards.get_mut(shard) {
+            mailbox.syncs = syncs;
+        }
+    }
+
+    /// A shard has another instance, which was told of nothing.
+    pub(crate) fn restart_syncs(&mut self, shard: usize) {
+        if let Some(mailbox) = self.shards.get_mut(shard) {
+            mailbox.syncs.restart();
+        }
+    }
+
+    /// The failed `synced` calls of all shards: how many, and the text of the first.
+    pub(crate) fn failed_syncs(&self) -> (usize, Option<String>) {
+        let mut failures = self.shards.iter().flat_map(|mailbox| mailbox.syncs.failures());
+        let first = failures.next().map(|text| text.to_string());
+        (usize::from(first.is_some()) + failures.count(), first)
     }
 
     /// Puts back what a shard had in flight when whoever had it went without a word.

@@ -1,8 +1,9 @@
-//! Which of its subscriptions a running instance has been told to be through, and when it is told of the others. Synchronous.
+//! The `synced` calls of one instance: which were made, and when the others are due. Synchronous.
 
 use crate::delivery::mailbox::{Attempts, Initials, Settled};
 use crate::event::SubscriptionId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The calls that a version is to get, one for each subscription and instance. None for a version that does not want to know.
@@ -17,6 +18,8 @@ pub(crate) struct SyncCalls {
 struct Call {
     tried: Attempts,
     state: CallState,
+    /// The end of the last call, if that failed.
+    failure: Option<Arc<str>>,
 }
 
 /// A call that is to be made.
@@ -42,7 +45,7 @@ enum CallState {
 impl SyncCalls {
     /// What a version is to be told of.
     pub(crate) fn new(load: u64, subscriptions: impl Iterator<Item = SubscriptionId>) -> Self {
-        let call = || Call { tried: Attempts::NONE, state: CallState::Due };
+        let call = || Call { tried: Attempts::NONE, state: CallState::Due, failure: None };
         Self { load, calls: subscriptions.map(|id| (id, call())).collect() }
     }
 
@@ -50,8 +53,13 @@ impl SyncCalls {
     pub(crate) fn restart(&mut self) {
         for call in self.calls.values_mut().filter(|call| call.state == CallState::Told) {
             let tried = Attempts { crashes: call.tried.crashes, ..Attempts::NONE };
-            *call = Call { state: CallState::Due, tried };
+            *call = Call { state: CallState::Due, tried, failure: None };
         }
+    }
+
+    /// Failed calls that no later call has made good.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.calls.values().filter_map(|call| call.failure.as_ref())
     }
 
     /// The next call to be made.
@@ -68,9 +76,10 @@ impl SyncCalls {
         self.calls.iter().filter_map(due).filter(|call| through(call.id)).min()
     }
 
-    /// Says what became of a call.
-    pub(crate) fn settle(&mut self, id: SubscriptionId, settled: Settled) {
+    /// Says what became of a call, with a text if it failed.
+    pub(crate) fn settle(&mut self, id: SubscriptionId, settled: Settled, failure: Option<&str>) {
         let Some(call) = self.calls.get_mut(&id) else { return };
+        call.failure = failure.map(Into::into);
         if let Some(again) = settled.again() {
             call.tried = call.tried.after(&again);
             call.state = CallState::Again(again.at);
@@ -104,11 +113,11 @@ mod tests {
         let mut shown = Vec::new();
         for step in steps.chars() {
             match step {
-                't' => calls.settle(ids[0], Settled::Finished),
-                'f' => calls.settle(ids[0], Settled::RetryAt(again)),
-                'g' => calls.settle(ids[0], Settled::GivenUp),
-                'c' => calls.settle(ids[0], Settled::CrashedRetryAt(again)),
-                'h' => calls.settle(ids[0], Settled::ExcusedRetryAt(again)),
+                't' => calls.settle(ids[0], Settled::Finished, None),
+                'f' => calls.settle(ids[0], Settled::RetryAt(again), None),
+                'g' => calls.settle(ids[0], Settled::GivenUp, None),
+                'c' => calls.settle(ids[0], Settled::CrashedRetryAt(again), None),
+                'h' => calls.settle(ids[0], Settled::ExcusedRetryAt(again), None),
                 'r' => calls.restart(),
                 's' => initials.queued(ids[1], 7),
                 other => panic!("no such step: {other}"),

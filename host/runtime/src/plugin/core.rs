@@ -90,7 +90,6 @@ impl PluginCore {
         facts.step(Input::Loaded, now);
         (facts.last_error, facts.last_retry, facts.last_key_retry) = (None, None, None);
         facts.misses_keys = false;
-        facts.failed_syncs.clear();
         facts.shards = shards;
         facts.lost.clear();
     }
@@ -178,7 +177,7 @@ impl PluginCore {
         self.facts.lock().last_error = Some((error.to_owned(), now));
     }
 
-    /// Notes why the call for an event failed that comes again.
+    /// Notes the error of a failed event that will be retried.
     pub(crate) fn event_comes_again(&self, error: &str) {
         self.facts.lock().last_retry = Some(error.to_owned());
     }
@@ -186,15 +185,6 @@ impl PluginCore {
     /// The same for a key.
     pub(crate) fn key_comes_again(&self, error: &str) {
         self.facts.lock().last_key_retry = Some(error.to_owned());
-    }
-
-    /// Notes how the call ended that tells a shard that a subscription has synced: what became of it if it failed.
-    pub(crate) fn told_synced(&self, shard: usize, subscription: &str, failed: Option<String>) {
-        let (mut facts, of) = (self.facts.lock(), (shard, subscription.to_owned()));
-        match failed {
-            Some(failed) => _ = facts.failed_syncs.insert(of, failed),
-            None => _ = facts.failed_syncs.remove(&of),
-        }
     }
 
     /// Notes that keys of events are missing, and whether that is new of this version.

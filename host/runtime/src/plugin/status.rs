@@ -85,10 +85,12 @@ impl PluginStatus {
         // One lock after the other: those in the fields of one expression would all be held until it ends.
         let account = core.account_of(facts.running.as_ref());
         let at = Now::read();
-        let (depths, queue, keys, schedules, timers) = core.queue.look(|it| {
-            let (queue, keys) = (it.snapshot(at.instant), it.keys.snapshot(at.instant));
-            (it.depths(), queue, keys, it.timers.to_json(at), it.timers.snapshot(at))
-        });
+        let ((depths, queue, keys), (schedules, timers), (failed_syncs, failed_sync)) =
+            core.queue.look(|it| {
+                let queues = (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant));
+                let timers = (it.timers.to_json(at), it.timers.snapshot(at));
+                (queues, timers, it.failed_syncs())
+            });
         let metric_size = core.metrics.lock().size();
         let (dead_letters, last_dead_letter) = {
             let letters = core.dead_letters.lock();
@@ -120,8 +122,8 @@ impl PluginStatus {
             last_error: facts.last_error.clone(),
             last_retry: facts.last_retry.clone(),
             last_key_retry: facts.last_key_retry.clone(),
-            failed_syncs: facts.failed_syncs.len(),
-            failed_sync: facts.failed_syncs.values().next().cloned(),
+            failed_syncs,
+            failed_sync,
             last_dead_letter,
         }
     }

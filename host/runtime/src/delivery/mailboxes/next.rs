@@ -134,9 +134,9 @@ impl Mailboxes {
             Completed::Fired(firing, settled, error, at) => {
                 self.timers.settle(firing, settled, error, at);
             }
-            Completed::Synced(id, settled) => {
-                if let Some(syncs) = self.syncs(shard) {
-                    syncs.settle(id, settled);
+            Completed::Synced(id, settled, failure) => {
+                if let Some(mailbox) = self.shards.get_mut(shard) {
+                    mailbox.syncs.settle(id, settled, failure);
                 }
             }
             Completed::Started => {}

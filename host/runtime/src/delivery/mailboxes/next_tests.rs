@@ -30,7 +30,7 @@ impl Bench {
             initials.put_in_place(1);
         });
         let syncs = SyncCalls::new(1, std::iter::once(SUBSCRIPTION));
-        *queue.syncs(0).expect("there is one shard") = syncs;
+        queue.set_syncs(0, syncs);
         Self { queue, hands: Hands::ALL, now }
     }
 
@@ -46,7 +46,9 @@ impl Bench {
         let delivery = past(now);
         let (text, done) = match &work {
             Work::Start => ("start".to_owned(), Completed::Started),
-            Work::Sync(call) => ("sync".to_owned(), Completed::Synced(call.id, Settled::Finished)),
+            Work::Sync(call) => {
+                ("sync".to_owned(), Completed::Synced(call.id, Settled::Finished, None))
+            }
             Work::Fire(firing) => {
                 ("fire".to_owned(), Completed::Fired(firing, Settled::Finished, None, self.now))
             }

@@ -27,7 +27,8 @@ pub(crate) enum Work {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Completed<'a> {
     Started,
-    Synced(SubscriptionId, Settled),
+    /// With a text of a call that failed.
+    Synced(SubscriptionId, Settled, Option<&'a str>),
     /// With the error of a call that failed.
     Fired(&'a Firing, Settled, Option<&'a str>, Now),
     Reconciled(Worked),

@@ -36,16 +36,21 @@ impl TapedCall<'_> {
         host_call::begin(self.0)
     }
 
+    /// The arguments of a call, for a tape. Without one nothing is copied.
+    fn arguments(&self, arguments: impl FnOnce() -> Value) -> Option<Value> {
+        self.0.tape.is_some().then(arguments)
+    }
+
     /// None where there is no tape.
-    fn question(&self, function: &'static str, with: Value) -> Option<Question> {
-        Some(Question { tape: self.0.tape.clone()?, function, with })
+    fn question(&self, function: &'static str, with: Option<Value>) -> Option<Question> {
+        Some(Question { tape: self.0.tape.clone()?, function, with: with? })
     }
 
     /// What the tape knows, else what the function answers.
     fn taped<T: Taped>(
         &mut self,
         function: &'static str,
-        with: Value,
+        with: Option<Value>,
         answer: impl FnOnce(&mut HostCall<'_>) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
         let Some(question) = self.question(function, with) else {
@@ -59,7 +64,7 @@ impl TapedCall<'_> {
     async fn taped_later<T: Taped>(
         &mut self,
         function: &'static str,
-        with: Value,
+        with: Option<Value>,
         answer: impl AsyncFnOnce(&mut GuestState) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
         let Some(question) = self.question(function, with) else { return answer(self.0).await };
@@ -98,7 +103,7 @@ macro_rules! taped {
         $function:ident($($name:literal: $argument:ident: $type:ty),*) -> $answer:ty;
     )*) => { $(
         fn $function(&mut self, $($argument: $type),*) -> wasmtime::Result<$answer> {
-            let with = json!({ $($name: $argument.to_tape()),* });
+            let with = self.arguments(|| json!({ $($name: $argument.to_tape()),* }));
             self.taped($called, with, |it| {
                 <HostCall<'_> as $interface>::$function(it, $($argument),*)
             })
@@ -138,7 +143,7 @@ impl indexer::Host for TapedCall<'_> {
         limit: u32,
         cursor: Option<String>,
     ) -> wasmtime::Result<Result<indexer::ValuePage, indexer::Error>> {
-        let with = json!({ "resource": gvr, "index": index, "value": null, "limit": limit, "cursor": cursor });
+        let with = self.arguments(|| json!({ "resource": gvr, "index": index, "value": null, "limit": limit, "cursor": cursor }));
         self.taped("indexer.index-values", with, |it| it.index_values(gvr, index, limit, cursor))
     }
 }

@@ -294,6 +294,21 @@ mod tests {
         check(&full, 30_000, 30_000);
     }
 
+    #[test]
+    fn an_attempt_counts_unless_something_was_missing_or_there_was_no_room() {
+        let now = Instant::now();
+        let again = |error: &CallError, is_hindered| {
+            let call = FailedCall { error, is_hindered };
+            Actor::comes_again(TWICE, call, Duration::ZERO, now)
+        };
+        let full = CallError::KeyRefused { reason: "it is full".into(), later: true };
+        let refused = CallError::guest("no", Retry::Backoff);
+        assert!(matches!(again(&full, false), Settled::ExcusedRetryAt(_)));
+        assert!(matches!(again(&refused, true), Settled::ExcusedRetryAt(_)));
+        assert!(matches!(again(&refused, false), Settled::RetryAt(_)));
+        assert!(matches!(again(&CallError::Trap("no".into()), false), Settled::CrashedRetryAt(_)));
+    }
+
     /// It loses what its instances remember each time.
     #[test]
     fn what_ends_its_instance_while_something_is_missing_comes_within_ten_minutes_of_its_end() {

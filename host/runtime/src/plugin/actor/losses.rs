@@ -26,11 +26,7 @@ impl Actor {
         match self.instance(&version).await {
             Ok(instance) => {
                 self.core.restarted(self.shard, Timestamp::now());
-                self.core.queue.look(|it| {
-                    if let Some(syncs) = it.syncs(self.shard) {
-                        syncs.restart();
-                    }
-                });
+                self.core.queue.look(|it| it.restart_syncs(self.shard));
                 let shard = version.shard(self.shard).logged();
                 debug!(plugin = self.name.as_str(), shard, "restarted");
                 let instance = Box::new(instance);

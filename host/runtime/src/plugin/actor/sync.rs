@@ -26,8 +26,7 @@ impl Actor {
         let owes = Self::look_after(&self.name, &self.core.counters, instance, now);
         match result {
             Ok(()) => {
-                self.core.told_synced(self.shard, &name, None);
-                self.settle(Completed::Synced(call.id, Settled::Finished), None, now);
+                self.settle(Completed::Synced(call.id, Settled::Finished, None), None, now);
                 (!owes).then_some(now)
             }
             Err(error) => {
@@ -49,7 +48,6 @@ impl Actor {
             }
         };
         let failed = format!("synced of {name} {became}: {error}");
-        self.core.told_synced(self.shard, name, Some(failed));
         if settled == Settled::GivenUp {
             let attempts = counted(of.tried.number as usize, "attempt");
             error!(plugin, "gave up after {attempts} to tell that {name} has synced: {error}");
@@ -61,6 +59,6 @@ impl Actor {
             self.lose_running(error);
         }
         let lost = is_lost.then_some((Outcome::Lost, false));
-        self.settle(Completed::Synced(of.id, settled), lost, now);
+        self.settle(Completed::Synced(of.id, settled, Some(&failed)), lost, now);
     }
 }

@@ -89,11 +89,7 @@ impl Actor {
             }
             _ => SyncCalls::default(),
         };
-        self.core.queue.look(|it| {
-            if let Some(before) = it.syncs(self.shard) {
-                *before = syncs;
-            }
-        });
+        self.core.queue.look(|it| it.set_syncs(self.shard, syncs));
         let running = match instance {
             Some(instance) => Running::Alive { version, instance },
             None => Running::Nothing,

@@ -7,7 +7,7 @@ use crate::contract::descriptor::SubscriptionSpec;
 use crate::event::SubscriptionId;
 use crate::plugin::lifecycle::{Input, LifecycleState};
 use jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is known of a plugin.
@@ -20,12 +20,10 @@ pub(crate) struct Facts {
     pub(crate) running: Option<RunningVersion>,
     pub(crate) last_load: Option<LastLoad>,
     pub(crate) last_error: Option<(String, Timestamp)>,
-    /// Why the last call for an event failed that comes again.
+    /// The error of the last event that will be retried.
     pub(crate) last_retry: Option<String>,
     /// The same of a key.
     pub(crate) last_key_retry: Option<String>,
-    /// By shard and subscription: what became of the call that tells that it has synced, where the last one failed.
-    pub(crate) failed_syncs: BTreeMap<(usize, String), String>,
     /// It has been said that keys of events are missing.
     pub(crate) misses_keys: bool,
 }
@@ -76,7 +74,6 @@ impl Facts {
             last_error: None,
             last_retry: None,
             last_key_retry: None,
-            failed_syncs: BTreeMap::new(),
             misses_keys: false,
         }
     }

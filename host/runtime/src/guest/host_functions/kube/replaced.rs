@@ -1,5 +1,5 @@
-//! Updates that would take the annotation from an object in which kubectl keeps what it applied last: the cache leaves it out, so an object that was read,
-//! changed and written back lacks it.
+//! Updates that would remove the annotation in which kubectl keeps the configuration that it applied last. The cache leaves
+//! it out, so an object that was read, changed and written back lacks it.
 
 use crate::guest::guest_state::GuestState;
 use crate::outside::write::NamedObject;
@@ -7,8 +7,6 @@ use informant_apimachinery::GroupVersionResource;
 use informant_cache::ObjectKey;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -51,24 +49,26 @@ fn is_built_in(group: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct BodyOfUpdate<'a> {
-    #[serde(borrow)]
-    metadata: Option<AnnotationsOfUpdate<'a>>,
+struct BodyOfUpdate {
+    metadata: Option<MetadataOfUpdate>,
 }
 
 #[derive(Deserialize)]
-struct AnnotationsOfUpdate<'a> {
-    #[serde(borrow)]
-    annotations: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
+struct MetadataOfUpdate {
+    annotations: Option<AnnotationsOfUpdate>,
 }
 
-/// One that says what the annotation is to be knows of it. What is no object is refused by the API server.
+#[derive(Deserialize)]
+struct AnnotationsOfUpdate {
+    #[serde(rename = "kubectl.kubernetes.io/last-applied-configuration")]
+    last_applied: Option<IgnoredAny>,
+}
+
+/// Whether the body sets the annotation. A body that is no object is refused by the API server.
 fn has_last_applied(body: &[u8]) -> bool {
-    let annotations = match serde_json::from_slice::<BodyOfUpdate<'_>>(body) {
-        Ok(body) => body.metadata.and_then(|metadata| metadata.annotations),
-        Err(_) => return true,
-    };
-    annotations.is_some_and(|annotations| annotations.contains_key(LAST_APPLIED))
+    let Ok(body) = serde_json::from_slice::<BodyOfUpdate>(body) else { return true };
+    let annotations = body.metadata.and_then(|metadata| metadata.annotations);
+    annotations.is_some_and(|annotations| annotations.last_applied.is_some())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ macro_rules! taped_later {
         $function:ident($($name:literal: $argument:ident: $type:ty),*) -> $answer:ty;
     )*) => { $(
         async fn $function(&mut self, $($argument: $type),*) -> wasmtime::Result<$answer> {
-            let with = json!({ $($name: $argument.to_tape()),* });
+            let with = self.arguments(|| json!({ $($name: $argument.to_tape()),* }));
             self.taped_later($called, with, async |it| it.$function($($argument),*).await).await
         }
     )* };
@@ -56,7 +56,7 @@ impl KubeHost for TapedCall<'_> {
             PatchType::Apply(false) => "apply",
             PatchType::Apply(true) => "apply-force",
         };
-        let with = json!({ "resource": gvr, "key": key.to_tape(), "subresource": subresource, "type": kind, "patch": patch.to_tape() });
+        let with = self.arguments(|| json!({ "resource": gvr, "key": key.to_tape(), "subresource": subresource, "type": kind, "patch": patch.to_tape() }));
         self.taped_later("kube.patch", with, async |it| {
             it.patch(gvr, key, subresource, patch_type, patch).await
         })
@@ -70,7 +70,7 @@ impl http::Host for TapedCall<'_> {
         request: http::Request,
     ) -> wasmtime::Result<Result<http::Response, http::Error>> {
         let http::Request { method, url, headers, body, timeout_ms } = &request;
-        let with = json!({ "method": method, "url": url, "headers": headers, "body": body.to_tape(), "timeoutMs": timeout_ms });
+        let with = self.arguments(|| json!({ "method": method, "url": url, "headers": headers, "body": body.to_tape(), "timeoutMs": timeout_ms }));
         self.taped_later("http.send", with, async |it| it.send(request).await).await
     }
 }
