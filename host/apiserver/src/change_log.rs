@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::{ApiObject, Change};
 
-/// How much of a resource's past is kept. A real server keeps etcd's last five minutes; a watcher further
-/// behind than this is told 410, which is also how a watcher that reads too slowly is cut off.
+/// How much of a resource's past is kept. A real server keeps etcd's last five minutes. A watcher further behind
+/// gets 410, which is also how a watcher that reads too slowly is cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBounds {
     /// Changes.
@@ -89,12 +89,8 @@ impl ChangeLog {
 /// The bytes that a change keeps alive: its new state, its handles, and its place in the log. The state before is that
 /// of an earlier change, or the source's own until then.
 fn cost(change: &Change) -> usize {
-    let (object, handles) = match change {
-        Change::Added(object) => (object, 1),
-        Change::Deleted { last, .. } => (last, 2),
-        Change::Modified { new, .. } => (new, 2),
-    };
-    size_of::<Change>() + handles * size_of::<ApiObject>() + object.json_len()
+    let handles = if matches!(change, Change::Added(_)) { 1 } else { 2 };
+    size_of::<Change>() + handles * size_of::<ApiObject>() + change.json_len()
 }
 
 #[cfg(test)]

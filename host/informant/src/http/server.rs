@@ -1,8 +1,7 @@
 //! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
-use super::answers::{busy, message};
-use super::aside::aside;
+use super::answers::message;
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
 use super::heartbeat::{Heartbeat, pulses};
@@ -19,7 +18,7 @@ use anyhow::{Context, Result};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -108,7 +107,7 @@ impl Server {
                 None => Ok(()),
             }
         };
-        // Whoever asks here is answered by the runtime that is looked at.
+        // Requests on this listener are answered by the same runtime that is looked at.
         let is_alone = apart.is_none() && metrics.is_none();
         let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
         let rest = async {
@@ -244,13 +243,9 @@ async fn index() -> Json<Value> {
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }
 
-/// It may have some thousand values for each of many plugins.
 async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
-    let list = move || {
-        let MetricSources { plugins, informers, .. } = &shared.sources;
-        Json(super::plugins::list(plugins, informers)).into_response()
-    };
-    aside(list).await.unwrap_or_else(|| busy("the host stops"))
+    let MetricSources { plugins, informers, .. } = &shared.sources;
+    super::plugins::respond(plugins, informers).await
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.

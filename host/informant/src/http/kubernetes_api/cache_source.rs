@@ -85,13 +85,14 @@ impl CacheSource {
             }
         };
         let place = began(&follower, after).await?;
-        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, permit)) })
+        let watch = self.shared.sources.watches.open(resource.gvr.to_string());
+        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, permit, watch)) })
     }
 }
 
 /// The place of a watch. A version that the cache does not reach in time is of another past, as after a restore of
 /// the cluster: the client is to list again. A watch from now on waits only while the informer lists.
-async fn began(follower: &ChangeFollower, after: Option<u64>) -> Result<Place, Status> {
+pub(super) async fn began(follower: &ChangeFollower, after: Option<u64>) -> Result<Place, Status> {
     match (timeout(REACH_DEADLINE, follower.begin(after)).await, after) {
         (Ok(place), _) => place,
         (Err(_), Some(after)) => Err(Status::too_old_resource_version(after, follower.reached())),
@@ -245,5 +246,25 @@ fn refused((code, text): InformerRefusal) -> Status {
         StatusCode::BAD_REQUEST => Status::bad_request(text),
         StatusCode::GATEWAY_TIMEOUT => Status::failure(504, reason::TIMEOUT, text),
         _ => Status::service_unavailable(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_api_server_is_passed_on_as_it_is() {
+        let check = |code: StatusCode, expect: &str| {
+            let text = "pods is forbidden: User \"reader\" cannot list resource \"pods\"";
+            let status = refused((code, text.to_owned()));
+            let shown = (status.code, &*status.reason, &*status.message);
+            assert_eq!(shown, (code.as_u16(), expect, text));
+        };
+        check(StatusCode::FORBIDDEN, reason::FORBIDDEN);
+        check(StatusCode::NOT_FOUND, reason::NOT_FOUND);
+        check(StatusCode::BAD_REQUEST, reason::BAD_REQUEST);
+        check(StatusCode::GATEWAY_TIMEOUT, reason::TIMEOUT);
+        check(StatusCode::SERVICE_UNAVAILABLE, reason::SERVICE_UNAVAILABLE);
     }
 }

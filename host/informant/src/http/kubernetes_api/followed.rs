@@ -1,6 +1,6 @@
 //! The resources with watchers: of each, a handler on its informer that keeps the recent changes.
 
-use super::recent_changes::{Begin, Place, RecentChanges};
+use super::recent_changes::{Begin, Missed, Place, RecentChanges};
 use super::stored::shown;
 use informant_apimachinery::{GroupVersionResource, Status};
 use informant_apiserver::{Change, ResourceInfo};
@@ -157,8 +157,8 @@ impl ChangeFollower {
         self.changes.recent.lock().reached().unwrap_or_default()
     }
 
-    pub(super) fn take(&self, place: &mut Place, most: usize) -> Result<Vec<Change>, Status> {
-        self.changes.recent.lock().take(place, most)
+    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+        self.changes.recent.lock().take(place)
     }
 
     pub(super) fn progress(&self, place: &Place) -> u64 {
@@ -230,6 +230,7 @@ impl ResourceEventHandler for Changes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cache_source::began;
     use super::*;
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
@@ -299,7 +300,7 @@ mod tests {
     ) -> Result<Vec<String>, u16> {
         let (mut woken, mut told) = (follower.subscribe(), Vec::new());
         loop {
-            let changes = follower.take(place, 1).map_err(|status| status.code)?;
+            let changes = follower.take(place).map_err(|missed| missed.status.code)?;
             told.extend(changes.iter().map(|change| match change {
                 Change::Added(new) => format!("+{}", new.name()),
                 Change::Modified { old, new } => {
@@ -380,6 +381,22 @@ mod tests {
         bench.factory.shutdown().await;
     }
 
+    /// An informer that lists again is no reason for 410: its client would only list again, too.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_from_now_on_is_refused_while_the_informer_lists() {
+        let bench = Bench::start().await;
+        let lease = Arc::new(bench.factory.lease(&bench.resource.gvr));
+        let follower =
+            bench.followed.follow(&bench.resource, lease.clone()).expect("there is room");
+        let code = async |after| began(&follower, after).await.map_err(|status| status.code);
+        assert_eq!(code(None).await, Err(503));
+        assert_eq!(code(Some(5)).await, Err(410));
+        bench.factory.start();
+        assert!(lease.informer().synced().await);
+        assert!(code(None).await.is_ok());
+        bench.factory.shutdown().await;
+    }
+
     /// A field selector would match no object of changes that were made without the field.
     #[tokio::test(start_paused = true)]
     async fn a_selectable_field_that_comes_later_is_read_from_then_on() {
@@ -392,7 +409,7 @@ mod tests {
         let mut woken = follower.subscribe();
         bench.source.add(r#"{"metadata":{"name":"c"},"data":{"x":"y"}}"#);
         let change = loop {
-            match follower.take(&mut place, 1).expect("it goes on").pop() {
+            match follower.take(&mut place).expect("it goes on").pop() {
                 Some(change) => break change,
                 None => woken.changed().await.expect("it goes on"),
             }

@@ -5,11 +5,16 @@
 //! its own watch (a list after a gap, a missed deletion, an API server that was set back) break the promise: then
 //! every watcher gets 410, lists again, and goes on from there. That is simple, and such events are rare.
 
+use crate::metrics::WatchEndReason;
 use informant_apimachinery::Status;
 use informant_apiserver::{Change, ChangeLog, LogBounds};
 
 /// At 500 changes of Pods in a second the past seven seconds; a client further behind lists again.
 pub(super) const BOUNDS: LogBounds = LogBounds { changes_max: 20_000, bytes_max: 16 << 20 };
+
+/// Changes that a watcher takes at once, and their bytes, if it is more than one: a slow watcher holds as much as
+/// that beside the log.
+const TAKEN: LogBounds = LogBounds { changes_max: 64, bytes_max: 64 << 10 };
 
 /// A watcher's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +31,13 @@ pub(super) enum Begin {
     At(Place),
     /// The informer has not come so far.
     NotYet,
+}
+
+/// The end of a watch that has missed a change: 410.
+#[derive(Debug)]
+pub(super) struct Missed {
+    pub(super) reason: WatchEndReason,
+    pub(super) status: Status,
 }
 
 /// The changes since the first list or watch of the resource.
@@ -100,17 +112,25 @@ impl RecentChanges {
         Ok(Begin::At(Place { generation: self.generation, seen }))
     }
 
-    /// The next changes for this place, at most so many. The place moves behind them.
-    pub(super) fn take(&self, place: &mut Place, most: usize) -> Result<Vec<Change>, Status> {
-        if place.generation != self.generation || self.has_gap {
-            return Err(Status::too_old_resource_version(place.seen, self.log.newest()));
-        }
-        let changes: Vec<Change> = match self.log.after(place.seen) {
-            Ok(changes) => changes.take(most).cloned().collect(),
-            Err(forgotten) => {
-                return Err(Status::too_old_resource_version(place.seen, forgotten.oldest));
-            }
+    /// The next changes for this place, within [`TAKEN`]. The place moves behind them.
+    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+        let missed = |reason, oldest| Missed {
+            reason,
+            status: Status::too_old_resource_version(place.seen, oldest),
         };
+        if place.generation != self.generation || self.has_gap {
+            return Err(missed(WatchEndReason::Gap, self.log.newest()));
+        }
+        let changes = self.log.after(place.seen);
+        let changes = changes.map_err(|lost| missed(WatchEndReason::TooSlow, lost.oldest))?;
+        let mut bytes = 0;
+        let is_room = |change: &&Change| {
+            let is_first = bytes == 0;
+            bytes += change.json_len();
+            is_first || bytes <= TAKEN.bytes_max
+        };
+        let changes: Vec<Change> =
+            changes.take(TAKEN.changes_max).take_while(is_room).cloned().collect();
         if let Some(last) = changes.last() {
             place.seen = last.resource_version();
         }
@@ -146,7 +166,7 @@ mod tests {
         Change::Added(Arc::new(ApiObject::from_value(&value, &[])))
     }
 
-    /// `b5`: begins at 5; `+7`: a change; `g`: a gap; `r9`: everything up to 9 is told.
+    /// `b5`: begins at 5; `+7`: a change; `g`: a gap; `r9`: every event up to 9 was handled.
     fn changes(steps: &str) -> RecentChanges {
         let mut changes = RecentChanges::default();
         for step in steps.split_whitespace() {
@@ -170,7 +190,7 @@ mod tests {
         let seen = match changes.place(Some(version)) {
             Ok(Begin::NotYet) => "later".to_owned(),
             Ok(Begin::At(mut place)) => {
-                let taken = changes.take(&mut place, 99).expect("it was there");
+                let taken = changes.take(&mut place).expect("it was there");
                 let shown = taken.iter().map(|change| change.resource_version().to_string());
                 let bookmark = changes.progress(&place);
                 shown.chain([format!("@{bookmark}")]).collect::<Vec<_>>().join(" ")
@@ -222,12 +242,15 @@ mod tests {
         let mut changes = changes("b5 g r5");
         let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
         changes.reach(5);
-        assert!(changes.take(&mut place, 1).is_ok());
+        assert!(changes.take(&mut place).is_ok());
         changes.reach(30);
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        assert_eq!(
+            changes.take(&mut place).map_err(|missed| missed.status.code).map(drop),
+            Err(410)
+        );
         let Ok(Begin::At(mut place)) = changes.place(Some(30)) else { panic!("it is known") };
         changes.reach(40);
-        assert!(changes.take(&mut place, 1).is_ok(), "once is enough");
+        assert!(changes.take(&mut place).is_ok(), "once is enough");
     }
 
     #[test]
@@ -235,19 +258,42 @@ mod tests {
         let mut changes = changes("b5 +7 r7");
         let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
         changes.gap();
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        let missed = changes.take(&mut place).expect_err("a change is missing");
+        assert_eq!((missed.reason, missed.status.code), (WatchEndReason::Gap, 410));
         changes.reach(7);
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        assert_eq!(
+            changes.take(&mut place).map_err(|missed| missed.status.code).map(drop),
+            Err(410)
+        );
+    }
+
+    /// How many of these changes, each with so many bytes of data, a watcher takes at once.
+    #[track_caller]
+    fn check_taken(count: u64, bytes: usize, expect: &[usize]) {
+        let mut changes = changes("b0");
+        for version in 1..=count {
+            let metadata = json!({"name": "a", "resourceVersion": version.to_string()});
+            let value = json!({"metadata": metadata, "data": "x".repeat(bytes)});
+            changes.push(Change::Added(Arc::new(ApiObject::from_value(&value, &[]))));
+        }
+        changes.reach(count);
+        let Ok(Begin::At(mut place)) = changes.place(Some(0)) else { panic!("it is known") };
+        let mut taken = Vec::new();
+        while let Some(last) = changes.take(&mut place).expect("they are there").last() {
+            let before: usize = taken.iter().sum();
+            assert_eq!(changes.progress(&place), last.resource_version());
+            taken.push(last.resource_version() as usize - before);
+        }
+        assert_eq!(taken, expect, "{count} changes of {bytes} bytes");
     }
 
     #[test]
-    fn a_watcher_that_takes_little_goes_on_where_it_was() {
-        let changes = changes("b5 +7 +8 +9 r9");
-        let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
-        let taken = changes.take(&mut place, 2).expect("they are there");
-        assert_eq!((taken.len(), place.seen, changes.progress(&place)), (2, 8, 8));
-        let taken = changes.take(&mut place, 2).expect("they are there");
-        assert_eq!((taken.len(), changes.progress(&place)), (1, 9));
+    fn a_watcher_takes_few_changes_and_few_bytes_at_once() {
+        check_taken(0, 0, &[]);
+        check_taken(3, 10, &[3]);
+        check_taken(130, 10, &[64, 64, 2]);
+        check_taken(20, 10 << 10, &[6, 6, 6, 2]);
+        check_taken(3, 100 << 10, &[1, 1, 1]);
     }
 
     #[test]
@@ -257,6 +303,7 @@ mod tests {
         for version in 6..=(BOUNDS.changes_max as u64 + 6) {
             changes.push(added(version));
         }
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        let missed = changes.take(&mut place).expect_err("it was too slow");
+        assert_eq!((missed.reason, missed.status.code), (WatchEndReason::TooSlow, 410));
     }
 }
