@@ -20,8 +20,8 @@ use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::{
-    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchQuery,
-    WatchStart, render_object, representation,
+    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchEnd,
+    WatchQuery, WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -138,7 +138,9 @@ enum Wake {
     Changes(Vec<Change>),
     Failed(Status),
     BookmarkDue,
+    /// The feed has ended.
     Over,
+    Ended(WatchEnd),
 }
 
 impl Room {
@@ -158,8 +160,8 @@ impl Room {
             let bookmark_due = self.bookmarks.as_ref().map_or(self.deadline, Bookmarks::due);
             let wake = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => Wake::Over,
-                () = sleep_until(self.deadline) => Wake::Over,
+                () = self.stop.cancelled() => Wake::Ended(WatchEnd::Stopped),
+                () = sleep_until(self.deadline) => Wake::Ended(WatchEnd::TimedOut),
                 next = feed.next() => match next {
                     Some(Ok(changes)) => Wake::Changes(changes),
                     Some(Err(status)) => Wake::Failed(status),
@@ -169,7 +171,8 @@ impl Room {
             };
             match wake {
                 Wake::Changes(changes) => {
-                    let chunk = self.view.changes_chunk(&changes);
+                    let (chunk, sent) = self.view.changes_chunk(&changes);
+                    feed.sent(sent);
                     if !chunk.is_empty() {
                         return Some(chunk);
                     }
@@ -187,6 +190,10 @@ impl Room {
                 Wake::Failed(status) => {
                     self.feed = None;
                     return Some(encode_event(WatchEventType::Error, &status.to_json()));
+                }
+                Wake::Ended(end) => {
+                    feed.end(end);
+                    return None;
                 }
                 Wake::Over => return None,
             }
@@ -212,14 +219,16 @@ impl View {
         (chunk.freeze(), true)
     }
 
-    fn changes_chunk(&mut self, changes: &[Change]) -> Bytes {
-        let mut chunk = BytesMut::new();
+    /// The events of the selected changes, and how many there are.
+    fn changes_chunk(&mut self, changes: &[Change]) -> (Bytes, usize) {
+        let (mut chunk, mut count) = (BytesMut::new(), 0);
         for change in changes {
             if let Some((event_type, object)) = self.selection.event(change) {
                 self.append(&mut chunk, event_type, &object);
+                count += 1;
             }
         }
-        chunk.freeze()
+        (chunk.freeze(), count)
     }
 
     fn append(&mut self, chunk: &mut BytesMut, event_type: WatchEventType, object: &ApiObject) {

@@ -32,7 +32,7 @@ mod write_deadline;
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
 pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
-pub(crate) use plugins::list as list_plugins;
+pub(crate) use plugins::respond as respond_plugins;
 pub(crate) use problems::list as list_problems;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;

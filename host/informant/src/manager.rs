@@ -133,6 +133,7 @@ impl Manager {
             candidate,
             configuration: options.configuration.status,
             refused: RefusedByListener::default(),
+            watches: Default::default(),
         };
         let admin =
             socket.map(|socket| serve_admin(socket, host.admin(), &sources, shutdown.clone()));
@@ -145,6 +146,7 @@ impl Manager {
             let is_ready = move || not_ready(&plugins, &informers).is_empty();
             Election::start(elector, candidate, is_ready)
         });
+        let server = server.run(shutdown.clone(), probes_end.clone());
         Ok(Self {
             informers,
             shown: host.plugins(),
@@ -152,10 +154,7 @@ impl Manager {
             follower,
             election,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
-            server: Task::spawn(
-                "the HTTP server",
-                server.run(shutdown.clone(), probes_end.clone()),
-            ),
+            server: Task::spawn("the HTTP server", server),
             probes_end,
             shutdown,
         })

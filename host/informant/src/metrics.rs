@@ -7,6 +7,7 @@ mod page;
 mod plugins;
 mod process;
 mod refused;
+mod watches;
 
 use crate::election::Candidate;
 use crate::host_configuration::ConfigurationStatus;
@@ -31,6 +32,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+pub(crate) use watches::{OpenWatch, WatchCounts, WatchEndReason};
 
 /// What Prometheus asks for first.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -45,6 +47,7 @@ pub(crate) struct MetricSources {
     pub(crate) configuration: Arc<ConfigurationStatus>,
     /// What the HTTP server had no place for.
     pub(crate) refused: RefusedByListener,
+    pub(crate) watches: Arc<WatchCounts>,
 }
 
 /// Writes the text of everything.
@@ -61,6 +64,7 @@ struct Snapshot {
     candidate: Option<Candidate>,
     configuration: Arc<ConfigurationStatus>,
     refused: RefusedByListener,
+    watches: Arc<WatchCounts>,
     plugins: Vec<PluginStatus>,
     /// What plugins count is read while it is written.
     of_plugins: Vec<PluginSeries>,
@@ -105,7 +109,8 @@ impl Collector for Snapshot {
 
 impl Snapshot {
     fn new(sources: MetricSources) -> Self {
-        let MetricSources { plugins, informers, candidate, configuration, refused } = sources;
+        let MetricSources { plugins, informers, candidate, configuration, refused, watches } =
+            sources;
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
             resource: informer.resource().to_string(),
@@ -117,6 +122,7 @@ impl Snapshot {
             candidate,
             configuration,
             refused,
+            watches,
             plugins: plugins.status(),
             of_plugins: plugins.series(),
             compiles: plugins.compiles(),

@@ -1,7 +1,7 @@
 //! What can be asked over the admin socket.
 
 use crate::host_configuration::ConfigurationStatus;
-use crate::http::{SecretAccess, list_plugins, list_problems, message, respond_why};
+use crate::http::{SecretAccess, list_problems, message, respond_plugins, respond_why};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -93,7 +93,7 @@ fn done(answer: Result<String, AdminError>) -> Answer {
 }
 
 async fn plugins(State(shared): State<AdminState>) -> Response {
-    Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
+    respond_plugins(&shared.plugins, &shared.informers).await
 }
 
 async fn problems(State(shared): State<AdminState>) -> Response {

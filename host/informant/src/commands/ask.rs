@@ -79,7 +79,7 @@ pub(super) fn cell(value: &Value) -> String {
 }
 
 /// A time without fractions of seconds.
-pub(super) fn seconds(at: &Value) -> String {
+pub(super) fn whole_seconds(at: &Value) -> String {
     match at.as_str().and_then(|at| at.split_once('.')) {
         Some((seconds, _)) => format!("{seconds}Z"),
         None => cell(at),

@@ -1,6 +1,6 @@
 //! `informant plugin`: the plugins of a running host, and plugin files and projects without one.
 
-use super::ask::{act, block_on, cell, client, print, seconds};
+use super::ask::{act, block_on, cell, client, print, whole_seconds};
 use super::check::check;
 use super::list::{Columns, show};
 use super::plugin_build::build;
@@ -74,7 +74,7 @@ fn wide_row(plugin: &Value) -> Vec<String> {
     let resources: Vec<&str> = resources.into_iter().collect();
     vec![
         plugin["shards"].as_array().map_or(0, Vec::len).to_string(),
-        seconds(&plugin["since"]),
+        whole_seconds(&plugin["since"]),
         cell(&plugin["serviceAccount"]["name"]),
         cell(&json!(resources.join(","))),
     ]

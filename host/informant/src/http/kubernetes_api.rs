@@ -1,7 +1,7 @@
 //! The Kubernetes API over the cache: discovery, get, list and watch, as a Kubernetes API server answers them.
 //!
-//! [`informant_apiserver`] speaks the protocol. Here is what it asks for: the cluster's resources, the objects of
-//! informers, and the recent changes of the resources that somebody watches. Nothing is written.
+//! [`informant_apiserver`] speaks the protocol. Here is its source: the cluster's resources, the objects of informers,
+//! and the recent changes of resources with watchers. Every write is refused.
 
 mod cache_source;
 mod definition;
@@ -13,7 +13,6 @@ mod served;
 mod stored;
 
 use super::callers::{Access, Caller, refusal};
-use super::on_demand::OnDemand;
 use super::server::ServerState;
 use axum::Router;
 use axum::extract::{Extension, Request, State};
@@ -36,34 +35,27 @@ pub(super) const WATCHES_MAX: usize = 256;
 /// A watch ends before its connection is cut off, so that its client sees an end and no error.
 const BEFORE_CUT: Duration = Duration::from_secs(10);
 
-/// What the API has beside the informers.
+/// The state of the API beside the informers.
 pub(super) struct KubernetesApi {
     served: ServedCatalogue,
     followed: Followed,
-    on_demand: Arc<OnDemand>,
     watches: Arc<Semaphore>,
     options: ServeOptions,
 }
 
 impl KubernetesApi {
     /// `life_max` is how long a request may take; watches end with `stop`.
-    pub(super) fn new(
-        client: kube::Client,
-        on_demand: Arc<OnDemand>,
-        life_max: Duration,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(client: kube::Client, life_max: Duration, stop: CancellationToken) -> Self {
         let watch_timeout_max = life_max.saturating_sub(BEFORE_CUT);
         Self {
             served: ServedCatalogue::new(client),
             followed: Followed::default(),
-            on_demand,
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
             options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
         }
     }
 
-    /// Lets go of the changes that nobody has watched for some time.
+    /// Drops the changes of resources without watchers for some time.
     pub(super) fn expire(&self) {
         self.followed.expire(Instant::now());
     }

@@ -135,7 +135,7 @@ async fn answer(
     }
     match Pages::of(lease, query, member) {
         Ok(pages) => {
-            let body = Body::from_stream(futures::stream::unfold(pages, Pages::next));
+            let body = Body::from_stream(futures::stream::try_unfold(pages, Pages::next));
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
         }
         Err(error) => message(StatusCode::BAD_REQUEST, error.to_string()),

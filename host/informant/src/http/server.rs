@@ -1,8 +1,7 @@
 //! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
-use super::answers::{busy, message};
-use super::aside::aside;
+use super::answers::message;
 use super::callers::{self, Access, Caller, Callers};
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
@@ -21,7 +20,7 @@ use anyhow::{Context, Result};
 use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
 use informant_runtime::WhyQuestion;
@@ -41,7 +40,7 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 /// What every request can reach.
 pub(crate) struct ServerState {
     pub(super) sources: MetricSources,
-    pub(super) on_demand: Arc<OnDemand>,
+    pub(super) on_demand: OnDemand,
     pub(super) kubernetes: KubernetesApi,
     pub(super) callers: Callers,
     pub(super) heartbeat: Heartbeat,
@@ -85,14 +84,13 @@ impl Server {
         let exposure = Exposure::of(api.address);
         let is_open = exposure == Exposure::HealthOnly;
         let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
-        let on_demand = Arc::new(OnDemand::new(client.clone(), sources.informers.clone()));
-        let watched = on_demand.clone();
+        let on_demand = OnDemand::new(client.clone(), sources.informers.clone());
         let shared = Arc::new(ServerState {
             address: api.address,
             exposure,
             on_demand,
             callers: Callers::new(client.clone(), sources.refused.callers.clone()),
-            kubernetes: KubernetesApi::new(client, watched, bounds.life_max, shutdown.clone()),
+            kubernetes: KubernetesApi::new(client, bounds.life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
@@ -342,13 +340,9 @@ async fn index() -> Json<Value> {
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }
 
-/// It may have some thousand values for each of many plugins.
 async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
-    let list = move || {
-        let MetricSources { plugins, informers, .. } = &shared.sources;
-        Json(super::plugins::list(plugins, informers)).into_response()
-    };
-    aside(list).await.unwrap_or_else(|| busy("the host stops"))
+    let MetricSources { plugins, informers, .. } = &shared.sources;
+    super::plugins::respond(plugins, informers).await
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.

@@ -218,6 +218,13 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter "informant_http_callers_refused":
         "Requests to the secure address that were refused for their callers, by reason",
         HostBy callers_refused;
+    Gauge "informant_kubernetes_api_watches": "Open watches of the Kubernetes API over the cache, by resource",
+        HostBy watches;
+    Counter "informant_kubernetes_api_changes_sent": "Changes sent to these watches",
+        Host |host| load(host.watches.changes_sent());
+    Counter "informant_kubernetes_api_watches_ended":
+        "Ended watches, by reason: client (closed, or nothing read for 10 s), timeout, too-slow, gap, informer-ended, host-stops",
+        HostBy |host| by("reason", host.watches.ended());
     Counter "informant_access_reviews": "Reviews of service accounts' permissions, by result",
         HostBy |host| by("result", [
             ("allowed", host.access.allowed.load(Relaxed)),
@@ -342,6 +349,11 @@ fn refused(host: &Snapshot) -> Series<'_> {
             .map(|(what, count)| (labels([("listener", listener), ("refused", what)]), load(count)))
     };
     listeners.into_iter().flat_map(|(listener, refused)| of((listener, refused))).collect()
+}
+
+fn watches(host: &Snapshot) -> Series<'_> {
+    let by_resource = host.watches.by_resource().into_iter();
+    by_resource.map(|(resource, open)| (vec![("resource", resource.into())], open as f64)).collect()
 }
 
 fn kept(plugin: &PluginStatus, number: fn(KeptSnapshot) -> usize) -> f64 {

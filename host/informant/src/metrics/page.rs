@@ -10,6 +10,7 @@ fn idle() -> Snapshot {
         candidate: None,
         configuration: Default::default(),
         refused: Default::default(),
+        watches: Default::default(),
         plugins: Vec::new(),
         of_plugins: Vec::new(),
         compiles: Default::default(),

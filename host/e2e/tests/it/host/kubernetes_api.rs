@@ -3,6 +3,7 @@
 mod bounds;
 mod clients;
 mod counted;
+mod crowd;
 mod kubectl;
 mod refusals;
 mod same_changes;

@@ -7,7 +7,7 @@ use informant_e2e::api::{Api, Watch, resource_version};
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-/// What a watch has told up to the object `last`.
+/// The events of a watch up to the object `last`.
 async fn told(mut watch: Watch) -> Vec<(String, Value)> {
     let mut told = Vec::new();
     let read = async {
@@ -69,7 +69,7 @@ fn objects_and_changes_are_the_servers() {
                 assert_eq!(ours, theirs, "{path}");
             }
         }
-        // The past is told again to who comes late, selectors included.
+        // The past comes again for a late watcher, selectors included.
         for path in [labelled, by_name] {
             let mut theirs = bench.api.watch(&path).await.expect("a watch");
             let mut ours = cached.watch(&path).await.expect("a watch");
