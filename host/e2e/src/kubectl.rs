@@ -11,6 +11,9 @@ use crate::skip;
 /// kubectl asks for discovery before the first line of a watch.
 const LINE_DEADLINE: Duration = Duration::from_secs(90);
 
+/// Lines that kubectl has printed before they are looked at.
+const LINES_AHEAD_MAX: usize = 1_000;
+
 /// An installed kubectl that always has the same first arguments.
 pub struct Kubectl {
     arguments: Vec<String>,
@@ -60,7 +63,7 @@ impl Kubectl {
         let child = Child::spawn("kubectl", command.stdout(Stdio::piped()));
         let mut kubectl = child.expect("kubectl starts");
         let stdout = kubectl.take_output().0.expect("it is piped");
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(LINES_AHEAD_MAX);
         std::thread::spawn(move || {
             let printed = BufReader::new(stdout).lines().map_while(Result::ok);
             printed.map(|line| sender.send(line)).take_while(Result::is_ok).for_each(drop);

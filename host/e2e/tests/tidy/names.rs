@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn channel_without_a_bound_is_complained_of() {
         let file = "host/a/src/b.rs";
-        let count = |path, text| unbounded_channels(&[source(path, text)], &[]).len();
+        let count = |path: &str, text: &str| unbounded_channels(&[source(path, text)], &[]).len();
         for made in [
             "mpsc::unbounded_channel()",
             "mpsc::channel()",
