@@ -1,6 +1,7 @@
 //! Recent answers of the API server about callers: a bounded synchronous cache. The time is an argument.
 
 use lru::LruCache;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 /// How long an answer counts, a refusal too. A revoked token or role goes on for no longer. The defaults of
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(super) const AGE_MAX: Duration = Duration::from_secs(10);
 
 /// Answers at once. One more takes the place of the answer that was used longest ago.
-const ANSWERS_MAX: usize = 4096;
+const ANSWERS_MAX: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");
 
 /// The hash of a question: neither tokens nor names are kept.
 pub(super) type QuestionHash = [u8; 32];
@@ -20,7 +21,7 @@ pub(super) struct RecentAnswers<T> {
 
 impl<T> Default for RecentAnswers<T> {
     fn default() -> Self {
-        Self { answers: LruCache::unbounded() }
+        Self { answers: LruCache::new(ANSWERS_MAX) }
     }
 }
 
@@ -34,9 +35,6 @@ impl<T: Clone> RecentAnswers<T> {
     /// `asked` is when the question was sent: its answer may be as old.
     pub(super) fn insert(&mut self, question: QuestionHash, answer: T, asked: Instant) {
         self.answers.put(question, (asked, answer));
-        if self.answers.len() > ANSWERS_MAX {
-            self.answers.pop_lru();
-        }
     }
 }
 
@@ -68,12 +66,13 @@ mod tests {
     #[test]
     fn more_answers_than_there_may_be_cost_those_that_were_used_longest_ago() {
         let (mut recent, now) = (RecentAnswers::default(), Instant::now());
-        for number in 0..ANSWERS_MAX {
+        let max = ANSWERS_MAX.get();
+        for number in 0..max {
             recent.insert(hash(number), number, now);
         }
         assert_eq!(recent.get(&hash(0), now), Some(0));
-        recent.insert(hash(ANSWERS_MAX), ANSWERS_MAX, now);
-        let there = [0, 1, ANSWERS_MAX].map(|number| recent.get(&hash(number), now).is_some());
-        assert_eq!((there, recent.answers.len()), ([true, false, true], ANSWERS_MAX));
+        recent.insert(hash(max), max, now);
+        let there = [0, 1, max].map(|number| recent.get(&hash(number), now).is_some());
+        assert_eq!((there, recent.answers.len()), ([true, false, true], max));
     }
 }
