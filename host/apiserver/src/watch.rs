@@ -45,7 +45,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
     let timeout = timeout.min(request.options.watch_timeout_max);
-    let told = match (&started.initial, start) {
+    let known = match (&started.initial, start) {
         (Some(initial), _) => initial.resource_version,
         (None, WatchStart::After(version)) => version,
         (None, WatchStart::Now | WatchStart::InitialState { .. }) => 0,
@@ -55,7 +55,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         selection,
         representation: request.representation,
         headers_shown: false,
-        told,
+        known,
     };
     let initial = started.initial.map(|initial| Initial {
         objects: initial.objects.into_iter(),
@@ -86,7 +86,7 @@ struct View {
     /// Only the first table of a watch has headers.
     headers_shown: bool,
     /// The newest resourceVersion that the client knows of.
-    told: u64,
+    known: u64,
 }
 
 /// When bookmarks are due: once in an interval, and shortly before the watch's time is over, so that the
@@ -183,7 +183,7 @@ impl Room {
                     }
                     let version = feed.progress();
                     // A bookmark tells of progress; where there is none it would say nothing.
-                    if version > self.view.told {
+                    if version > self.view.known {
                         return Some(self.view.bookmark(version, false));
                     }
                 }
@@ -240,12 +240,12 @@ impl View {
             self.headers_shown,
         );
         self.headers_shown = true;
-        self.told = self.told.max(object.resource_version());
+        self.known = self.known.max(object.resource_version());
         append_event(chunk, event_type, &json);
     }
 
     fn bookmark(&mut self, version: u64, initial_events_end: bool) -> Bytes {
-        self.told = self.told.max(version);
+        self.known = self.known.max(version);
         let resource = &self.resource;
         let json =
             representation::bookmark(resource, version, initial_events_end, self.representation);

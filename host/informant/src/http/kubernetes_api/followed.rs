@@ -293,15 +293,15 @@ mod tests {
     }
 
     /// The next changes until there are as many, or the code that ends the watch.
-    async fn told(
+    async fn next_events(
         follower: &ChangeFollower,
         place: &mut Place,
         count: usize,
     ) -> Result<Vec<String>, u16> {
-        let (mut woken, mut told) = (follower.subscribe(), Vec::new());
+        let (mut woken, mut events) = (follower.subscribe(), Vec::new());
         loop {
             let changes = follower.take(place).map_err(|missed| missed.status.code)?;
-            told.extend(changes.iter().map(|change| match change {
+            events.extend(changes.iter().map(|change| match change {
                 Change::Added(new) => format!("+{}", new.name()),
                 Change::Modified { old, new } => {
                     format!("{}@{}>{}", new.name(), old.resource_version(), new.resource_version())
@@ -310,8 +310,8 @@ mod tests {
                     format!("-{}@{}", last.name(), last.resource_version())
                 }
             }));
-            if told.len() >= count {
-                return Ok(told);
+            if events.len() >= count {
+                return Ok(events);
             }
             if changes.is_empty() {
                 woken.changed().await.expect("it goes on");
@@ -328,11 +328,11 @@ mod tests {
         bench.source.modify(r#"{"metadata":{"name":"a","labels":{"x":"y"}}}"#);
         bench.source.delete(r#"{"metadata":{"name":"b"}}"#);
         assert_eq!(
-            told(&follower, &mut place, 3).await,
+            next_events(&follower, &mut place, 3).await,
             Ok(vec!["+c".to_owned(), "a@1>4".to_owned(), "-b@5".to_owned()])
         );
         assert_eq!(follower.progress(&place), 5);
-        assert!(follower.begin(Some(1)).await.is_err(), "that was before somebody watched");
+        assert!(follower.begin(Some(1)).await.is_err(), "that was before the first watch");
         bench.factory.shutdown().await;
     }
 
@@ -343,12 +343,12 @@ mod tests {
         let mut place = follower.begin(None).await.expect("it is the newest");
         bench.source.delete_drop_watch(r#"{"metadata":{"name":"b"}}"#);
         bench.source.reset_watch();
-        assert_eq!(told(&follower, &mut place, 1).await, Err(410));
+        assert_eq!(next_events(&follower, &mut place, 1).await, Err(410));
         // A client lists again and goes on from there.
         let version = follower.changes.version();
         let mut place = follower.begin(Some(version)).await.expect("it is the newest");
         bench.source.add(r#"{"metadata":{"name":"d"}}"#);
-        assert_eq!(told(&follower, &mut place, 1).await, Ok(vec!["+d".to_owned()]));
+        assert_eq!(next_events(&follower, &mut place, 1).await, Ok(vec!["+d".to_owned()]));
         bench.factory.shutdown().await;
     }
 
@@ -359,12 +359,12 @@ mod tests {
         let follower = bench.follow().await;
         let count = || bench.followed.resources.lock().len();
         bench.followed.expire(start + 2 * LINGER);
-        assert_eq!(count(), 1, "somebody watches");
+        assert_eq!(count(), 1, "there is a watcher");
         drop(follower);
         bench.followed.expire(start + 2 * LINGER);
         drop(bench.follow().await);
         bench.followed.expire(start + 3 * LINGER);
-        assert_eq!(count(), 1, "somebody came back");
+        assert_eq!(count(), 1, "a watcher came back");
         bench.followed.expire(start + 4 * LINGER);
         assert_eq!(count(), 0);
         bench.factory.shutdown().await;

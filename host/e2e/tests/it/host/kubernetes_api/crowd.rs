@@ -77,26 +77,31 @@ fn request(path: &str) -> String {
     format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n")
 }
 
-/// The resourceVersions of so many events of a watch, each of which adds an object.
-async fn watched(address: SocketAddr, path: String, count: usize) -> Vec<u64> {
+/// A watch whose answer has begun.
+async fn begun(address: SocketAddr, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
-    stream.write_all(request(&path).as_bytes()).await.expect("it reads");
+    stream.write_all(request(path).as_bytes()).await.expect("it reads");
     let mut stream = BufReader::with_capacity(64 << 10, stream);
-    let (mut versions, mut line, mut is_head) = (Vec::new(), Vec::new(), true);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(stream.read_line(&mut head).await.expect("a line"), 0, "{head}");
+    }
+    assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
+    stream
+}
+
+/// The resourceVersions of the next events of a watch, each of which adds an object.
+async fn versions(mut stream: BufReader<TcpStream>, count: usize) -> Vec<u64> {
+    let (mut versions, mut line) = (Vec::new(), Vec::new());
     while versions.len() < count {
         line.clear();
         let read = stream.read_until(b'\n', &mut line).await.expect("it goes on");
         let begin = String::from_utf8_lossy(&line[..read.min(512)]);
-        if is_head {
-            is_head = begin != "\r\n";
-            continue;
-        }
         let version = begin.strip_prefix(r#"{"type":"ADDED""#).and_then(|event| {
             let (_, version) = event.split_once(r#""resourceVersion":""#)?;
             version.split('"').next()?.parse().ok()
         });
-        versions
-            .push(version.unwrap_or_else(|| panic!("after {} events: {begin}", versions.len())));
+        versions.push(version.unwrap_or_else(|| panic!("after {versions:?}: {begin}")));
     }
     versions
 }
@@ -114,8 +119,9 @@ fn silent(address: SocketAddr, path: &str) -> std::net::TcpStream {
 /// The number of a series; 0 without it.
 fn metric(host: &Host, series: &str) -> u64 {
     let page = host.get("/metrics").expect("the page").body;
-    let number = page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
-    number.unwrap_or_default()
+    let number =
+        page.lines().find_map(|line| line.strip_prefix(series)?.trim().parse::<f64>().ok());
+    number.unwrap_or_default() as u64
 }
 
 async fn await_watches(host: &Host, count: usize) {
@@ -142,22 +148,22 @@ fn many_watchers_get_every_change_beside_a_plugin() {
         let path = format!("{pods}?watch=true&resourceVersion={version}");
         let resident = process_stats::resident(host.id()).unwrap();
         process_stats::forget_peak(host.id()).unwrap();
-        let watch = || tokio::spawn(watched(host.address(), path.clone(), CHANGES));
-        let watchers: Vec<_> = (0..WATCHERS).map(|_| watch()).collect();
+        let mut watchers = Vec::new();
+        for _ in 0..WATCHERS {
+            let watch = begun(host.address(), &path).await;
+            watchers.push(tokio::spawn(versions(watch, CHANGES)));
+        }
         let _silent = silent(host.address(), &path);
         await_watches(&host, WATCHERS + 1).await;
         let begin = Instant::now();
         let made = create(&bench, during).await;
         let took = begin.elapsed();
-        let mut versions: Vec<u64> = made.iter().map(|(_, version)| *version).collect();
-        versions.sort_unstable();
+        let mut expect: Vec<u64> = made.iter().map(|(_, version)| *version).collect();
+        expect.sort_unstable();
         for watcher in watchers {
             let seen =
                 tokio::time::timeout(LINES_DEADLINE, watcher).await.expect("all changes come");
-            assert!(
-                seen.expect("a watch") == versions,
-                "changes are missing, twice or out of order"
-            );
+            assert!(seen.expect("a watch") == expect, "changes are missing, twice or out of order");
         }
         let all_seen = begin.elapsed();
         await_told(&host, &bench.namespace, "added", 2 * CHANGES).await;
@@ -168,7 +174,7 @@ fn many_watchers_get_every_change_beside_a_plugin() {
         await_watches(&host, 0).await;
         let ended = r#"informant_kubernetes_api_watches_ended_total{reason="client"}"#;
         assert_eq!(metric(&host, ended), WATCHERS as u64 + 1);
-        let sent = metric(&host, "informant_kubernetes_api_changes_sent_total");
+        let sent = metric(&host, "informant_kubernetes_api_changes_sent_total{}");
         assert!(sent >= (WATCHERS * CHANGES) as u64, "{sent} changes were sent");
         host.check_running().unwrap();
         println!(
