@@ -1,7 +1,7 @@
 //! `examples/deployment`: its files are whole, and the API server takes them as they stand.
 
 pub mod manifests;
-mod monitoring;
+pub mod monitoring;
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -101,7 +101,12 @@ fn kinds<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<String> {
 fn kustomize_builds_every_folder() {
     let of_files = |folders: &[&str]| {
         let manifests: Vec<_> = folders.iter().flat_map(|folder| of_folder(folder)).collect();
-        kinds(manifests.iter().map(|manifest| &manifest.object))
+        let made = folders.iter().flat_map(|folder| {
+            let makes = &yaml(folder, "kustomization.yaml")["configMapGenerator"];
+            vec![json!({"kind": "ConfigMap"}); makes.as_array().map_or(0, Vec::len)]
+        });
+        let made: Vec<Value> = made.collect();
+        kinds(manifests.iter().map(|manifest| &manifest.object).chain(&made))
     };
     let expect: [(&str, &[&str]); 4] = [
         ("base", &["base"]),

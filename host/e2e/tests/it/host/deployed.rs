@@ -14,6 +14,7 @@ use crate::bench::deployment;
 use crate::deployment::manifests::{
     NAMESPACE, arguments, of_base, of_folder, patched_deployment, text, yaml,
 };
+use crate::deployment::monitoring::dashboard;
 use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names,
 };
@@ -194,7 +195,7 @@ fn shown_metrics(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn deployment_with_state_keeps_it_and_shows_every_metric_of_the_alerts() {
+fn deployment_with_state_keeps_it_and_shows_every_metric_of_alerts_and_dashboard() {
     host_fact(async |bench| {
         apply_base(&bench).await;
         let with_state = patched_deployment(&bench.api, "state").await;
@@ -204,11 +205,14 @@ fn deployment_with_state_keeps_it_and_shows_every_metric_of_the_alerts() {
         assert!(directory.path().join("state/informant/state.redb").exists(), "{}", host.tail());
         let answer = http::get(metrics_address(&host), "/metrics").expect("an answer");
         let shown = shown_metrics(&answer.body);
-        for (alert, expression) in alerts() {
+        let panels = dashboard().into_iter();
+        let panels =
+            panels.flat_map(|(title, all)| all.into_iter().map(move |it| (title.clone(), it)));
+        for (name, expression) in alerts().into_iter().chain(panels) {
             let metrics = metrics_of(&expression);
-            assert!(!metrics.is_empty(), "{alert} selects nothing: {expression}");
+            assert!(!metrics.is_empty(), "{name} selects nothing: {expression}");
             for metric in metrics {
-                assert!(shown.contains(metric), "{alert}: there is no metric {metric}");
+                assert!(shown.contains(metric), "{name}: there is no metric {metric}");
             }
         }
     });
