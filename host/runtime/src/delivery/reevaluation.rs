@@ -73,7 +73,7 @@ impl Reevaluation {
             return None;
         }
         let told = match event.change {
-            // An attempted event was delivered, with whatever change.
+            // An attempted event was delivered, as any type of change.
             _ if queued.tried.number > 1 => true,
             Change::Added => known.unwrap_or(event.knew),
             Change::Updated | Change::Deleted => known.unwrap_or(true),

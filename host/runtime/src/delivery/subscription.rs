@@ -2,12 +2,11 @@
 //! subscription on the old and the new object, and queues events. It never waits. After few events the guest may run
 //! at once (`guest_threads/turn.rs`).
 //!
-//! A replay delivers the objects that existed before the subscription; it goes through the store by key. A change of
-//! an object ahead of the replay is queued at once, after the object's own replay. So each object's events are those
-//! of a replay made in one moment.
+//! A replay delivers the objects that existed before the subscription, by key. A change ahead of the replay is queued
+//! at once, after the object's own replay. So each object's events are those of a replay made in one moment.
 //!
-//! The subscription's questions are compiled once and asked in the order of their cost. Namespace, name and labels
-//! come first, then the type of change. Then one pass over each of the two states reads the rest from the bytes.
+//! The subscription's questions are asked in the order of their cost: namespace, name and labels, the type of change,
+//! then one pass over the bytes of each state.
 
 mod ahead;
 mod explained;
@@ -146,8 +145,7 @@ impl SubscriptionHandler {
         }
     }
 
-    /// The handler of a subscription that replaces another, because its settings changed or its objects are to be
-    /// replayed.
+    /// The handler of a subscription that replaces another, for changed settings or a replay of its objects.
     pub(crate) fn replacing(
         id: SubscriptionId,
         spec: &SubscriptionSpec,
@@ -169,13 +167,12 @@ impl SubscriptionHandler {
         Self { asked_by, begun_by, ..self }
     }
 
-    /// Sets the objects that an earlier host delivered to the plugin. A deletion of such an object that no host saw is
-    /// delivered too.
+    /// Sets the objects that an earlier host delivered. A deletion of such an object that no host saw is delivered
+    /// too.
     pub(crate) fn knowing(self, objects: Vec<Object>, present: Present) -> Self {
         Self { known: Some(Arc::new(Known::new(objects, present))), ..self }
     }
 
-    /// The progress of the replay.
     pub(crate) fn progress(&self) -> Arc<Progress> {
         self.progress.clone()
     }
@@ -227,8 +224,7 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Queues an object's state from the beginning of the subscription, for a plugin that knows the object or does
-    /// not.
+    /// Queues an object's state from the beginning of the subscription, whether or not the plugin knows the object.
     fn tell_present(&self, object: &Object, known: bool, is_in: bool, cause: Cause, line: Line) {
         match (known, is_in) {
             (true, false) => {
@@ -242,8 +238,7 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Queues a resync. Nothing has changed, so `onlyIfChanged` does not apply. The event goes into the line of
-    /// replays.
+    /// Queues a resync into the line of replays. Nothing has changed, so `onlyIfChanged` does not apply.
     fn tell_resynced(&self, object: &Object, cause: Cause) {
         if self.contains(object, self.types.updated) {
             self.enqueue(Telling::resynced(object), cause, Line::Replay);

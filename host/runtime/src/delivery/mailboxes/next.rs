@@ -112,8 +112,8 @@ impl Mailboxes {
         [sync, firing, key, event]
     }
 
-    /// Notes the end of a shard's work. `ended` is the outcome of its call, as far as the breaker counts it. Returns
-    /// the breaker's change.
+    /// Notes the end of a shard's work. `call` is how its call ended, as far as the breaker counts it. Returns the
+    /// breaker's change.
     pub(crate) fn settle(
         &mut self,
         shard: usize,

@@ -25,8 +25,8 @@ impl Mailboxes {
         has_room
     }
 
-    /// One replay serves all mailboxes. A single slow mailbox stops the replay only when it holds what would fill all
-    /// of them.
+    /// One replay serves all mailboxes. A slow mailbox stops the replay only when as many events wait as all of them
+    /// may hold.
     fn is_roomy(&self, id: SubscriptionId) -> bool {
         self.replays_waiting(id) < ROOM * self.shards.len()
     }

@@ -1,9 +1,9 @@
 //! The progress of one subscription's replay: the events queued ahead of it, and the plugin's knowledge of the
 //! remaining objects. Synchronous.
 //!
-//! A subscription that replaces another begins its replay again. Of an object ahead of that replay, the plugin knows
-//! what the replaced subscription delivered. That is the old view's state if the old replay had reached the object,
-//! and else the old subscription's own knowledge.
+//! A subscription that replaces another begins its replay again. An object ahead of that replay is known if the old
+//! replay had reached it and the old view contains it. If the old replay had not reached it, the object is known if it
+//! was known when the old replay began.
 
 use crate::delivery::view::View;
 use hashbrown::HashMap;
