@@ -336,7 +336,7 @@ fn check_ours(import: &str) -> Result<(), ContractError> {
     IMPORTS_OFFERED.contains(&interface).then_some(()).ok_or_else(unknown)
 }
 
-/// A world with all imports that a plugin may have and exactly the exports that were found, so that the check of types
+/// A world with all imports that a plugin may have and exactly the exports that were found. So the check of types
 /// names the one wrong item. Imports of WASI are taken as they are in `resolve`: their names were checked, and the
 /// linker checks their types.
 fn world_for<'a>(

@@ -12,7 +12,7 @@ pub use unit::Unit;
 pub struct Limit {
     /// Its name in configuration files, and in `informant_plugin_limit`.
     pub name: &'static str,
-    /// What it counts.
+    /// The unit of the value.
     pub unit: Unit,
     /// The value without a setting.
     pub default: u64,

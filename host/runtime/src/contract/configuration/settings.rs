@@ -34,7 +34,7 @@ pub(crate) struct PluginSettings {
     /// The required hash of the plugin file, and the place of that setting.
     pub(crate) sha256: Option<(String, String)>,
     pub(crate) limits: Limits,
-    /// The number of shards, whatever the descriptor asks for; `None` if the descriptor decides.
+    /// The number of shards from a configuration; `None` if the descriptor decides.
     shards: Option<usize>,
     /// The most shards that the descriptor may ask for.
     shards_most: usize,
@@ -179,7 +179,8 @@ impl Configurations {
         })
     }
 
-    /// A file beside a plugin may not set `config` for a plugin with grants that such files cannot give.
+    /// A file beside a plugin may not set `config` or `serviceAccount` if the host's own configuration grants the
+    /// plugin more than such files can.
     fn check_steering(
         &self,
         name: &PluginName,

@@ -145,8 +145,8 @@ fn a_sidecar_sets_limits_to_some_times_what_they_are_unless_the_host_says_more()
     check_bounded("", "limits: {memory: 1Gi}", "limits: {memory: 1Gi}", &of("1Gi"));
 }
 
-/// The number of shards of a plugin that asks for so many, with these settings in the ceiling, in the file beside it
-/// and in the host's entry for it.
+/// The number of shards of a plugin that asks for so many. The settings are in the ceiling, in the file beside the
+/// plugin, and in the host's entry for it.
 #[track_caller]
 fn check_shards(
     asks: usize,

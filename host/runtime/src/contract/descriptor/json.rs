@@ -7,8 +7,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Bytes of a descriptor. There is room for 64 subscriptions, each with two selectors, a filter and 64 namespaces at
-/// their bounds (14.3 KiB), and for 100 KiB of other parts.
+/// Bytes of a descriptor. There is room for 64 subscriptions with two selectors, a filter and 64 namespaces each, at
+/// their bounds (14.3 KiB). The rest, 100 KiB, is for the other parts.
 pub(crate) const DESCRIPTOR_BYTES_MAX: usize = 1 << 20;
 
 /// The place of a problem that concerns no single part.

@@ -114,7 +114,7 @@ fn root_of(mut expression: &IdedExpr) -> u64 {
 
 type Checked = Result<(), (u64, String)>;
 
-/// Checks an expression and collects what it reads.
+/// Checks an expression and collects its reads.
 #[derive(Default)]
 struct Reader {
     object: Collected,

@@ -37,7 +37,7 @@ impl Disk {
         self.0.lock().left = None;
     }
 
-    /// A store on it.
+    /// A store on the disk.
     pub(super) fn open(&self) -> ArchiveStore {
         self.try_open().expect("the disk works")
     }
