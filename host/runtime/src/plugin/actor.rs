@@ -158,8 +158,7 @@ impl Running {
         Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
     }
 
-    /// Waits for the next work and takes it. `None` if the abilities have changed. A command can cancel this without a
-    /// loss.
+    /// Waits for the next work and takes it. `None` if the abilities have changed. A command may cancel this.
     async fn work(
         &mut self,
         shard: usize,
@@ -262,8 +261,8 @@ impl Actor {
         }
     }
 
-    /// Does this work and the work that follows, until there is a command or nothing is due. The actor holds one work
-    /// only.
+    /// Does this work, of which there is one at a time, and the work that follows, until a command or until nothing is
+    /// due.
     async fn do_some(&mut self, work: &mut Work) {
         let began = Instant::now();
         let mut now = began;
