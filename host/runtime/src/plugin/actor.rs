@@ -261,8 +261,7 @@ impl Actor {
         }
     }
 
-    /// Does this work, of which there is one at a time, and the work that follows, until a command or until nothing is
-    /// due.
+    /// Does `work`, one at a time, and the work that follows, until a command or until nothing is due.
     async fn do_some(&mut self, work: &mut Work) {
         let began = Instant::now();
         let mut now = began;
