@@ -1,8 +1,8 @@
 //! The account of one plugin: the memory, time, log and disk that it uses in the host, by part.
 //!
-//! A part with the life time of an object, such as an instance's memory or a version's code, is noted in the
-//! [`Ledger`]. Every other part is read from its own counter when the account is read. `limits.hostMemory` bounds the
-//! sum. A part that would exceed it does not grow, and a plugin above it is stopped alone (`plugin_host/accounts.rs`).
+//! A part with the life time of an object, such as an instance's memory, is noted in the [`Ledger`]. Every other part
+//! is read from its own counter when the account is read. `limits.hostMemory` bounds the sum. A part that would exceed
+//! it does not grow, and a plugin above it is stopped alone (`plugin_host/accounts.rs`).
 
 mod held;
 mod ledger;

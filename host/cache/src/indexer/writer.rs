@@ -138,8 +138,8 @@ impl<'a> IndexerWrite<'a> {
         self.writer.lists.begin()
     }
 
-    /// The list is complete: removes objects of its part that neither a list nor a watch has written since it began,
-    /// in the order of their keys, up to `limit`. Fewer than `limit` are the last ones.
+    /// The list is complete: removes objects of its part that neither a list nor a watch has written since it began.
+    /// Goes by key, up to `limit`; fewer than `limit` are the last ones.
     pub(crate) fn sweep(
         &mut self,
         mark: &mut ListMark,
