@@ -1,5 +1,5 @@
-//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for
-//! each question. `host/runtime` decides when to ask, and reads the answers.
+//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for each question.
+//! `host/runtime` decides when to ask, and interprets the answers.
 
 use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;
@@ -37,7 +37,7 @@ impl AccessReviewer for ApiServerReviewer {
     }
 }
 
-/// The question of a review.
+/// The body of a review's request.
 fn body(review: &AccessReview) -> Vec<u8> {
     let AccessReview { account, verb, resource, namespace } = review;
     let body = json!({
@@ -51,7 +51,7 @@ fn body(review: &AccessReview) -> Vec<u8> {
                 "group": resource.group,
                 "version": resource.version,
                 "resource": resource.resource,
-                // Without one it is asked for all of them at once.
+                // Without a namespace the review asks for all namespaces at once.
                 "namespace": namespace.as_deref().unwrap_or_default(),
             },
         },
@@ -78,7 +78,7 @@ struct Status {
 }
 
 impl Status {
-    /// What is not allowed may be so only because somebody could not find out: then nobody has said so.
+    /// A review that is not allowed but has an evaluation error is an error: the API server could not decide.
     fn answer(self) -> Result<AccessAnswer, String> {
         match (self.allowed, self.evaluation_error) {
             (true, _) => Ok(AccessAnswer::Allowed),
@@ -148,7 +148,7 @@ mod tests {
         check(r#"{"allowed":false,"evaluationError":"webhook down"}"#, Err("webhook down"));
         let both = r#"{"denied":true,"reason":"no","evaluationError":"webhook down"}"#;
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
-        // RBAC says so where one role cannot be found and another one allows it.
+        // RBAC answers so if it does not find one role and another role allows the request.
         check(r#"{"allowed":true,"evaluationError":"role not found"}"#, Ok(AccessAnswer::Allowed));
     }
 }

@@ -1,11 +1,12 @@
-//! How many files the process may have open, of which each connection is one.
+//! The number of files that the process may have open. Each connection is one of them.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Allows as many as the system lets it. What most systems begin with, 1,024, is kept so low for programs that use `select`; the Go runtime raises it as well.
+/// Raises the limit to the system's maximum. Most systems begin with 1,024, for programs that use `select`; the Go
+/// runtime raises the limit, too.
 pub(crate) fn allow_all() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // It goes on with fewer.
+    // If this fails, the process runs with fewer files.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
@@ -16,7 +17,7 @@ mod tests {
     #[test]
     fn a_process_may_have_as_many_files_as_the_system_lets_it() {
         let before = getrlimit(Resource::Nofile);
-        // Other tests of this process go on.
+        // Other tests of this process run at the same time.
         let fewer = before.maximum.map_or(1 << 16, |files| files - 1);
         let fewer = Rlimit { current: Some(fewer), ..before };
         setrlimit(Resource::Nofile, fewer).expect("less is always allowed");
