@@ -1,12 +1,12 @@
-//! Reviews: this cluster knows one user, who may do everything, and whom a test has forbidden something.
+//! Reviews: this cluster has one user with all rights. Tests can forbid other users something.
 
 use crate::faults::Faults;
 use serde_json::{Value, json};
 
-/// The user that everybody is.
+/// The name of the cluster's only user.
 const USER: &str = "devcluster-admin";
 
-/// The answer to a created review; `None` if the kind is none.
+/// The answer to a created review. `None` if the kind is not a review.
 pub fn answer(kind: &str, mut review: Value, faults: &Faults) -> Option<Value> {
     let user = json!({"username": USER, "groups": ["system:masters", "system:authenticated"]});
     review["status"] = match kind {
@@ -28,7 +28,8 @@ fn everything() -> Value {
     json!({"allowed": true, "reason": "everything is allowed here"})
 }
 
-/// What somebody else may do. Nobody is in any role here: only what [`Faults::forbid`] says of a user is not allowed.
+/// The rights of another user. There are no roles: a user has all rights except those that [`Faults::forbid`] takes
+/// away.
 fn access(spec: &Value, faults: &Faults) -> Value {
     let asked = &spec["resourceAttributes"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
