@@ -1,5 +1,5 @@
-//! `examples/deployment/monitoring`: its objects are what the Prometheus Operator's definitions allow, and their expressions
-//! are what Prometheus can read.
+//! `examples/deployment/monitoring`: the Prometheus Operator's definitions accept its objects, and Prometheus can
+//! parse its expressions.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -14,7 +14,7 @@ use informant_e2e::{poll, skip};
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP: &str = "monitoring.coreos.com";
 
-/// How Prometheus writes a duration.
+/// Prometheus' format of a duration.
 const DURATION: &str =
     "^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$";
 
@@ -49,7 +49,7 @@ fn prometheus_rule() -> Value {
     object(json!({"groups": list(object(group, &["name"]))}), &[])
 }
 
-/// The fields of a monitor that ours has, as the operator defines them; it has many more.
+/// The fields that the monitor here uses, as the operator defines them. The operator has many more.
 fn service_monitor() -> Value {
     let text = json!({"type": "string"});
     let endpoint = json!({
@@ -64,7 +64,7 @@ fn service_monitor() -> Value {
     object(spec, &["endpoints", "selector"])
 }
 
-/// Creates the definition of a kind and waits until its resource is served, at this path.
+/// Creates the definition of a kind and waits until its resource is served. Returns its path.
 async fn establish(bench: &Bench, kind: &str, spec: Value) -> String {
     let singular = kind.to_lowercase();
     let plural = format!("{singular}s");
@@ -114,7 +114,7 @@ fn monitoring_is_what_the_operators_definitions_allow() {
 fn prometheus_reads_the_rules() {
     let rule = yaml("monitoring", "prometheus_rule.yaml");
     let mut file = tempfile::NamedTempFile::with_suffix(".json").expect("a file");
-    // JSON is YAML.
+    // JSON is also YAML.
     file.write_all(rule["spec"].to_string().as_bytes()).expect("it is written");
     let promtool = Command::new("promtool").args(["check", "rules"]).arg(file.path()).output();
     let Ok(output) = promtool else {

@@ -1,4 +1,4 @@
-//! All that a host shows of its plugins at about one moment, and whether a row's plugin is shown in it as it is.
+//! Everything that a host shows of its plugins at about one moment, and the comparison with a row.
 
 use informant_e2e::host::Host;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct Page {
     list: String,
     metrics: String,
     readyz: (u16, String),
-    /// What `/readyz` is to answer.
+    /// The expected status of `/readyz`.
     status: u16,
 }
 
@@ -26,7 +26,7 @@ impl Page {
         Self { plugins, list, metrics: text("/metrics"), readyz, status }
     }
 
-    /// The first thing that is wrong in what is shown of a plugin.
+    /// The first difference in what is shown of a plugin.
     pub fn lie(&self, row: &Row, kind: Kind, shown: &Shown) -> Option<String> {
         let Shown { state, informer, why, letters, .. } = shown;
         let name = row.plugin(kind);
@@ -48,13 +48,13 @@ impl Page {
         lie.map(|lie| format!("{name}, {state} for {why:?}: {lie}"))
     }
 
-    /// The series of these names begin so, up to their values.
+    /// The value of a series with this beginning.
     fn metric(&self, series: &str) -> f64 {
         let mut values = self.metrics.lines().filter_map(|line| line.strip_prefix(series));
         values.find_map(|value| value.trim().parse().ok()).unwrap_or_default()
     }
 
-    /// A cell of `plugin list`: the columns begin where their heads do.
+    /// A cell of `plugin list`. A column begins where its head begins.
     fn cell(&self, plugin: &str, head: &str) -> Option<String> {
         let mut lines = self.list.lines();
         let heads = lines.next()?;
@@ -80,7 +80,7 @@ impl Plugin<'_> {
         plugin.and_then(|plugin| plugin.pointer(pointer)).unwrap_or(&Value::Null)
     }
 
-    /// What stands in this place: a number where it can be one.
+    /// The value at this place.
     fn found(&self, place: &str, what: &str) -> String {
         match place {
             "list" => self.page.cell(self.name, what).unwrap_or_default(),
@@ -103,7 +103,8 @@ impl Plugin<'_> {
         }
     }
 
-    /// Says it if a claim is not so: `list WAITING > 0`, `json /queue/depth = 5`, `metric up = 1`, `json /reason has no room`.
+    /// Returns the claim if it is false: `list WAITING > 0`, `json /queue/depth = 5`, `metric up = 1`, `json /reason
+    /// has no room`.
     fn lie(&self, claim: &str) -> Option<String> {
         let mut parts = claim.splitn(4, ' ');
         let mut part = || parts.next().expect("a claim has four parts");
@@ -127,7 +128,7 @@ impl Plugin<'_> {
         let is_same = reasons.len() == expect.len()
             && pairs.all(|(reason, expect)| has_in_order(reason, &kind.say(expect)));
         let cell = self.page.cell(self.name, "WHY").unwrap_or_default();
-        // Two looks at a number may differ.
+        // A number may differ between two reads.
         let without_numbers = |text: &str| text.replace(|it: char| it.is_ascii_digit(), "");
         let listed = if reasons.is_empty() { "-".to_owned() } else { reasons.join("; ") };
         match (is_same, without_numbers(&cell) == without_numbers(&listed)) {
@@ -137,12 +138,12 @@ impl Plugin<'_> {
         }
     }
 
-    /// Nothing of a single plugin keeps a host from being ready.
+    /// No single plugin keeps a host from being ready.
     fn lie_of_informer(&self, resource: &str, expect: &str) -> Option<String> {
         let of_plugin = ["/subscriptions/0/informer/state", "/reads/0/informer/state"];
         let shown = of_plugin.map(|pointer| self.json(pointer).as_str());
         let shown = shown.into_iter().flatten().next();
-        // A version that does not run has none.
+        // A version that does not run has no informer.
         let is_shown = shown.is_none_or(|state| state == expect);
         let series = format!("{{resource=\"{resource}\",state=\"{expect}\"}} ");
         let is_counted = self.page.metric(&format!("informant_informer_state{series}")) == 1.0;
@@ -164,7 +165,7 @@ impl Plugin<'_> {
     }
 }
 
-/// Whether the text has all parts between the dots of one of the patterns, one after the other.
+/// Whether the text contains all parts of one of the patterns in order. Dots separate the parts.
 fn has_in_order(text: &str, patterns: &str) -> bool {
     let has = |pattern: &str| {
         let mut parts = pattern.split(" … ");
