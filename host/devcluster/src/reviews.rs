@@ -1,14 +1,14 @@
-//! Reviews: every user may do everything, except what a test has forbidden to it.
+//! Reviews: this cluster has one user with all rights. Tests can forbid other users something.
 
 use crate::faults::Faults;
 use serde_json::{Value, json};
 
-/// The user of every request.
+/// The name of the cluster's only user.
 const USER: &str = "devcluster-admin";
 /// A token is this and the name of its user. Every other token is of no user.
 const TOKEN: &str = "token-of-";
 
-/// The answer to a created review; `None` if the kind is none.
+/// The answer to a created review. `None` if the kind is not a review.
 pub fn answer(kind: &str, mut review: Value, faults: &Faults) -> Option<Value> {
     let user = json!({"username": USER, "groups": ["system:masters", "system:authenticated"]});
     review["status"] = match kind {
@@ -42,7 +42,8 @@ fn everything() -> Value {
     json!({"allowed": true, "reason": "everything is allowed here"})
 }
 
-/// The rights of a user. There are no roles: a user may do all but what [`Faults::forbid`] names, a resource or a path.
+/// The rights of another user. There are no roles: a user has all rights except those that [`Faults::forbid`] takes
+/// away.
 fn access(spec: &Value, faults: &Faults) -> Value {
     let asked = &spec["resourceAttributes"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

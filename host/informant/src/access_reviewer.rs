@@ -1,5 +1,5 @@
-//! Asks the API server for the rights of users, with one `SubjectAccessReview` for each question. For
-//! service accounts `host/runtime` decides when to ask, and reads the answers.
+//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for each question.
+//! `host/runtime` decides when to ask, and interprets the answers.
 
 use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;
@@ -130,7 +130,7 @@ mod tests {
         let both =
             r#"{"allowed":false,"denied":true,"reason":"no","evaluationError":"webhook down"}"#;
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
-        // RBAC says so where one role cannot be found and another one allows it.
+        // RBAC answers so if it does not find one role and another role allows the request.
         check(r#"{"allowed":true,"evaluationError":"role not found"}"#, Ok(AccessAnswer::Allowed));
     }
 }

@@ -1,4 +1,4 @@
-//! How many files the process may have open, of which each connection is one.
+//! The number of files that the process may have open. Each connection is one of them.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn a_process_may_have_as_many_files_as_the_system_lets_it() {
         let before = getrlimit(Resource::Nofile);
-        // Other tests of this process go on.
+        // Other tests of this process run at the same time.
         let fewer = before.maximum.map_or(1 << 16, |files| files - 1);
         let fewer = Rlimit { current: Some(fewer), ..before };
         setrlimit(Resource::Nofile, fewer).expect("less is always allowed");

@@ -1,4 +1,4 @@
-//! `examples/deployment`: its files are whole, and the API server takes them as they stand.
+//! `examples/deployment`: its files are complete, and the API server accepts them unchanged.
 
 pub mod manifests;
 pub mod monitoring;
@@ -12,7 +12,7 @@ use crate::bench::fact;
 use informant_e2e::skip;
 use manifests::{FOLDERS, NAMESPACE, arguments, of_folder, patched_deployment, strings, yaml};
 
-/// The files that a kustomization names, beside itself.
+/// The files that a kustomization names, except itself.
 fn named(folder: &str) -> BTreeSet<String> {
     let kustomization = yaml(folder, "kustomization.yaml");
     let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
@@ -65,7 +65,7 @@ fn manifests_are_accepted() {
     });
 }
 
-/// What differs from `base`.
+/// Checks the differences from `base`.
 #[track_caller]
 fn check_with_state(deployment: &Value) {
     let spec = &deployment["spec"];
@@ -80,7 +80,7 @@ fn check_with_state(deployment: &Value) {
     assert_eq!(pod["securityContext"]["fsGroup"], pod["securityContext"]["runAsGroup"]);
 }
 
-/// What `kubectl kustomize` makes of a folder; none where there is no kubectl.
+/// The output of `kubectl kustomize` for a folder. `None` without kubectl.
 fn kustomized(folder: &str) -> Option<Vec<Value>> {
     let path = manifests::folder(folder);
     let output = Command::new("kubectl").arg("kustomize").arg(path).output().ok()?;

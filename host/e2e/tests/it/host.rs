@@ -1,4 +1,4 @@
-//! Facts about the program as its users meet it: `informant run` beside a cluster.
+//! Facts about the program from its users' side: `informant run` beside a cluster.
 
 pub mod admin;
 mod bad_input;

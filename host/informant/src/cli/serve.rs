@@ -1,4 +1,4 @@
-//! Where a host serves, and how it logs.
+//! The addresses of a host, and the format of its log.
 
 use crate::logging::LogFormat;
 use std::net::SocketAddr;

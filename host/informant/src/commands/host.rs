@@ -1,4 +1,4 @@
-//! From the arguments of a command that starts a host to what the host is made of.
+//! Converts the arguments of a command that starts a host into the host's options.
 
 use crate::cli::HostArgs;
 use crate::host_configuration::HostConfiguration;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::path::PathBuf;
 
 impl HostArgs {
-    /// A host for these directories, without an election and without a listener of its own for metrics.
+    /// The options of a host for these directories, without an election and without a separate listener for metrics.
     pub(super) async fn options(
         self,
         configuration: HostConfiguration,

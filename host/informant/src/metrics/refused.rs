@@ -1,14 +1,14 @@
-//! What the HTTP server had no place for.
+//! Connections and requests that the HTTP server refused for lack of places.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// For what a listener had no place, so far.
+/// What one listener refused so far.
 #[derive(Debug, Default)]
 pub(crate) struct RefusedCounts {
     /// Connections that gave their place to others.
     pub(crate) connections: AtomicU64,
-    /// Requests that were answered by 503.
+    /// Requests that were answered with 503.
     pub(crate) requests: AtomicU64,
 }
 

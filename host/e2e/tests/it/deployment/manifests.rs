@@ -1,4 +1,4 @@
-//! The files of `examples/deployment`, read as they stand.
+//! The files of `examples/deployment`, unchanged.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use informant_e2e::paths;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// The namespace of everything.
+/// The namespace of all objects.
 pub const NAMESPACE: &str = "informant";
 
 /// The folders with a kustomization.
@@ -21,7 +21,7 @@ pub const FOLDERS: [&str; 4] = ["base", "state", "secure", "monitoring"];
 pub struct Manifest {
     /// The file's name.
     pub file: String,
-    /// As it stands.
+    /// The unchanged text.
     pub text: String,
     pub object: Value,
 }
@@ -31,8 +31,8 @@ impl Manifest {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// Creates it as it stands. Unknown and doubled fields are refused, as with
-    /// `kubectl apply --validate=strict`.
+    /// Creates the unchanged object. Unknown and duplicate fields are refused, as with `kubectl apply
+    /// --validate=strict`.
     pub async fn create(&self, api: &Api, dry_run: bool) -> Reply {
         let dry_run = if dry_run { "&dryRun=All" } else { "" };
         let path = format!("{}?fieldValidation=Strict{dry_run}", collection(self.kind()));
@@ -41,7 +41,7 @@ impl Manifest {
     }
 }
 
-/// Where objects of this kind are created.
+/// The collection of objects of this kind.
 pub fn collection(kind: &str) -> String {
     let of_namespace = format!("namespaces/{NAMESPACE}");
     match kind {
@@ -60,7 +60,7 @@ pub fn collection(kind: &str) -> String {
     }
 }
 
-/// Where a folder of the manifests is.
+/// The path of a folder of the manifests.
 pub fn folder(name: &str) -> PathBuf {
     paths::root().join("examples/deployment").join(name)
 }
@@ -71,7 +71,7 @@ pub fn text(folder_name: &str, file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A file's YAML, which is one document.
+/// A file's YAML, as one document.
 pub fn yaml(folder_name: &str, file: &str) -> Value {
     parse(folder_name, file, &text(folder_name, file))
 }

@@ -1,5 +1,5 @@
-//! `examples/deployment/monitoring`: the Prometheus Operator's definitions allow its objects, Prometheus can read its
-//! expressions, and Grafana can place its panels.
+//! `examples/deployment/monitoring`: the Prometheus Operator's definitions accept its objects, and Prometheus can
+//! parse its expressions.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use informant_e2e::{paths, poll, skip};
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP: &str = "monitoring.coreos.com";
 
-/// How Prometheus writes a duration.
+/// Prometheus' format of a duration.
 const DURATION: &str =
     "^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$";
 
@@ -50,7 +50,7 @@ fn prometheus_rule() -> Value {
     object(json!({"groups": list(object(group, &["name"]))}), &[])
 }
 
-/// The fields of a monitor that ours has, as the operator defines them; it has many more.
+/// The fields that the monitor here uses, as the operator defines them. The operator has many more.
 fn service_monitor() -> Value {
     let text = json!({"type": "string"});
     let endpoint = json!({
@@ -65,7 +65,7 @@ fn service_monitor() -> Value {
     object(spec, &["endpoints", "selector"])
 }
 
-/// Creates the definition of a kind and waits until its resource is served, at this path.
+/// Creates the definition of a kind and waits until its resource is served. Returns its path.
 async fn establish(bench: &Bench, kind: &str, spec: Value) -> String {
     let singular = kind.to_lowercase();
     let plural = format!("{singular}s");

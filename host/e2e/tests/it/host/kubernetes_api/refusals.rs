@@ -1,4 +1,4 @@
-//! What the API refuses, as an API server says it.
+//! Refused requests, with the errors of an API server.
 
 use super::api;
 use crate::bench::{config_map, labelled_pod};
@@ -40,7 +40,7 @@ fn secrets_are_not_served() {
         }
         let listed = cached.get("/api/v1").await.expect(200);
         assert!(!listed.to_string().contains("secrets"), "{listed}");
-        // Nothing was cached for any of these.
+        // No informer was started for these requests.
         let metrics = host.get("/metrics").unwrap().body;
         assert!(!metrics.contains("v1/secrets"), "an informer of Secrets");
     });
