@@ -83,15 +83,15 @@ pub(crate) struct KeyWork {
 
 /// The end of a call for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Worked {
+pub(crate) enum Worked<'a> {
     /// The guest is done with the key. With `again`, the key comes again after this time.
     Done { again: Option<Duration> },
     /// The call failed, and the key comes again: after this time, or as the rate limiter says.
     Failed { after: Option<Duration>, crashed: bool },
     /// There was no room for a key that this one adds. The key comes again once there may be room, and has not failed.
     NoRoom,
-    /// The call failed, and the key does not come again by itself.
-    GivenUp,
+    /// The call failed with this error, and the key does not come again by itself.
+    GivenUp { error: &'a str, at: Timestamp },
 }
 
 /// Why a key was not added.
@@ -243,7 +243,7 @@ impl KeyQueue {
     }
 
     /// Notes the end of the call for a shard's key in flight. Returns whether a full queue may have room now.
-    pub(crate) fn settle(&mut self, shard: usize, worked: Worked, now: Instant) -> bool {
+    pub(crate) fn settle(&mut self, shard: usize, worked: Worked<'_>, now: Instant) -> bool {
         let in_flight = self.lines.get_mut(shard).and_then(|line| line.in_flight.take());
         let Some(InFlight { work, rate_limited }) = in_flight else { return false };
         let was_full = self.is_full();
@@ -275,7 +275,10 @@ impl KeyQueue {
                 let (after, lane) = (self.waits.max, Lane::Background);
                 self.put(key.clone(), AddOptions { after, lane, rate_limited: false }, now);
             }
-            Worked::GivenUp => self.limiter.forget(&key),
+            Worked::GivenUp { error, at } => {
+                self.limiter.forget(&key);
+                self.note_given_up(&key, work.attempt, error, at);
+            }
         }
         self.line(&key).queue.done(&key, now);
         self.release(&key);
@@ -288,13 +291,13 @@ impl KeyQueue {
     }
 
     /// Notes the error of a key that was given up, for `/plugins`.
-    pub(crate) fn note_given_up(&mut self, work: &KeyWork, error: &str, at: Timestamp) {
-        self.given_up.retain(|before| before.key != work.key);
+    fn note_given_up(&mut self, key: &Arc<str>, attempts: u32, error: &str, at: Timestamp) {
+        self.given_up.retain(|before| before.key != *key);
         if self.given_up.len() >= GIVEN_UP_MAX {
             self.given_up.pop_front();
         }
         let error = one_line(error, ERROR_BYTES_MAX).into_owned();
-        let (key, attempts) = (work.key.clone(), work.attempt);
+        let key = key.clone();
         self.given_up.push_back(GivenUp { key, attempts, error, at });
     }
 

@@ -54,16 +54,14 @@ mod tests {
         let (bounds, second) = (Bounds { keys: 9, bytes: 9_999 }, Duration::from_secs(1));
         let waits = Waits { base: second, max: second, interval: second, burst: 9 };
         let (mut keys, now) = (KeyQueue::new(bounds, waits), Instant::now());
-        let mut work = None;
         for step in steps.chars() {
             match step {
                 '+' => _ = keys.add("a", AddOptions::default(), now).expect("there is room"),
-                'p' => work = keys.take(0, now),
+                'p' => _ = keys.take(0, now),
                 'f' => _ = keys.settle(0, Worked::Failed { after: None, crashed: false }, now),
                 'g' => {
-                    let work = work.as_ref().expect("it was taken");
-                    keys.note_given_up(work, "no", Timestamp::UNIX_EPOCH);
-                    keys.settle(0, Worked::GivenUp, now);
+                    let given_up = Worked::GivenUp { error: "no", at: Timestamp::UNIX_EPOCH };
+                    keys.settle(0, given_up, now);
                 }
                 _ => _ = keys.settle(0, Worked::Done { again: None }, now),
             }

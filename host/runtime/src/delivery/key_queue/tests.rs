@@ -5,6 +5,8 @@ use informant_cache::workqueue::exponential;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
+const GIVEN_UP: Worked<'static> = Worked::GivenUp { error: "no\nway", at: Timestamp::UNIX_EPOCH };
+
 const WAITS: Waits = Waits {
     base: Duration::from_millis(5),
     max: Duration::from_secs(30),
@@ -37,7 +39,7 @@ fn check(steps: &str, expect: &str) {
             }
             "ended" => Some(Worked::Failed { after: None, crashed: true }),
             "full" => Some(Worked::NoRoom),
-            "never" => Some(Worked::GivenUp),
+            "never" => Some(GIVEN_UP),
             _ => None,
         };
         if let Some(worked) = worked {
@@ -251,9 +253,8 @@ fn the_last_that_were_given_up_are_shown() {
     let now = Instant::now();
     for number in 0..GIVEN_UP_MAX + 2 {
         keys.add(&number.to_string(), plain(), now).expect("there is room");
-        let work = keys.take(0, now).expect("it waits");
-        keys.note_given_up(&work, "no\nway", Timestamp::UNIX_EPOCH);
-        keys.settle(0, Worked::GivenUp, now);
+        keys.take(0, now).expect("it waits");
+        keys.settle(0, GIVEN_UP, now);
     }
     let shown = keys.snapshot(now).given_up;
     assert_eq!((shown.len(), &*shown[0].key, &*shown[0].error), (GIVEN_UP_MAX, "2", "no\\nway"));
@@ -265,7 +266,7 @@ enum Call {
     AddRateLimited(u8),
     Forget(u8),
     Take,
-    Settle(Worked),
+    Settle(Worked<'static>),
     Recover,
     Pass(u16),
 }
@@ -276,7 +277,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     let worked = prop_oneof![
         wait.clone().prop_map(|again| Worked::Done { again }),
         (wait, any::<bool>()).prop_map(|(after, crashed)| Worked::Failed { after, crashed }),
-        Just(Worked::GivenUp),
+        Just(GIVEN_UP),
         Just(Worked::NoRoom),
     ];
     let call = prop_oneof![
@@ -315,11 +316,11 @@ impl Model {
         self.waiting.extend(ripe);
     }
 
-    fn settle(&mut self, work: &KeyWork, worked: Worked, backoff: Duration, now: Instant) {
+    fn settle(&mut self, work: &KeyWork, worked: Worked<'_>, backoff: Duration, now: Instant) {
         let (key, before) = (&*work.key, self.failed.remove(&*work.key));
         match worked {
             Worked::Done { again: Some(after) } => self.add(key, after, now),
-            Worked::Done { again: None } | Worked::GivenUp => {}
+            Worked::Done { again: None } | Worked::GivenUp { .. } => {}
             Worked::NoRoom => {
                 self.failed.extend(before.map(|before| (key.to_owned(), before)));
                 self.add(key, WAITS.max, now);

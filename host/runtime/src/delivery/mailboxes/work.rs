@@ -31,7 +31,7 @@ pub(crate) enum Completed<'a> {
     Synced(SubscriptionId, Settled, Option<&'a str>),
     /// With the error of a failed call.
     Fired(&'a Firing, Settled, Option<&'a str>, Now),
-    Reconciled(Worked),
+    Reconciled(Worked<'a>),
     Delivered(Settled, &'a EndedDelivery<'a>),
 }
 

@@ -104,6 +104,7 @@ impl Actor {
         self.core.failed(&told, Timestamp::now());
         let (plugin, attempt) = (self.name.as_str(), work.attempt);
         let counters = &self.core.counters;
+        let text = error.to_string();
         let worked = match self.key_given_up(work.crashes, call) {
             Some(why) => {
                 add_one(&counters.keys_dead);
@@ -113,10 +114,7 @@ impl Actor {
                 };
                 let attempts = counted(attempt as usize, "attempt");
                 error!(plugin, key = &*key, "gave up on the key after {attempts}{parked}: {error}");
-                let at = Timestamp::now();
-                let why = error.to_string();
-                self.core.queue.look(|it| it.keys.note_given_up(work, &why, at));
-                Worked::GivenUp
+                Worked::GivenUp { error: &text, at: Timestamp::now() }
             }
             None => {
                 add_one(&counters.keys_retry);

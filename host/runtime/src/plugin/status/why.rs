@@ -201,9 +201,8 @@ mod tests {
         core.queue.look(|mailboxes| {
             let keys = &mut mailboxes.keys;
             keys.add(key, AddOptions::default(), now).expect("there is room");
-            let work = keys.take(0, now).expect("it waits");
-            keys.note_given_up(&work, error, Timestamp::UNIX_EPOCH);
-            keys.settle(0, Worked::GivenUp, now);
+            keys.take(0, now).expect("it waits");
+            keys.settle(0, Worked::GivenUp { error, at: Timestamp::UNIX_EPOCH }, now);
         });
     }
 
