@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// informant-plugin-as PLUGIN.ts OUT.wasm: one file of AssemblyScript and what it imports, as a plugin. Which functions of the contract it has is what that file
-// exports. It runs in the project's folder.
+// informant-plugin-as PLUGIN.ts OUT.wasm: builds a plugin from one AssemblyScript file and its imports. The file's
+// exports decide which functions of the contract the plugin has. It runs in the project's folder.
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,4 +1,4 @@
-// Compiles a plugin: the compiler's own work, with the contract's names for what is exported.
+// Compiles a plugin with the language's compiler, and gives its exports the contract's names.
 
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -12,10 +12,10 @@ const SDK = dirname(fileURLToPath(import.meta.url));
 const PACKAGE = "informant-plugin-assemblyscript";
 const VERSION = "0.1.0";
 
-/** The first file that is compiled, beside the plugin's own: assembly/exports.ts of the SDK. */
+/** The first compiled file, before the plugin's own: assembly/exports.ts of the SDK. */
 const ENTRY = "informant-exports";
 
-/** What a plugin's file may export, and which function of the contract that is. */
+/** The possible exports of a plugin's file, with their functions of the contract. */
 const FUNCTIONS = {
   describe: ["lifecycle", "describe"],
   start: ["lifecycle", "start"],
@@ -31,10 +31,10 @@ const ALWAYS = ["describe", "start", "stop"];
 const CALLED = ["handle", "reconcile", "fire"];
 const PREVIEW1 = "wasi_snapshot_preview1";
 
-/** What is wrong with a plugin, in lines for people: the compiler's words, or what to export. */
+/** The mistakes of a plugin, as lines for people: the compiler's messages, or the missing exports. */
 export class CompileError extends Error {}
 
-/** The exports that go into the plugin, by the names that its file exports. */
+/** The exports of the plugin, by the names that its file exports. */
 function exported(has) {
   const names = Object.keys(FUNCTIONS).filter(has);
   if (!names.includes("describe")) throw new CompileError("the plugin does not say what it wants: export function describe(config: Config): Descriptor");
@@ -47,14 +47,14 @@ function exported(has) {
   return [...new Set([...ALWAYS, ...names])];
 }
 
-/** What a file exports and no host calls: most likely a name that is written wrong. */
+/** Exports of the file that no host calls: probably misspelt names. */
 function uncalled(file) {
   const all = [...(file.exports ?? [])].filter(([name, { kind }]) => kind === ElementKind.FunctionPrototype && FUNCTIONS[name] === undefined);
   const known = Object.keys(FUNCTIONS).join(", ");
   return all.map(([name]) => `WARNING: the plugin exports the function ${name}, and no host calls it: a host calls ${known}`);
 }
 
-/** Renames what stays and removes everything else, before the compiler looks what is still needed. */
+/** Renames the remaining exports and removes all others, before the compiler looks for unused code. */
 function rename(module, names) {
   const kept = new Map([["memory", "memory"], ["cabi_realloc", "cabi_realloc"], ["_initialize", "_initialize"]]);
   const post = [];
@@ -79,13 +79,13 @@ function exportsOf(module) {
   return Array.from({ length: module.getNumExports() }, (_, place) => binaryen.getExportInfo(module.getExportByIndex(place)));
 }
 
-/** Module and name of every function that is imported. */
+/** Module and name of every imported function. */
 function importsOf(module) {
   const all = Array.from({ length: module.getNumFunctions() }, (_, place) => binaryen.getFunctionInfo(module.getFunctionByIndex(place)));
   return all.filter(({ module: from }) => from).map(({ module: from, base }) => [from, base]);
 }
 
-/** The host has no `env`: what the standard library would take from a browser or from Node.js is not there. */
+/** The host has no `env`: functions of a browser or of Node.js that the standard library would use do not exist. */
 function checkImports(module) {
   const unknown = importsOf(module).filter(([from]) => from !== PREVIEW1 && !from.startsWith("informant:plugin/"));
   if (unknown.length === 0) return;
@@ -93,7 +93,7 @@ function checkImports(module) {
   throw new CompileError(`no host has ${names}: a plugin may call what ${PACKAGE} offers, Date.now, Math.random, crypto.getRandomValues and console`);
 }
 
-/** Where the compiler finds files: the SDK wherever it is installed, and the plugin's own. */
+/** Finds files for the compiler: the installed SDK, and the plugin's own files. */
 function reader(file) {
   const inPackage = `node_modules/${PACKAGE}/`;
   return async (name, folder) => {
@@ -112,7 +112,7 @@ function reader(file) {
   };
 }
 
-/** What the compiler is to do between its steps. */
+/** The work between the compiler's steps. */
 class Steps {
   warnings = [];
   constructor(file) {
@@ -130,8 +130,8 @@ class Steps {
 }
 
 /**
- * The compiler's lines, with the first mistake in one line at their end, which is what a log has room for. What the SDK says of a type is found in the SDK;
- * the compiler has warned of the plugin's own line before.
+ * The compiler's lines, with the first mistake on one line at their end, because a log has room for one line. A
+ * mistake in a type is reported in the SDK; the compiler has warned about the plugin's own line before.
  */
 function inWords(said) {
   const lines = said.trim().replace(/\n+FAILURE \d+ [a-z]+ error\(s\)$/i, "");
@@ -143,15 +143,15 @@ function inWords(said) {
 }
 
 const ENVIRONMENT = `~lib/${PACKAGE}/assembly/environment`;
-// Without colours: the compiler gives them to a pipe, too, where the environment has a CI.
+// Without colours: in a CI, the compiler writes colours into a pipe, too.
 const OPTIONS = [
   "--noColors", "--runtime", "incremental", "--debug", "--exportStart", "_initialize", "--stackSize", "32768",
   ...["abort", "seed", "trace"].flatMap((name) => ["--use", `${name}=${ENVIRONMENT}/${name}`]),
 ];
 
 /**
- * A plugin's bytes, from its first file of AssemblyScript. The folder is the project's: places in messages are relative to it.
- * `warn` is told what the compiler says of a plugin that it makes all the same. Throws a CompileError with the compiler's lines.
+ * The bytes of a plugin, from its first AssemblyScript file. The folder is the project's: paths in messages are
+ * relative to it. `warn` gets the compiler's warnings. Throws a CompileError with the compiler's lines.
  */
 export async function compile(file, { folder = process.cwd(), options = ["-O2", "--shrinkLevel", "1"], warn = () => {} } = {}) {
   const place = relative(folder, resolve(folder, file)).split(sep).join("/");

@@ -1,4 +1,5 @@
-// The compiler is WebAssembly itself, and runs for a second or two: optimizing it takes longer than that. Imported before it, this leaves that out.
+// The compiler itself is WebAssembly, and runs for a second or two. Optimizing it takes longer than that. Import this
+// file before the compiler to skip the optimization.
 
 import { setFlagsFromString } from "node:v8";
 

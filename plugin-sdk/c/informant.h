@@ -1,6 +1,6 @@
-/* Informant plugins in C: this header, and informant.c to compile along. Freestanding: no libc, no WASI, no bindings
- * generator. It covers all of the contract (plugin-sdk/wit/plugin.wit), whose words it uses; parts of which a plugin uses
- * nothing are not in its file. Each part has its own header, which is its reference. */
+/* Informant plugins in C: include this header, and compile informant.c along. Freestanding: no libc, no WASI, no
+ * bindings generator. It covers the whole contract (plugin-sdk/wit/plugin.wit) and uses its words. Unused parts are
+ * not in the plugin's file. Each part has its own header, which is its reference. */
 #ifndef INFORMANT_H
 #define INFORMANT_H
 

@@ -1,4 +1,4 @@
-/* The SDK and the host's part in tests without WebAssembly, as one file: see informant_testing.h. */
+/* The SDK and the test's host for tests without WebAssembly, in one file: see informant_testing.h. */
 #include "testing/host.h"
 
 #include "informant/parts.c"

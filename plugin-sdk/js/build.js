@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// informant-plugin PLUGIN.js OUT.wasm [WORLD]: one file of JavaScript and what it imports, as a plugin. The world says what is exported: plugin,
-// controller, timer-only, stateful-plugin, full, as in plugin-sdk/wit/plugin.wit. With INFORMANT_DEV=1 it is made of a smaller QuickJS, which is
-// slower, but ready sooner.
+// informant-plugin PLUGIN.js OUT.wasm [WORLD]: builds a plugin from one JavaScript file and its imports. The world
+// decides the exports: plugin, controller, timer-only, stateful-plugin or full, as in plugin-sdk/wit/plugin.wit.
+// INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
 
 import { spawn } from "node:child_process";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -14,7 +14,10 @@ if (out === undefined) {
   process.exit(2);
 }
 
-/** The file and what it imports as one text, by esbuild's own program: loading its library takes longer than it does. */
+/**
+ * Bundles the file and its imports into one text. It runs esbuild's own program, because loading its library takes
+ * longer.
+ */
 function bundle() {
   const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
   const options = ["--bundle", "--format=esm", "--external:informant:*", "--target=es2022", "--keep-names", "--log-level=warning"];

@@ -1,4 +1,4 @@
-// What the SDK does with a plugin that does everything.
+// Tests the SDK with a plugin that uses everything.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -12,7 +12,7 @@ test("what is thrown is a failure, with its wish for a retry", () => {
   const host = new Host(fails);
   assert.deepEqual(host.add("v1/pods", pod("a", "fail")), { message: "asked to fail", retry: { tag: "never" } });
   assert.deepEqual(host.add("v1/pods", pod("a", "panic")), { message: "asked to panic by a", retry: { tag: "backoff" } });
-  // What was asked for is an answer; of an accident it is logged where it happened.
+  // An intended failure is a result; the place of an accident is logged.
   const [line, ...more] = host.lines;
   assert.deepEqual(more, []);
   assert.match(line, /^error asked to panic by a stack=.*panic/s);

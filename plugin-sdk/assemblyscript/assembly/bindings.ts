@@ -1,9 +1,10 @@
-// What stands for a browser below the standard library's Date, console, performance and crypto: the build has the compiler take this in its place.
+// Replaces a browser's bindings for the standard library's Date, console, performance and crypto: the build gives this
+// file to the compiler.
 
 import { elapsed, now as wallClock, random } from "informant-plugin-assemblyscript/assembly/environment";
 import { log as hostLog } from "informant-plugin-assemblyscript/assembly/log";
 
-// The standard library names it; its own mathematics need nobody.
+// The standard library names it, but its own mathematics need no bindings.
 export declare namespace Math {}
 
 export namespace Date {

@@ -1,50 +1,50 @@
-// The plugin's section of the host's configuration. A key of another type than the plugin reads, or that it does not read at all, is a mistake that
-// nobody would see: failure tells it.
+// The plugin's section of the host's configuration. A key with a wrong type, or one that the plugin does not read, is
+// a mistake that would stay unnoticed. failure reports it.
 
 import { Failure } from "./failure";
 import { Json, JsonKind } from "./json/json";
 
 const KINDS: string[] = ["nothing", "null", "a boolean", "a number", "a text", "a list", "an object", "JSON"];
 
-/** What the plugin was configured with, an object. */
+/** The plugin's configuration, an object. */
 export class Config {
   private problems: string[] = [];
   private read: string[] = [];
 
   constructor(
-    /** The whole of it, to be read in other ways: failure does not know what is read here. */
+    /** The whole configuration, for other ways of reading. failure does not notice what is read here. */
     public readonly json: Json,
   ) {}
 
-  /** The member of this name; nothing if it is not said. */
+  /** The member with this name, or nothing. */
   get(name: string): Json {
     if (!this.read.includes(name)) this.read.push(name);
     return this.json.get(name);
   }
 
-  /** A text; this one where none is said. */
+  /** A text, or the default. */
   text(name: string, otherwise: string): string {
     return this.fitting(name, JsonKind.Text).asText(otherwise);
   }
 
-  /** A number; this one where none is said. */
+  /** A number, or the default. */
   number(name: string, otherwise: f64): f64 {
     return this.fitting(name, JsonKind.Number).asNumber(otherwise);
   }
 
-  /** An integer; this one where none is said. */
+  /** An integer, or the default. */
   integer(name: string, otherwise: i64): i64 {
     const found = this.fitting(name, JsonKind.Number);
     if (found.isNumber && !found.isInteger) this.problems.push(`${name} is ${found.text}, and should be an integer`);
     return found.asInteger(otherwise);
   }
 
-  /** A boolean; this one where none is said. */
+  /** A boolean, or the default. */
   bool(name: string, otherwise: bool): bool {
     return this.fitting(name, JsonKind.Boolean).asBool(otherwise);
   }
 
-  /** A list of texts; this one where none is said. */
+  /** A list of texts, or the default. */
   texts(name: string, otherwise: string[]): string[] {
     const found = this.fitting(name, JsonKind.Array);
     if (found.isNothing) return otherwise;
@@ -64,7 +64,7 @@ export class Config {
     return Json.NOTHING;
   }
 
-  /** What does not fit of what was read so far, and which keys were not read; null if all is well. To be answered at the end of start. */
+  /** The keys that do not fit or were not read so far. Null if there are none. Return it at the end of start. */
   failure(): Failure | null {
     const problems = this.problems.slice(0);
     const names = this.json.names;

@@ -1,47 +1,50 @@
-// What a plugin asks for. The keys are those of plugin-sdk/descriptor.schema.json, which says what each means; each has a method of its name.
+// The descriptor, with which a plugin declares its needs. Its keys are those of plugin-sdk/descriptor.schema.json,
+// which describes each of them. Each key has a method with its name.
 
 import { Json } from "./json/json";
 
-/** What describe answers. */
+/** The result of describe. */
 export class Descriptor {
   /** As JSON, for a key that this SDK does not know yet. */
   readonly json: Json = Json.object();
-  /** Why there is none; empty if there is one. */
+  /** The reason for a refusal. Empty if there is a descriptor. */
   problem: string = "";
 
-  /** With the plugin's own version. */
+  /** A descriptor with the plugin's own version. */
   constructor(version: string) {
     this.json.set("version", version);
   }
 
-  /** Refuses to run with this configuration: the message says why. */
+  /** Refuses to run with this configuration. The message is the reason. */
   static refused(message: string): Descriptor {
     const none = new Descriptor("");
     none.problem = message;
     return none;
   }
 
-  /** Asks to be told of a resource's objects. Events name a subscription by its place. */
+  /** Subscribes to a resource. Events contain the index of their subscription. */
   subscribe(subscription: Subscription): Descriptor {
     return this.add("subscriptions", subscription.json);
   }
 
-  /** Files objects by the value at a JSON pointer, in which `*` steps into every member: for indexer.byIndex. */
+  /** Adds an index by the value at a JSON pointer, for indexer.byIndex. `*` steps into every member. */
   index(resource: string, name: string, pointer: string): Descriptor {
     return this.add("indexes", Json.object().set("resource", resource).set("name", name).set("pointer", pointer));
   }
 
-  /** Asks to read a resource without being told of it; of all namespaces if none is named. */
+  /** Reads a resource without events for its changes. Without namespaces: all of them. */
   read(resource: string, namespaces: string[] = []): Descriptor {
     return this.add("reads", Json.object().set("resource", resource).set("namespaces", namespaces));
   }
 
-  /** Says what the plugin means to change: verbs are `create`, `update`, `patch`, `delete`; in all namespaces if none is named. */
+  /** Declares writes: verbs are `create`, `update`, `patch`, `delete`. Without namespaces: all of them. */
   write(resource: string, verbs: string[], namespaces: string[] = []): Descriptor {
     return this.add("writes", Json.object().set("resource", resource).set("verbs", verbs).set("namespaces", namespaces));
   }
 
-  /** Says whom the plugin means to ask: `https://api.example.com`; at all paths and public addresses if none are named. */
+  /**
+   * Declares HTTP requests to origins such as `https://api.example.com`. By default: all paths, and public addresses.
+   */
   http(origins: string[], methods: string[], paths: string[] = [], addresses: string[] = []): Descriptor {
     const asked = Json.object().set("origins", origins).set("methods", methods);
     if (paths.length > 0) asked.set("paths", paths);
@@ -49,17 +52,17 @@ export class Descriptor {
     return this.add("http", asked);
   }
 
-  /** Asks for fire to be called at these minutes, in UTC: `0 * * * *`. */
+  /** Calls fire at these minutes, in UTC: `0 * * * *`. */
   cron(name: string, cron: string): Descriptor {
     return this.add("schedules", Json.object().set("name", name).set("cron", cron));
   }
 
-  /** Asks for fire to be called again and again after this long: `30s`. */
+  /** Calls fire again and again after this time: `30s`. */
   every(name: string, every: string): Descriptor {
     return this.add("schedules", Json.object().set("name", name).set("every", every));
   }
 
-  /** In how many instances the plugin asks to run. */
+  /** The number of instances. */
   shards(count: i32): Descriptor {
     this.json.set("shards", count);
     return this;
@@ -72,12 +75,12 @@ export class Descriptor {
   }
 }
 
-/** Asks to be told of the objects of a resource. */
+/** A subscription to the objects of a resource. */
 export class Subscription {
   /** As JSON, for a key that this SDK does not know yet. */
   readonly json: Json = Json.object();
 
-  /** Of `v1/pods`, `apps/v1/deployments`. */
+  /** A subscription to a resource such as `v1/pods` or `apps/v1/deployments`. */
   constructor(resource: string) {
     this.json.set("resource", resource);
   }
@@ -87,51 +90,51 @@ export class Subscription {
     return this;
   }
 
-  /** What it is called; else as the resource. */
+  /** Its name. The default is the resource. */
   name(name: string): Subscription {
     return this.with("name", name);
   }
-  /** Only objects of these namespaces. */
+  /** Restricts the subscription to these namespaces. */
   namespaces(names: string[]): Subscription {
     return this.with("namespaces", names);
   }
-  /** Only objects with these labels, as kubectl writes it. */
+  /** Restricts the subscription to objects with these labels, in kubectl's notation. */
   labelSelector(selector: string): Subscription {
     return this.with("labelSelector", selector);
   }
-  /** Only objects with these fields, as kubectl writes it. */
+  /** Restricts the subscription to objects with these fields, in kubectl's notation. */
   fieldSelector(selector: string): Subscription {
     return this.with("fieldSelector", selector);
   }
-  /** Only these of Change.Added, Change.Updated, Change.Deleted. */
+  /** Restricts the subscription to these of Change.Added, Change.Updated, Change.Deleted. */
   types(changes: string[]): Subscription {
     return this.with("types", changes);
   }
-  /** When present objects are told: `initial`, `initial-and-reload`, `never`. */
+  /** When existing objects are delivered: `initial`, `initial-and-reload`, `never`. */
   replay(when: string): Subscription {
     return this.with("replay", when);
   }
-  /** How much of the object comes along: `full`, `metadata`, `lazy`. */
+  /** The part of the object that comes with an event: `full`, `metadata`, `lazy`. */
   delivery(how: string): Subscription {
     return this.with("delivery", how);
   }
-  /** Updates bring the state before them, too. */
+  /** Adds the previous state to updates. */
   withOld(): Subscription {
     return this.with("withOld", true);
   }
-  /** Only updates that change the value at one of these JSON pointers. */
+  /** Drops updates that change no value at these JSON pointers. */
   onlyIfChanged(pointers: string[]): Subscription {
     return this.with("onlyIfChanged", pointers);
   }
-  /** Only events for which this expression in CEL is true. */
+  /** Drops events for which this expression in CEL is false. */
   filter(expression: string): Subscription {
     return this.with("filter", expression);
   }
-  /** Tells every object again after this long, for the reason Reason.Resync: `10m`. */
+  /** Delivers every object again after this time, such as `10m`, with the reason Reason.Resync. */
   resyncPeriod(period: string): Subscription {
     return this.with("resyncPeriod", period);
   }
-  /** Makes keys of events for the plugin's queue, by one more rule; handle is not called then. */
+  /** Adds a rule that makes keys for the plugin's queue from events. handle is not called then. */
   enqueue(rule: Enqueue): Subscription {
     if (this.json.get("enqueue").isNothing) this.json.set("enqueue", Json.array());
     this.json.get("enqueue").push(rule.json);
@@ -139,7 +142,7 @@ export class Subscription {
   }
 }
 
-/** A rule by which an event becomes keys. */
+/** A rule that makes a key from an event. */
 export class Enqueue {
   private constructor(
     /** As JSON. */
@@ -150,7 +153,7 @@ export class Enqueue {
   static self(): Enqueue {
     return new Enqueue(Json.object().set("self", true));
   }
-  /** Its owners of a kind: `apps/v1/ReplicaSet`. */
+  /** The keys of its owners of a kind: `apps/v1/ReplicaSet`. */
   static owner(kind: string): Enqueue {
     return new Enqueue(Json.object().set("owner", kind));
   }
@@ -158,12 +161,12 @@ export class Enqueue {
   static pointer(pointer: string): Enqueue {
     return new Enqueue(Json.object().set("pointer", pointer));
   }
-  /** `object`, `none` or a pointer: where the key's namespace comes from. */
+  /** The source of the key's namespace: `object`, `none` or a pointer. */
   namespace(from: string): Enqueue {
     this.json.set("namespace", from);
     return this;
   }
-  /** What stands before the key. */
+  /** A prefix of the key. */
   prefix(prefix: string): Enqueue {
     this.json.set("prefix", prefix);
     return this;

@@ -1,5 +1,5 @@
-// What the language expects of where it runs: the build puts these in the place of functions of `env`, which no host has. What is called makes the
-// plugin import the first WASI, which the host joins to its own.
+// The functions that the language expects from its environment. The build uses them instead of functions of `env`,
+// which no host has. A used function makes the plugin import the first WASI, which the host provides.
 
 import { log } from "./log";
 
@@ -13,11 +13,13 @@ const WALL_CLOCK: u32 = 0;
 const MONOTONIC_CLOCK: u32 = 1;
 const NANOSECONDS: f64 = 1_000_000;
 
-/** The end of the instance: what is thrown, asserted, or out of bounds. It stands in the log before the trap. */
+/**
+ * Ends the instance after a throw, a failed assertion, or an access out of bounds. Logs the reason before the trap.
+ */
 export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
   if (__stack_pointer < __data_end) {
-    // The stack that the collector looks through has run out, and the compiler's words and place for that are empty. Nobody returns to those who are on
-    // it, and to say so takes some.
+    // The collector's stack is full, and in this case the compiler's message and place are empty. Its entries are no
+    // longer needed, and the output needs some room on it.
     __stack_pointer = __heap_base;
     overrun();
   } else {
@@ -30,20 +32,20 @@ function overrun(): void {
   log.error("stack overflow: functions call each other too deep");
 }
 
-/** With places for objects: abort itself has no room on that stack. */
+/** A separate function with room for objects: abort itself has none on that stack. */
 function report(message: usize, file: usize, line: u32, column: u32): void {
   const words = message == 0 ? "aborted" : changetype<string>(message);
   const place = file == 0 ? "unknown" : changetype<string>(file);
   log.error(words, [["at", `${place}:${line}:${column}`]]);
 }
 
-/** What Math.random begins with. */
+/** The start value of Math.random. */
 export function seed(): f64 {
   randomGet(PLACE, 8);
   return load<f64>(PLACE);
 }
 
-/** A line for whoever looks for a fault, with up to five numbers. */
+/** Logs a line for debugging, with up to five numbers. */
 export function trace(message: string, count: i32 = 0, a: f64 = 0, b: f64 = 0, c: f64 = 0, d: f64 = 0, e: f64 = 0): void {
   const numbers: f64[] = [a, b, c, d, e];
   log.trace(message, count == 0 ? [] : [["values", numbers.slice(0, count).join(", ")]]);
@@ -55,7 +57,7 @@ export function now(): f64 {
   return Math.floor(<f64>load<u64>(PLACE) / NANOSECONDS);
 }
 
-/** The instance's own clock, which nobody sets. */
+/** The instance's own clock, which only goes forward. */
 export function elapsed(): f64 {
   clockTimeGet(MONOTONIC_CLOCK, 1, PLACE);
   return <f64>load<u64>(PLACE) / NANOSECONDS;

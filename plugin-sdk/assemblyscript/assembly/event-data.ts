@@ -1,4 +1,5 @@
-// The objects of the event in hand, read on the host: for subscriptions with lazy delivery, and wherever a few values are enough. Only in handle.
+// The objects of the present event, read on the host: for subscriptions with lazy delivery, and if a few values are
+// enough. Only in handle.
 
 import { AREA, mark, release } from "./abi/memory";
 import { text, texts } from "./abi/write";
@@ -12,15 +13,15 @@ declare function fields(side: u32, pointers: usize, count: usize, into: usize): 
 @external("informant:plugin/event-data@0.1.0", "changed")
 declare function changed(pointer: usize, length: usize): u32;
 
-/** Which state of the object. Of an addition there is no old one, of a deletion no new one. */
+/** The state of the object. An addition has no old state, and a deletion has no new one. */
 export enum Side {
   New,
   Old,
 }
 
-/** The objects of the event in hand. */
+/** The objects of the present event. */
 export namespace eventData {
-  /** The whole object, whatever was delivered; nothing where there is none on that side. */
+  /** The whole object, with any delivery. Nothing if there is no object on that side. */
   export function object(side: Side = Side.New): Json {
     const before = mark();
     json(side, AREA);
@@ -29,7 +30,7 @@ export namespace eventData {
     return whole;
   }
 
-  /** The value at each of up to 256 JSON pointers, nothing where there is none. */
+  /** The value at each of up to 256 JSON pointers, or nothing. */
   export function fields(pointers: string[], side: Side = Side.New): Json[] {
     return ask(pointers, side);
   }
@@ -39,7 +40,9 @@ export namespace eventData {
     return ask([pointer], side)[0];
   }
 
-  /** Whether the value at the JSON pointer differs between the two; always, where there is only one of them. */
+  /**
+   * Whether the value at the JSON pointer differs between the two objects. Always true if there is only one of them.
+   */
   export function changed(pointer: string): bool {
     return differs(pointer);
   }

@@ -1,35 +1,35 @@
-// A change of one object, as one subscription sees it.
+// A change of one object, for one subscription.
 
 import { optionalText, text } from "./abi/read";
 import { Json } from "./json/json";
 
-/** What happened to an object. */
+/** The kinds of changes. */
 export namespace Change {
   export const Added: string = "added";
   export const Updated: string = "updated";
   export const Deleted: string = "deleted";
 }
 
-/** Why the plugin hears of it now. */
+/** The reasons for an event. */
 export namespace Reason {
-  /** The object was there before the plugin subscribed. */
+  /** The object existed before the plugin subscribed. */
   export const Initial: string = "initial";
-  /** The API server reported it. */
+  /** The API server reported the change. */
   export const Watch: string = "watch";
   /** A relist found a difference that the watch had missed. */
   export const Relist: string = "relist";
-  /** The subscription's period came round; nothing changed. */
+  /** The subscription's period has passed; the object has not changed. */
   export const Resync: string = "resync";
   /** A new version of the plugin asked for its objects again. */
   export const Reload: string = "reload";
-  /** Somebody sent a dead letter again. */
+  /** A person sent a dead letter again. */
   export const Redrive: string = "redrive";
 }
 
-/** How an object went. */
+/** The kinds of deletions. */
 export namespace Gone {
   export const Deleted: string = "deleted";
-  /** It lives on, but no longer matches the subscription. */
+  /** The object exists, but no longer matches the subscription. */
   export const LeftView: string = "left-view";
   /** One of the two. */
   export const Unknown: string = "unknown";
@@ -39,14 +39,14 @@ const CHANGES: StaticArray<string> = [Change.Added, Change.Updated, Change.Delet
 const REASONS: StaticArray<string> = [Reason.Initial, Reason.Watch, Reason.Relist, Reason.Resync, Reason.Reload, Reason.Redrive];
 const GONE: StaticArray<string> = [Gone.Deleted, Gone.LeftView, Gone.Unknown];
 
-/** An object's namespace, empty if it has none, and name. */
+/** An object's namespace and name. The namespace is empty if the object has none. */
 export class Key {
   constructor(
     public readonly namespace: string,
     public readonly name: string,
   ) {}
 
-  /** From `namespace/name`, or the name alone: a key of the queue that the host made of an object. */
+  /** Parses `namespace/name`, or the name alone: a key of the queue that the host made from an object. */
   static of(text: string): Key {
     const slash = text.indexOf("/");
     return slash < 0 ? new Key("", text) : new Key(text.substring(0, slash), text.substring(slash + 1));
@@ -58,32 +58,32 @@ export class Key {
   }
 }
 
-// The objects of an event lie in the host's blocks, which are given back when the call has ended. The next event may lie in the same place: they are
-// numbered.
+// The objects of an event are in the host's blocks, which are freed at the end of the call. The next event may have
+// the same address, so events have numbers.
 let inHand: u64 = 0;
 let last: u64 = 0;
 
-/** The event in hand is done with: its objects cannot be read any more. */
+/** Ends the present event: its objects can no longer be read. */
 export function endEvent(): void {
   inHand = 0;
 }
 
-/** A change of one object. Its objects can be read until handle has answered. */
+/** A change of one object. Its objects can be read until handle returns. */
 export class Event {
-  /** Rises with every event; one that comes again keeps its own. */
+  /** Rises with every event. A retry keeps its number. */
   readonly seq: u64;
-  /** The place in the descriptor's subscriptions. */
+  /** The index in the descriptor's subscriptions. */
   readonly subscription: u32;
   /** Change.Added, Change.Updated or Change.Deleted. */
   readonly change: string;
-  /** Reason.Watch and its like. */
+  /** Reason.Watch or another Reason. */
   readonly reason: string;
   readonly key: Key;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Gone.Deleted and its like; empty while the object is there. */
+  /** Gone.Deleted or another Gone; empty if the object exists. */
   readonly gone: string;
-  /** How many older events this one stands for. */
+  /** The number of older events that this event replaces. */
   readonly coalesced: u32;
   /** 1 for the first delivery. */
   readonly attempt: u32;
@@ -91,7 +91,7 @@ export class Event {
   private readObject: Json | null = null;
   private readOld: Json | null = null;
 
-  /** From the contract's record in memory. */
+  /** Reads the contract's record at this address. */
   constructor(private at: usize) {
     inHand = last;
     this.seq = load<u64>(at);
@@ -106,7 +106,10 @@ export class Event {
     this.attempt = load<u32>(at, 56);
   }
 
-  /** The new state, or the last one of an object that is gone; nothing with lazy delivery, for which there is eventData. It is read once, when asked for. */
+  /**
+   * The new state, or the last state of a deleted object. Nothing with lazy delivery, which has eventData. Parsed
+   * once, on its first use.
+   */
   get object(): Json {
     const before = this.readObject;
     if (before !== null) return before;
@@ -116,7 +119,10 @@ export class Event {
     return read;
   }
 
-  /** The state before: of a deletion always, else where the subscription says withOld. Nothing if there is none. */
+  /**
+   * The previous state: for every deletion, and for other events if the subscription has withOld. Nothing if there is
+   * none.
+   */
   get old(): Json {
     const before = this.readOld;
     if (before !== null) return before;
@@ -125,13 +131,13 @@ export class Event {
     return read;
   }
 
-  /** The JSON of the object as it came, for a reader of one's own; null where `object` is nothing. */
+  /** The object's JSON as it came, for another parser. Null if `object` is nothing. */
   get objectText(): string | null {
     const place = this.place(60);
     return load<u8>(place) == 0 && this.change == Change.Deleted ? this.oldText : optionalText(place);
   }
 
-  /** The same of `old`. */
+  /** The same for `old`. */
   get oldText(): string | null {
     return optionalText(this.place(72));
   }
@@ -142,7 +148,10 @@ export class Event {
   }
 }
 
-/** What the host sends is JSON, unless an object lies deeper than the reader goes: that is for a log, and for nobody to handle. */
+/**
+ * The host sends valid JSON, but an object may be nested deeper than the reader goes. Such an object is logged and
+ * cannot be handled.
+ */
 function parsed(place: usize): Json {
   if (load<u8>(place) == 0) return Json.NOTHING;
   const read = Json.parseAt(load<usize>(place, 4), load<usize>(place, 8));

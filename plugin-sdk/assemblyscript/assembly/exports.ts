@@ -1,5 +1,6 @@
-// What the host calls, and how it hears what the plugin answers. The build compiles this file as the plugin's first, with the plugin's own file as
-// "informant:plugin", keeps what that file exports, and gives each export its name in the contract: lifecycle_describe is
+// The functions that the host calls, and the conversion of the plugin's answers. The build compiles this file as the
+// plugin's first, with the plugin's own file as "informant:plugin". It keeps the functions that the plugin's file
+// exports, and gives each export its name in the contract: lifecycle_describe is
 // informant:plugin/lifecycle@0.1.0#describe.
 
 import { Config, Descriptor, Event, Failure, Json, Reconciled, log } from "informant-plugin-assemblyscript";
@@ -11,20 +12,20 @@ import * as plugin from "informant:plugin";
 
 export { cabi_realloc, cabi_realloc_adapter } from "informant-plugin-assemblyscript/assembly/abi/memory";
 
-/** When the host has read an answer, nothing of the call is needed any more. */
+/** Frees the memory of a call after the host has read its answer. */
 export function cabi_post(answer: usize): void {
   endEvent();
   release(0);
 }
 
-/** An answer with an error of one text. */
+/** An answer with an error that is one text. */
 function refused(message: string): usize {
   const place = answer(true);
   put(place + 4, text(message));
   return place;
 }
 
-/** An answer that says nothing, or why not. */
+/** An answer without a value, or with a failure. */
 function told(failure: Failure | null): usize {
   if (failure === null) return answer(false);
   const place = answer(true);
@@ -34,12 +35,14 @@ function told(failure: Failure | null): usize {
   return place;
 }
 
-/** The same where the contract has no retry. */
+/** The same if the contract has no retry. */
 function begun(failure: Failure | null): usize {
   return failure === null ? answer(false) : refused(failure.message);
 }
 
-/** What the host hands over as configuration; none at all is an empty object. Null if it is no object, which is said in the log. */
+/**
+ * The host's configuration. No bytes mean an empty object. Null if it is not an object; then the log has the reason.
+ */
 function configuration(at: usize, length: usize): Config | null {
   if (length == 0) return new Config(Json.object());
   const read = Json.parseAt(at, length);

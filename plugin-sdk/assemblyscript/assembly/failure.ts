@@ -1,60 +1,60 @@
-// What a plugin answers where it did not succeed: the language has no exceptions to throw.
+// The failures of a plugin's calls. They are results, because the language has no exceptions.
 
-/** How a failure comes again, by the contract's numbers. */
+/** The retry of a failure, by the contract's numbers. */
 const enum Retry {
   Backoff,
   After,
   Never,
 }
 
-/** Why a call did not succeed. The instance goes on. */
+/** The reason for a failed call. The instance continues. */
 export class Failure {
   private constructor(
     /** For people: the host shows it with the plugin and in dead letters. */
     public readonly message: string,
     /** The number of the contract's case. */
     public readonly retry: i32,
-    /** Milliseconds, where it is to come again after so many. */
+    /** Milliseconds until the retry, if the failure sets them. */
     public readonly ms: u64,
   ) {}
 
-  /** Comes again as the plugin's rate limiter says: after a wait that grows with every failure. */
+  /** The event comes again after the wait of the plugin's rate limiter, which grows with every failure. */
   static backoff(message: string): Failure {
     return new Failure(message, Retry.Backoff, 0);
   }
 
-  /** Comes again after so many milliseconds. */
+  /** The event comes again after this number of milliseconds. */
   static after(message: string, ms: i64): Failure {
     return new Failure(message, Retry.After, max<i64>(ms, 0));
   }
 
-  /** Goes to the dead letters at once: trying again would not help. */
+  /** The event becomes a dead letter at once, because a retry would fail again. */
   static never(message: string): Failure {
     return new Failure(message, Retry.Never, 0);
   }
 }
 
-/** What reconcile answers: done, again or failed. */
+/** The result of reconcile: done, again or failed. */
 export class Reconciled {
   constructor(
-    /** Why it did not succeed; null if it did. */
+    /** The reason for a failure. Null after a success. */
     public readonly failure: Failure | null,
-    /** When the key comes again, in milliseconds; -1 if it does not. */
+    /** Milliseconds until the key comes again; -1 if it does not. */
     public readonly ms: i64,
   ) {}
 }
 
-/** The key is done with. */
+/** The work on the key is done. */
 export function done(): Reconciled {
   return new Reconciled(null, -1);
 }
 
-/** The key is done with for now, and comes again after so many milliseconds. */
+/** The work on the key is done for now. The key comes again after this number of milliseconds. */
 export function again(ms: i64): Reconciled {
   return new Reconciled(null, max<i64>(ms, 0));
 }
 
-/** The key was not done with, and comes again as the failure says. */
+/** The work on the key has failed. The key comes again as the failure says. */
 export function failed(failure: Failure): Reconciled {
   return new Reconciled(failure, -1);
 }

@@ -1,4 +1,4 @@
-// Who and where the plugin is.
+// Facts about the host and this instance.
 
 import { AREA, mark, release } from "./abi/memory";
 import { text } from "./abi/read";
@@ -12,19 +12,19 @@ declare function hostShard(into: usize): void;
 @external("informant:plugin/host-info@0.1.0", "host-version")
 declare function hostHostVersion(into: usize): void;
 
-/** Which of the plugin's instances this is. */
+/** The number of this instance among the plugin's instances. */
 export class Shard {
   constructor(
     /** From 0. */
     public readonly number: u32,
-    /** How many there are. */
+    /** The number of instances. */
     public readonly count: u32,
   ) {}
 }
 
-/** Who and where the plugin is. */
+/** Facts about the host and this instance. */
 export namespace hostInfo {
-  /** Whether this host is the one that runs the plugins and writes. */
+  /** Whether this host leads. */
   export function isLeader(): bool {
     return hostIsLeader() != 0;
   }
@@ -36,7 +36,7 @@ export namespace hostInfo {
     release(before);
     return name;
   }
-  /** This instance's number, and how many there are. */
+  /** This instance's number, and the number of instances. */
   export function shard(): Shard {
     hostShard(AREA);
     return new Shard(load<u32>(AREA), load<u32>(AREA, 4));

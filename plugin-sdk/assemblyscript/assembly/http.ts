@@ -1,5 +1,5 @@
-// Requests to HTTP servers, as far as whoever runs the host grants them: Descriptor.http says beforehand whom. The plugin waits for the answer. It may ask in
-// handle, reconcile, fire and synced; a call that fails takes back nothing that it sent.
+// HTTP requests, if the host's operator has granted them: Descriptor.http declares them. The plugin waits for the
+// answer. Requests are possible in handle, reconcile, fire and synced. A failed call does not undo its requests.
 
 import { AREA, mark, release } from "./abi/memory";
 import { bytes as bytesAt, pairs as pairsAt, text as textAt } from "./abi/read";
@@ -14,12 +14,12 @@ declare function hostSend(
   timeoutMs: u32, into: usize,
 ): void;
 
-/** What is asked, and of whom. */
+/** A request to a server. */
 export class Request {
-  /** Pairs, in their order. */
+  /** Pairs of name and value, in their order. */
   headers: string[][] = [];
   body: Uint8Array = new Uint8Array(0);
-  /** 0: as long as the call may wait. */
+  /** 0 means the call's own time. */
   timeoutMs: u32 = 0;
 
   /** `new Request("GET", "https://api.example.com/x")` */
@@ -33,12 +33,12 @@ export class Request {
     this.headers.push([name, value]);
     return this;
   }
-  /** Sends a text, as UTF-8. */
+  /** Sets a text as the body, encoded as UTF-8. */
   text(body: string): Request {
     this.body = utf8.encode(body);
     return this;
   }
-  /** Sends JSON, and says so. */
+  /** Sets JSON as the body, and its Content-Type. */
   json(body: Json): Request {
     return this.header("content-type", "application/json").text(body.toString());
   }
@@ -49,16 +49,16 @@ export class Request {
   }
 }
 
-/** An answer as it came. One that is an error of the server's, such as 500, is an answer. */
+/** The unchanged answer. An error of the server, such as 500, is an answer, too. */
 export class Response {
   constructor(
     public readonly status: i32,
-    /** Pairs in their order; names are in small letters. */
+    /** Pairs in their order. Names are in lower case. */
     public readonly headers: string[][],
     public readonly body: Uint8Array,
   ) {}
 
-  /** The value of a header, of several the first; null if there is none. The name in small letters. */
+  /** The first value of a header, with the name in lower case. Null if there is none. */
   header(name: string): string | null {
     for (let i = 0; i < this.headers.length; i++) {
       if (this.headers[i][0] == name) return this.headers[i][1];
@@ -69,7 +69,7 @@ export class Response {
   text(): string {
     return utf8.decode(this.body);
   }
-  /** The body as JSON, or why it is none. */
+  /** The body as JSON, or the reason why it is not JSON. */
   json(): Result<Json> {
     return Json.parseBytes(this.body);
   }
@@ -78,9 +78,9 @@ export class Response {
 const KINDS: StaticArray<string> = ["not-granted", "not-leader", "invalid", "timed-out", "too-large", "transport"];
 const NOT_LEADER = 1;
 
-/** Requests over HTTP. */
+/** HTTP requests. */
 export namespace http {
-  /** Sends one and waits for its answer. */
+  /** Sends a request and waits for its answer. */
   export function send(request: Request): Result<Response> {
     const before = mark();
     const method = text(request.method), url = text(request.url), headers = pairs(request.headers, "headers of a request"), body = bytes(request.body);

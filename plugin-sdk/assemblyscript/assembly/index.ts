@@ -1,4 +1,5 @@
-// Informant plugins in AssemblyScript: everything that a plugin's own files import. What the host promises is written in the contract, plugin-sdk/wit.
+// Informant plugins in AssemblyScript: all names that a plugin's own files import. The contract, plugin-sdk/wit,
+// contains the host's guarantees.
 
 export { Config } from "./config";
 export { Descriptor, Enqueue, Subscription } from "./descriptor";

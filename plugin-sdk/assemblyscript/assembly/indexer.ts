@@ -1,4 +1,5 @@
-// The shared cache: what the plugin subscribes to, and what its descriptor reads. Reads never wait and never reach the API server.
+// The shared cache: the resources of the plugin's subscriptions and of its descriptor's reads. Reads never wait and
+// never reach the API server.
 
 import { AREA, mark, release } from "./abi/memory";
 import { text, texts } from "./abi/write";
@@ -12,9 +13,9 @@ import { Result } from "./problem";
 
 export { Keys, Objects, Values } from "./indexer/pages";
 
-/** The shared cache. Of a namespace null means all, and objects that have none. */
+/** The shared cache. The namespace null means all namespaces, and objects without a namespace. */
 export namespace indexer {
-  /** One object; nothing if it is not there. */
+  /** One object, or nothing. */
   export function get(resource: string, key: Key): Result<Json> {
     const before = mark();
     const gvr = text(resource);
@@ -27,7 +28,10 @@ export namespace indexer {
     return found;
   }
 
-  /** The values at up to 256 JSON pointers of one object, nothing where there is none; null if there is no such object. Much cheaper than all of it. */
+  /**
+   * The values at up to 256 JSON pointers of one object, with nothing for each missing value. Null if the object does
+   * not exist. Much cheaper than the whole object.
+   */
   export function fields(resource: string, key: Key, pointers: string[]): Result<Json[] | null> {
     const before = mark();
     const gvr = text(resource);
@@ -46,7 +50,7 @@ export namespace indexer {
     return new Objects(new Under(resource, "", labelSelector, namespace), true);
   }
 
-  /** Every object that an index files under a value. */
+  /** Every object that an index has for a value. */
   export function byIndex(resource: string, index: string, value: string): Objects {
     return new Objects(new Under(resource, index, value, null), false);
   }
@@ -56,12 +60,12 @@ export namespace indexer {
     return new Keys(new Under(resource, index, value, null));
   }
 
-  /** Every value that an index has. */
+  /** Every value of an index. */
   export function indexValues(resource: string, index: string): Values {
     return new Values(new Under(resource, index, "", null));
   }
 
-  /** How many objects there are. */
+  /** The number of objects. */
   export function count(resource: string, namespace: string | null = null): Result<u64> {
     const before = mark();
     const gvr = text(resource);
@@ -72,7 +76,7 @@ export namespace indexer {
     return problem === null ? Result.of<u64>(load<u64>(AREA, 8)) : Result.refused<u64>(problem);
   }
 
-  /** Whether everything that was there has been listed: only then is what is not there known not to be. */
+  /** Whether the first list is complete. Before that, an absent object may exist. */
   export function hasSynced(resource: string): Result<bool> {
     const before = mark();
     const gvr = text(resource);

@@ -1,5 +1,5 @@
-// Writes to the cluster, as far as whoever runs the host grants them: Descriptor.write says beforehand what for. The plugin waits for the answer. It may
-// write in handle, reconcile, fire and synced; a call that fails takes back nothing that it wrote.
+// Writes to the cluster, if the host's operator has granted them: Descriptor.write declares them. The plugin waits for
+// the answer. Writes are possible in handle, reconcile, fire and synced. A failed call does not undo its writes.
 
 import { AREA, mark, release } from "./abi/memory";
 import { text as textAt } from "./abi/read";
@@ -34,17 +34,17 @@ declare function hostRecordEvent(
   warning: u32, reason: usize, reasonLength: usize, message: usize, messageLength: usize, into: usize,
 ): void;
 
-/** What a patch is written in. */
+/** The format of a patch. */
 export enum PatchType {
   /** RFC 6902. */
   JsonPatch,
-  /** RFC 7386: what stands in it takes the place of what was there, lists as a whole. */
+  /** RFC 7386: its values replace the present ones, lists as a whole. */
   Merge,
-  /** Lists merge by key; not for custom resources. */
+  /** Lists merge by key. Not for custom resources. */
   Strategic,
-  /** Server-side apply; the field manager is `informant-` and the plugin's name. */
+  /** Server-side apply. The field manager is `informant-` and the plugin's name. */
   Apply,
-  /** The same, and conflicting fields are taken over. */
+  /** The same, and it takes over fields of other managers. */
   ForceApply,
 }
 
@@ -52,7 +52,7 @@ const KINDS: StaticArray<string> = ["not-granted", "not-leader", "invalid", "sta
 const NOT_LEADER = 1;
 const STATUS = 3;
 
-/** The problem in an answer; null if it is none. */
+/** The problem in an answer. Null if there is none. */
 function refused(): Problem | null {
   if (load<u8>(AREA) == 0) return null;
   const number = load<u8>(AREA, 8);
@@ -63,7 +63,7 @@ function refused(): Problem | null {
   return new Problem("kube", kind, textAt(AREA + 28), load<u16>(AREA, 16), textAt(AREA + 20), wait);
 }
 
-/** What the API server sent, and the end of what was grabbed. */
+/** The answer of the API server. Frees the call's blocks. */
 function written(before: usize): Result<Json> {
   const problem = refused();
   const object = problem === null ? Json.parseAt(load<usize>(AREA, 8), load<usize>(AREA, 12)) : Result.refused<Json>(problem);
@@ -71,9 +71,15 @@ function written(before: usize): Result<Json> {
   return object;
 }
 
-/** Writes to the cluster. What is refused is a problem with the contract's word as its kind; of `status` it has the API server's code and reason. */
+/**
+ * Writes to the cluster. The kind of a problem is the contract's word. With `status` the problem has the API server's
+ * code and reason.
+ */
 export namespace kube {
-  /** Makes an object. An empty name leaves it to the object's generateName; a subresource such as `eviction` needs the name. */
+  /**
+   * Creates an object. If the name is empty, the object's generateName applies. A subresource such as `eviction` needs
+   * the name.
+   */
   export function create(resource: string, key: Key, object: Json, subresource: string = ""): Result<Json> {
     const before = mark();
     const gvr = text(resource), space = text(key.namespace), name = text(key.name), sub = text(subresource), body = text(object.toString());
@@ -81,7 +87,7 @@ export namespace kube {
     return written(before);
   }
 
-  /** Puts an object in the place of the one that is there. One as the cache hands it out has lost something: rather patch. */
+  /** Replaces an object. Objects from the cache lack the last-applied annotation, so use patch instead. */
   export function update(resource: string, key: Key, object: Json, subresource: string = ""): Result<Json> {
     const before = mark();
     const gvr = text(resource), space = text(key.namespace), name = text(key.name), sub = text(subresource), body = text(object.toString());
@@ -89,7 +95,7 @@ export namespace kube {
     return written(before);
   }
 
-  /** Changes what the patch names, and nothing else. */
+  /** Changes only the fields that the patch names. */
   export function patch(resource: string, key: Key, type: PatchType, patch: Json, subresource: string = ""): Result<Json> {
     const before = mark();
     const gvr = text(resource), space = text(key.namespace), name = text(key.name), sub = text(subresource), body = text(patch.toString());
@@ -101,7 +107,7 @@ export namespace kube {
     return written(before);
   }
 
-  /** Deletes an object; with a UID only that one. */
+  /** Deletes an object. With a UID it deletes only the object with this UID. */
   export function remove(resource: string, key: Key, uid: string | null = null): Problem | null {
     const before = mark();
     const gvr = text(resource), space = text(key.namespace), name = text(key.name), only = optionalText(uid);

@@ -42,11 +42,11 @@ export namespace log {
   export function error(message: string, fields: string[][] = []): void {
     line(Level.Error, message, fields);
   }
-  /** Whether anybody would see a debug line: to be asked before making one that is dear. */
+  /** Whether debug lines are written. Check it before you build an expensive line. */
   export function isDebugEnabled(): bool {
     return isEnabled(Level.Debug) != 0;
   }
-  /** The same of trace. */
+  /** The same for trace lines. */
   export function isTraceEnabled(): bool {
     return isEnabled(Level.Trace) != 0;
   }

@@ -16,7 +16,7 @@ const COUNTER_ADD: u32 = 0;
 const GAUGE_SET: u32 = 1;
 const HISTOGRAM_OBSERVE: u32 = 2;
 
-/** Which function is known as this is compiled: a plugin imports what it uses. */
+/** The function is known at compile time: a plugin imports only what it uses. */
 // @ts-ignore: decorator
 @inline
 function counted(which: u32, name: string, labels: string[][], value: f64): Problem | null {
@@ -31,9 +31,12 @@ function counted(which: u32, name: string, labels: string[][], value: f64): Prob
   return problem;
 }
 
-/** The plugin's series. Labels are pairs: `metrics.counterAdd("seen_total", [["kind", "pod"]])`. What is refused is answered as a problem. */
+/**
+ * The plugin's series. Labels are pairs: `metrics.counterAdd("seen_total", [["kind", "pod"]])`. A refusal is returned
+ * as a problem.
+ */
 export namespace metrics {
-  /** Adds to a counter, which is made if it is not there. */
+  /** Adds to a counter, and creates it if necessary. */
   export function counterAdd(name: string, labels: string[][] = [], value: f64 = 1): Problem | null {
     return counted(COUNTER_ADD, name, labels, value);
   }

@@ -1,4 +1,5 @@
-// A small store of the plugin's own, which outlives reloads. It is written in handle, reconcile and fire; a call that fails has written nothing.
+// A small store for the plugin, which outlives reloads. handle, reconcile and fire may write it. The writes of a
+// failed call are dropped.
 
 import { AREA, mark, release } from "./abi/memory";
 import { optionalBytes as optionalBytesAt, text as textAt, texts as textsAt } from "./abi/read";
@@ -21,9 +22,9 @@ function refused(): Problem | null {
   return load<u8>(AREA) == 0 ? null : new Problem("state", "refused", textAt(AREA + 4));
 }
 
-/** A small store. Keys have 1 to 512 bytes; there may be 1,000 of them, and 1 MiB of keys and values. */
+/** A small store. Keys have 1 to 512 bytes. It has up to 1,000 keys, and 1 MiB of keys and values. */
 export namespace state {
-  /** What is kept under the key; null if nothing is. */
+  /** The value of the key. Null if there is none. */
   export function get(key: string): Result<Uint8Array | null> {
     const before = mark();
     const name = text(key);
@@ -43,7 +44,7 @@ export namespace state {
     return Result.of<string | null>(bytes === null ? null : utf8.decode(bytes));
   }
 
-  /** Keeps a value under the key, in the place of the one before; null removes it. */
+  /** Sets the value of the key. Null removes it. */
   export function set(key: string, value: Uint8Array | null): Problem | null {
     const before = mark();
     const name = text(key);
@@ -54,12 +55,12 @@ export namespace state {
     return problem;
   }
 
-  /** The same of a text. */
+  /** The same for a text. */
   export function setText(key: string, value: string | null): Problem | null {
     return set(key, value === null ? null : utf8.encode(value));
   }
 
-  /** Sets if the value is as expected, where null is no value, and says whether it was. */
+  /** Sets the value if the present one is as expected, where null means no value. Returns whether it was. */
   export function compareAndSet(key: string, expected: Uint8Array | null, value: Uint8Array | null): Result<bool> {
     const before = mark();
     const name = text(key);
@@ -72,7 +73,7 @@ export namespace state {
     return problem === null ? Result.of<bool>(swapped) : Result.refused<bool>(problem);
   }
 
-  /** The keys that begin so, sorted. */
+  /** The keys with this prefix, sorted. */
   export function keys(prefix: string = ""): Result<string[]> {
     const before = mark();
     const begin = text(prefix);

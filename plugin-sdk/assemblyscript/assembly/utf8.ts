@@ -1,16 +1,16 @@
-// Texts are UTF-16 here, and UTF-8 in the host: they change at this edge.
+// Converts between UTF-16, which texts have in the language, and UTF-8, which they have in the host.
 
-/** How many bytes a text has as UTF-8. Half a character, which is none, is as long as the U+FFFD that takes its place. */
+/** The number of bytes of a text as UTF-8. Half a character has the length of the U+FFFD that replaces it. */
 export function lengthOf(text: string): i32 {
   return String.UTF8.byteLength(text);
 }
 
-/** Writes it there. */
+/** Writes the text at this address. */
 export function encodeInto(text: string, at: usize): void {
   String.UTF8.encodeUnsafe(changetype<usize>(text), text.length, at, false, String.UTF8.ErrorMode.REPLACE);
 }
 
-/** How many bytes the character at this place has, up to the end; 0 if it is none. */
+/** The number of bytes of the character at this address, before the end; 0 if the character is invalid. */
 function characterLength(at: usize, end: usize): usize {
   const first = load<u8>(at);
   if (first < 0x80) return 1;
@@ -19,7 +19,7 @@ function characterLength(at: usize, end: usize): usize {
   for (let i: usize = 1; i < length; i++) {
     if ((load<u8>(at + i) & 0xc0) != 0x80) return 0;
   }
-  // Written longer than need be, half a character, and beyond the last one.
+  // Too long an encoding, half a character, or beyond the last character.
   const second = load<u8>(at, 1);
   if (first == 0xe0 && second < 0xa0) return 0;
   if (first == 0xed && second > 0x9f) return 0;
@@ -28,11 +28,11 @@ function characterLength(at: usize, end: usize): usize {
   return length;
 }
 
-/** The place of the first byte that is no UTF-8; the end if there is none. */
+/** The address of the first invalid byte, or the end. */
 export function validUntil(from: usize, end: usize): usize {
   let at = from;
   while (at < end) {
-    // Eight at once, as nearly everything is.
+    // Eight bytes at once, because most bytes are ASCII.
     if (at + 8 <= end && (load<u64>(at) & 0x8080808080808080) == 0) {
       at += 8;
       continue;
@@ -44,7 +44,7 @@ export function validUntil(from: usize, end: usize): usize {
   return end;
 }
 
-/** Bytes as a text; each that is no UTF-8 is U+FFFD. */
+/** Decodes bytes. Each invalid byte becomes U+FFFD. */
 export function decodeAt(from: usize, length: usize): string {
   const end = from + length;
   let valid = validUntil(from, end);
@@ -61,16 +61,16 @@ export function decodeAt(from: usize, length: usize): string {
   return parts.join("");
 }
 
-/** Texts and their bytes, for what the contract has as bytes: state, bodies, snapshots. */
+/** Texts and their bytes, for values that the contract has as bytes: state, bodies, snapshots. */
 export namespace utf8 {
-  /** A text as bytes. Half a character becomes U+FFFD. */
+  /** Encodes a text. Half a character becomes U+FFFD. */
   export function encode(text: string): Uint8Array {
     const bytes = new Uint8Array(lengthOf(text));
     encodeInto(text, bytes.dataStart);
     return bytes;
   }
 
-  /** Bytes as a text. Each byte that is no UTF-8 becomes U+FFFD. */
+  /** Decodes bytes. Each invalid byte becomes U+FFFD. */
   export function decode(bytes: Uint8Array): string {
     return decodeAt(bytes.dataStart, bytes.length);
   }

@@ -1,4 +1,5 @@
-// The plugin's own rate-limited queue of keys, for plugins that export reconcile. It is changed in handle, reconcile, fire and synced.
+// The plugin's own rate-limited queue of keys, for plugins that export reconcile. handle, reconcile, fire and synced
+// may change it.
 
 import { mark, release } from "./abi/memory";
 import { text } from "./abi/write";
@@ -18,35 +19,35 @@ declare function hostLen(): u32;
 
 /** The plugin's queue. Keys have 1 to 512 bytes. */
 export namespace workqueue {
-  /** To be worked on at once. */
+  /** Adds a key that is due at once. */
   export function add(key: string): void {
     const before = mark();
     const name = text(key);
     hostAdd(name.at, name.length);
     release(before);
   }
-  /** After so many milliseconds; of several times for a key the earliest counts. */
+  /** Adds a key after this number of milliseconds. If a key has several times, the earliest counts. */
   export function addAfter(key: string, ms: i64): void {
     const before = mark();
     const name = text(key);
     hostAddAfter(name.at, name.length, max<i64>(ms, 0));
     release(before);
   }
-  /** After the wait that the rate limiter gives to one more failure of the key. */
+  /** Adds a key after the rate limiter's wait for one more failure of the key. */
   export function addRateLimited(key: string): void {
     const before = mark();
     const name = text(key);
     hostAddRateLimited(name.at, name.length);
     release(before);
   }
-  /** The key's failures count no more towards its waits. */
+  /** Resets the key's failures, which determine its waits. */
   export function forget(key: string): void {
     const before = mark();
     const name = text(key);
     hostForget(name.at, name.length);
     release(before);
   }
-  /** How often it failed, or was added rate limited, since it was last forgotten. */
+  /** The number of the key's failures and of its rate-limited additions since the last reset. */
   export function numRequeues(key: string): u32 {
     const before = mark();
     const name = text(key);
@@ -54,7 +55,7 @@ export namespace workqueue {
     release(before);
     return count;
   }
-  /** Keys that could be worked on now. */
+  /** The number of keys that are due. */
   export function len(): u32 {
     return hostLen();
   }

@@ -1,8 +1,8 @@
-// The canonical ABI as a host sees it: values of the contract's types in a plugin's memory, and as flat parameters.
+// The host's side of the canonical ABI: values of the contract's types in a plugin's memory, and as flat parameters.
 
 const align = (at, to) => Math.ceil(at / to) * to;
 
-/** A plugin's memory, which may move whenever the plugin is called. */
+/** A plugin's memory, which may move at every call of the plugin. */
 export class Memory {
   constructor(exports) {
     this.exports = exports;
@@ -15,7 +15,7 @@ export class Memory {
     if (at + length > all.byteLength) throw new RangeError(`the plugin names ${length} bytes at ${at}, and has ${all.byteLength}`);
     return new Uint8Array(all, at, length);
   }
-  /** Memory that the plugin gives, as a host asks for it: also of size 0, and more than there was before. */
+  /** Requests memory from the plugin, as a host does: also of size 0, and to enlarge a block. */
   grab(size, to, old = 0, oldSize = 0) {
     const at = this.exports.cabi_realloc(old, oldSize, to, size) >>> 0;
     if (at === 0 || at % to !== 0) throw new Error(`cabi_realloc gave ${at} for ${size} bytes aligned to ${to}`);
@@ -24,7 +24,7 @@ export class Memory {
   }
 }
 
-// Of each type `flat` is the kinds of words that it is as a parameter.
+// `flat` of a type lists the kinds of words that it has as a parameter.
 
 /** A type of one number. */
 const plain = (kind, size, get, set, lift = (value) => value, lower = lift) => ({
@@ -41,7 +41,7 @@ export const u64 = plain("i64", 8, "getBigUint64", "setBigUint64", (value) => Nu
 export const f64 = plain("f64", 8, "getFloat64", "setFloat64");
 export const bool = plain("i32", 1, "getUint8", "setUint8", Boolean, Number);
 
-/** What is a place and a length. */
+/** A type with an address and a length. */
 const slice = (load, lower) => ({
   size: 8, align: 4, flat: ["i32", "i32"],
   load: (memory, at) => load(memory, memory.view.getUint32(at, true), memory.view.getUint32(at + 4, true)),
@@ -60,7 +60,7 @@ const lowerBytes = (memory, value) => {
   return [at, value.length];
 };
 
-/** A host may not know how long a text will be, and ask for more while it writes. */
+/** A host may not know the length of a text in advance, and enlarge its block while it writes. */
 const lowerText = (memory, value) => {
   const bytes = new TextEncoder().encode(value);
   const half = bytes.length >> 1;
@@ -70,7 +70,7 @@ const lowerText = (memory, value) => {
   return [all, bytes.length];
 };
 
-/** A host ends a plugin that hands over a text that is no UTF-8. */
+/** A host ends a plugin that passes invalid UTF-8. */
 export const string = slice(
   (memory, at, length) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(memory.bytes(at, length)),
   lowerText,
@@ -87,7 +87,7 @@ export const list = (of) =>
     },
   );
 
-/** Types that lie behind each other, under names. */
+/** A sequence of types with names. */
 export function record(fields) {
   let size = 0;
   const places = Object.entries(fields).map(([name, type]) => {
@@ -111,7 +111,10 @@ export function tuple(...types) {
   return { ...of, load: (memory, at) => Object.values(of.load(memory, at)), lift: (memory, words) => Object.values(of.lift(memory, words)) };
 }
 
-/** One of several cases, each with a type or none: { tag, val }. No parameter is one of which two cases take words of different kinds. */
+/**
+ * One of several cases, each with a type or none: { tag, val }. Variants whose cases have words of different kinds are
+ * not supported as parameters.
+ */
 export function variant(cases) {
   const names = Object.keys(cases);
   const types = Object.values(cases);
@@ -139,7 +142,7 @@ export function variant(cases) {
   };
 }
 
-/** The names of cases alone. */
+/** Cases without types. */
 export function enumeration(...names) {
   const of = variant(Object.fromEntries(names.map((name) => [name, null])));
   const lift = (memory, words) => of.lift(memory, words).tag;
@@ -158,13 +161,16 @@ export function option(type) {
   };
 }
 
-/** What a function answers, or why not. */
+/** The value or the error of a function. */
 export const result = (ok, error) => ({ ...variant({ ok, err: error }), isResult: true });
 
-/** Up to so many words are parameters, more lie in memory. */
+/** The largest number of words that are parameters. More words are in memory. */
 const PARAMETERS_MAX = 16;
 
-/** A function as WebAssembly has it: the kinds of its parameters and of its result. A result of more words is in memory: an import is told where. */
+/**
+ * A function's type in WebAssembly: the kinds of its parameters and of its result. A larger result is in memory; an
+ * import gets its address as a parameter.
+ */
 export function coreType([types, type], isImport) {
   const words = types.flatMap(({ flat }) => flat);
   const taken = words.length > PARAMETERS_MAX ? ["i32"] : words;
@@ -173,7 +179,7 @@ export function coreType([types, type], isImport) {
   return isImport ? [[...taken, "i32"], []] : [taken, ["i32"]];
 }
 
-/** What an export is called with. */
+/** The parameters for a call of an export. */
 export function parameters(memory, types, values) {
   if (types.flatMap(({ flat }) => flat).length > PARAMETERS_MAX) {
     const all = tuple(...types);

@@ -1,4 +1,4 @@
-// The contract's functions with their types, as plugin-sdk/wit has them.
+// The contract's functions with their types, as in plugin-sdk/wit.
 
 import { bool, bytes, enumeration, f64, list, option, record, result, string, tuple, u16, u32, u64, variant } from "./abi.js";
 
@@ -15,7 +15,7 @@ const event = record({
   coalesced: u32, attempt: u32, object: option(bytes), old: option(bytes),
 });
 
-/** What the host calls: parameters, and what is answered. */
+/** The functions that the host calls: their parameters and results. */
 export const EXPORTS = {
   lifecycle: { describe: [[bytes], result(bytes, string)], start: [[bytes], result(nothing, string)], stop: [[], nothing] },
   handler: { handle: [[event], result(nothing, failure)] },
@@ -42,7 +42,7 @@ const request = record({ method: string, url: string, headers: pairs, body: byte
 const response = record({ status: u16, headers: pairs, body: bytes });
 const series = [[string, pairs, f64], result(nothing, string)];
 
-/** What a plugin may call. */
+/** The functions that a plugin may call. */
 export const IMPORTS = {
   "event-data": {
     json: [[side], option(bytes)],

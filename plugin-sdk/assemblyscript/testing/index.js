@@ -9,7 +9,7 @@ import { encode, keyOf, World } from "./world.js";
 
 const modules = new Map();
 
-/** A plugin is compiled once for a process. It is a file of AssemblyScript, or a plugin file. */
+/** Compiles a plugin once in a process. The file is AssemblyScript, or a plugin file. */
 function moduleOf(file) {
   const path = resolve(file);
   if (!modules.has(path)) {
@@ -19,13 +19,16 @@ function moduleOf(file) {
   return modules.get(path);
 }
 
-/** A host with one plugin. What the plugin answers as an error to describe, start or restore is thrown. */
+/** A host with one plugin. Throws the errors that the plugin returns from describe, start or restore. */
 export class Host {
   #instance;
   #world;
   #seq = 0;
 
-  /** Compiles a plugin and starts it. With the host before this one it is a reload: the cache, the state, the keys, the metrics and the log go on. */
+  /**
+   * Compiles a plugin and starts it. With `before`, it is a reload of the previous host: the cache, the state, the
+   * keys, the metrics and the log continue.
+   */
   static async start(file, config = {}, before = null) {
     return new Host(await moduleOf(file), config, before);
   }
@@ -41,7 +44,7 @@ export class Host {
     if (known !== null) this.#plain("stateful", "restore", before.descriptor.version, known);
   }
 
-  /** What was logged: the level, the message, the fields. */
+  /** The logged lines: the level, the message, the fields. */
   get lines() {
     return this.#world.lines;
   }
@@ -57,7 +60,7 @@ export class Host {
   get series() {
     return this.#world.series;
   }
-  /** What the plugin keeps under this key of its state: bytes, or null. Of a call that failed nothing is kept. */
+  /** The plugin's state for this key: bytes, or null. The writes of a failed call are dropped. */
   stateBytes(key) {
     return this.#world.state.get(key);
   }
@@ -66,27 +69,31 @@ export class Host {
     const value = this.stateBytes(key);
     return value === null ? null : new TextDecoder().decode(value);
   }
-  /** The plugin's memory, in bytes. */
+  /** The size of the plugin's memory, in bytes. */
   get memory() {
     return this.#instance.size;
   }
-  /** A function of the write that answers the object, or throws the contract's error: { tag: "status", val: { code, reason, message } }. */
+  /**
+   * A function from a write to its object. It may throw the contract's error: { tag: "status", val: { code, reason,
+   * message } }.
+   */
   set answerWrite(answer) {
     this.#world.answerWrite = answer;
   }
-  /** The same of requests, with { status, headers, body }. */
+  /** The same for requests, with { status, headers, body }. */
   set answerRequest(answer) {
     this.#world.answerRequest = answer;
   }
 
-  /** Has an object in the cache without telling the plugin. */
+  /** Puts an object into the cache without an event. */
   put(resource, object) {
     this.#world.of(resource).set(keyOf(object.metadata), object);
   }
 
   /**
-   * Tells the plugin of an object that came, changed or went. Answers the failure, or null. A trap is thrown, and ends the instance. For a subscription with
-   * `enqueue` rules the object's key waits in `keys` instead, as in a host. Of those rules only `self` is known here.
+   * Delivers an added object to the plugin. Returns the failure, or null. Throws a trap, which ends the instance. If
+   * the subscription has `enqueue` rules, the object's key waits in `keys` instead, as in a host. Of these rules, only
+   * `self` is supported here. The same holds for changed and deleted objects.
    */
   add(resource, object) {
     this.put(resource, object);
@@ -131,8 +138,8 @@ export class Host {
   }
 
   /**
-   * Has the plugin work on every key that waits, in turn. Answers an object by the keys' names: the failure of each that failed, and for each that is to come
-   * again when, in milliseconds. No key comes again by itself. A trap is thrown, and ends the instance.
+   * Works on every waiting key in turn. Returns an object by key: the failure of each failed key, and the milliseconds
+   * after which each other key must come again. No key comes again by itself. Throws a trap, which ends the instance.
    */
   reconcile() {
     const answers = {};
@@ -144,23 +151,23 @@ export class Host {
     return answers;
   }
 
-  /** Calls the plugin as the clock would. Answers the failure, or null. */
+  /** Calls fire. Returns the failure, or null. */
   fire(schedule, at = new Date(0)) {
     if (!(this.descriptor.schedules ?? []).some(({ name }) => name === schedule)) throw new Error(`the plugin has no schedule ${schedule}`);
     return this.#answer("timer", "fire", schedule, at.getTime());
   }
 
-  /** Tells the plugin that the first objects of a resource have all been told. Answers the failure, or null. */
+  /** Calls synced: the initial objects of a resource were delivered. Returns the failure, or null. */
   synced(resource) {
     return this.#answer("sync-aware", "synced", this.#subscription(resource));
   }
 
-  /** Tells the plugin that it ends. */
+  /** Calls stop. */
   stop() {
     this.#plain("lifecycle", "stop");
   }
 
-  /** What the plugin answers, a failure too. */
+  /** The result of the plugin, including a failure. */
   #answer(name, function_, ...values) {
     try {
       return this.#instance.call(name, function_, ...values);

@@ -1,10 +1,13 @@
-// One instance of a plugin in Node.js: its exports by the contract's names, with JavaScript's values.
+// One instance of a plugin in Node.js: its exports with the contract's names and JavaScript's values.
 
 import { Memory, parameters } from "./abi.js";
 import { EXPORTS, IMPORTS, interfaceName } from "./contract.js";
 import { functions } from "./world.js";
 
-/** As a result of the contract: what a function answers or throws. What is thrown by accident is no answer. */
+/**
+ * A result of the contract: the value that a function returns, or its thrown error. An accidental exception is not a
+ * result.
+ */
 function answered(type, f) {
   if (type?.isResult !== true) return f();
   try {
@@ -15,7 +18,10 @@ function answered(type, f) {
   }
 }
 
-/** A function of the host's, as WebAssembly calls it. A result of more than one word goes where the last parameter says. */
+/**
+ * A host function in the form that WebAssembly calls. A result of more than one word goes to the address in the last
+ * parameter.
+ */
 function lowered(memory, [types, type], f) {
   return (...words) => {
     const into = type !== null && type.flat.length > 1 ? words.pop() >>> 0 : null;
@@ -26,7 +32,10 @@ function lowered(memory, [types, type], f) {
   };
 }
 
-/** The clock and the random numbers of the first WASI: in a test time stands still, and chance is the same each time. */
+/**
+ * The clock and the random numbers of the first WASI. In a test time stands still, and the random numbers are always
+ * the same.
+ */
 function preview1(memory) {
   const bytes = (at, length) => memory().bytes(at >>> 0, length);
   return {
@@ -45,7 +54,7 @@ export class Instance {
   #exports;
   #memory;
   #world;
-  /** Why there is nothing more to call; null while there is. */
+  /** The reason why the instance has ended. Null if it has not. */
   #ended = null;
 
   constructor(module, world) {
@@ -61,7 +70,7 @@ export class Instance {
     this.#exports._initialize?.();
   }
 
-  /** Bytes of memory: what a plugin takes. */
+  /** The size of the plugin's memory, in bytes. */
   get size() {
     return this.#exports.memory.buffer.byteLength;
   }
@@ -71,8 +80,8 @@ export class Instance {
   }
 
   /**
-   * Calls an export. Answers the value; what the plugin answers as an error is thrown. A trap is thrown with the error that the plugin logged before it, and
-   * an instance that trapped is not called again.
+   * Calls an export. Returns the value, or throws the error that the plugin returns. A trap is thrown with the error
+   * that the plugin logged before it. An instance is not called after a trap.
    */
   call(name, function_, ...values) {
     const external = `${interfaceName(name)}#${function_}`;

@@ -1,11 +1,11 @@
-// `state` as a host keeps it: a call sees what it wrote, and if it fails nothing of that was ever there.
+// `state` of the host: a call sees its own writes. If the call fails, they are dropped.
 
 const KEY_BYTES_MAX = 512;
 const KEYS_MAX = 1000;
 const BYTES_MAX = 1 << 20;
 const WRITING = ["handle", "reconcile", "fire"];
 
-/** What is wrong with a key of the state or the queue, or null. */
+/** The reason why a key of the state or the queue is invalid, or null. */
 export function unfit(key) {
   const bytes = Buffer.byteLength(key);
   return bytes >= 1 && bytes <= KEY_BYTES_MAX ? null : `a key of ${bytes} bytes: keys have 1 to ${KEY_BYTES_MAX}`;
@@ -15,16 +15,16 @@ const same = (one, other) => (one === null || other === null ? one === other : B
 
 export class State {
   #kept = new Map();
-  /** What the call under way has made of it; null before it writes. */
+  /** The state with the writes of the present call. Null before its first write. */
   #written = null;
   #call = null;
 
-  /** A call of this function begins. */
+  /** Begins a call of this function. */
   begin(function_) {
     this.#call = function_;
   }
 
-  /** What it wrote is kept if it has succeeded. */
+  /** Keeps the writes of the call if it has succeeded. */
   end(isKept) {
     if (isKept && this.#written !== null) this.#kept = this.#written;
     this.#written = null;
@@ -36,7 +36,7 @@ export class State {
     return this.#written ?? this.#kept;
   }
 
-  /** Only where a success can be told from a failure and no other version is in charge. */
+  /** Only in calls that can fail, and while no other version is in charge. */
   get #writable() {
     if (!WRITING.includes(this.#call)) throw "state is written in `handle`, `reconcile` and `fire` only";
     return this.#values;

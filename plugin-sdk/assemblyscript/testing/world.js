@@ -1,4 +1,5 @@
-// What a host knows in a test: the cache, the state, the queue, the log. A plugin may call it as `functions` says; what is thrown is the contract's error.
+// The host's data in a test: the cache, the state, the queue, the log. `functions` are the functions that a plugin may
+// call; their exceptions are the contract's errors.
 
 import { State, unfit } from "./state.js";
 
@@ -8,7 +9,7 @@ const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 /** namespace/name, or the name alone. */
 export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
 
-/** All that a JSON pointer leads to; `*` steps into every member. */
+/** All values at a JSON pointer. `*` steps into every member. */
 function at(object, pointer) {
   let found = [object];
   for (const step of pointer.split("/").slice(1)) {
@@ -22,7 +23,7 @@ function at(object, pointer) {
   return found;
 }
 
-/** The JSON of it; null where nothing is. */
+/** The JSON of the value at a pointer, or null. */
 function field(object, pointer) {
   const [value] = object == null ? [] : at(object, pointer);
   return value === undefined ? null : JSON.stringify(value);
@@ -32,7 +33,7 @@ const ungranted = (what) => () => {
   throw { tag: "not-granted", val: `the test answers no ${what}` };
 };
 
-/** Calls in which the queue may be changed. */
+/** Calls that may change the queue. */
 const WORK = ["handle", "reconcile", "fire", "synced"];
 
 export class World {
@@ -41,14 +42,14 @@ export class World {
   state = new State();
   series = new Map();
   keys = [];
-  /** Why the call under way has failed whatever it answers; null if it has not. */
+  /** The reason why the present call has failed, whatever it returns. Null if it has not. */
   unqueued = null;
   #call = null;
   lines = [];
   writes = [];
   requests = [];
   event = { new: null, old: null };
-  /** How many items a page has: few, so that a test turns pages. */
+  /** The number of items on a page: few, so that a test needs several pages. */
   pageSize = 2;
   answerWrite = ungranted("writes");
   answerRequest = ungranted("requests");
@@ -63,7 +64,7 @@ export class World {
     return [...this.of(resource)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
 
-  /** Each object with the texts that an index files it under. */
+  /** Each object with the texts that an index has for it. */
   indexed(resource, index) {
     const pointer = this.indexes.get(`${resource} ${index}`);
     if (pointer === undefined) throw { tag: "unknown-index", val: index };
@@ -83,7 +84,7 @@ export class World {
     return this.sorted(resource).filter(is);
   }
 
-  /** One page from a cursor on, which is a place. */
+  /** One page from a cursor on. The cursor is an index. */
   page(all, limit, cursor) {
     const from = Number(cursor ?? 0);
     const end = from + (limit === 0 ? this.pageSize : limit);
@@ -100,20 +101,20 @@ export class World {
     return this.answerWrite(made);
   }
 
-  /** A call begins, of a plugin that works on keys or not. */
+  /** Begins a call. hasQueue says whether the plugin works on keys. */
   begin(function_, hasQueue) {
     this.#call = { function_, hasQueue };
     this.unqueued = null;
     this.state.begin(function_);
   }
 
-  /** What it wrote to the state is kept if it has succeeded; what it queued and counted stays. */
+  /** Keeps the writes to the state if the call has succeeded. Added keys and metrics always stay. */
   end(isKept) {
     this.#call = null;
     this.state.end(isKept);
   }
 
-  /** The queue has no error to answer with: what a plugin may not do here ends its instance. */
+  /** The queue has no error to return: a call that is not allowed ends the instance. */
   queue(function_) {
     const { function_: call, hasQueue } = this.#call ?? {};
     const what = `workqueue.${function_}`;
@@ -122,7 +123,7 @@ export class World {
     if (!isRead && !WORK.includes(call)) throw new Error(`${what} in ${call}, where another version may be in charge`);
   }
 
-  /** What the plugin adds; a call that adds what is no key has failed, whatever it answers. */
+  /** Adds a key of the plugin. A call that adds an invalid key fails, whatever it returns. */
   queued(function_, key) {
     this.queue(function_);
     const problem = unfit(key);
@@ -130,13 +131,13 @@ export class World {
     else this.unqueued ??= `workqueue.${function_}: ${problem}`;
   }
 
-  /** A key that waits is not added again. */
+  /** A waiting key is not added again. */
   add(key) {
     if (!this.keys.includes(key)) this.keys.push(key);
   }
 }
 
-/** What a plugin may call, by the contract's names. */
+/** The functions that a plugin may call, by the contract's names. */
 export const functions = (world) => ({
   "event-data": {
     json: (side) => (world.event[side] === null ? null : encode(world.event[side])),
@@ -160,7 +161,7 @@ export const functions = (world) => ({
     count: (resource, namespace) => world.selected(resource, namespace, "").length,
     "has-synced": () => true,
   },
-  // In a test nothing waits: what is added is there.
+  // In a test no key is delayed.
   workqueue: {
     add: (key) => world.queued("add", key),
     "add-after": (key) => world.queued("add-after", key),

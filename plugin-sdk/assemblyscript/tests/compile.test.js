@@ -1,4 +1,4 @@
-// What the build says of a plugin that cannot be one, and that what is written of the SDK is so.
+// The build's messages about invalid plugins, and the checks of the SDK's documentation.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import test from "node:test";
 import { coreType } from "../testing/abi.js";
 import { EXPORTS, IMPORTS } from "../testing/contract.js";
 
-// The compiler asks once, when it is loaded, whether it runs in a CI, and would write in colours there.
+// The compiler checks once, when it is loaded, whether it runs in a CI, and would then write colours.
 process.env.CI = "true";
 const { compile, CompileError } = await import("../compile.js");
 
@@ -16,7 +16,7 @@ const HEAD = 'import { Config, Descriptor, Event, Failure, log } from "informant
 const DESCRIBE = 'export function describe(config: Config): Descriptor { return new Descriptor("1"); }\n';
 const HANDLE = "export function handle(event: Event): Failure | null { return null; }\n";
 
-/** Compiles a file with this text. Answers the imports and exports of what was made, by their names; or the problem. */
+/** Compiles a file with this text. Returns the names of its imports and exports, or the problem. */
 async function made(text) {
   const folder = await mkdtemp(join(tmpdir(), "informant-"));
   try {
@@ -43,13 +43,13 @@ test("what cannot be a plugin is refused, with its place or what to do", async (
   await check(`${HEAD + DESCRIBE + HANDLE}export function restore(from: string, data: Uint8Array): Failure | null { return null; }`, /there is no snapshot/);
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { return nul; }`, /ERROR TS2304: Cannot find name 'nul'/, /\n\nplugin\.ts\(3,\d+\): Cannot find name 'nul'\.$/);
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null {`, /ERROR TS1126: Unexpected end of text/, /\n\nplugin\.ts\(3,\d+\): Unexpected end of text\.$/);
-  // The compiler shows the line that calls it, and that says how it should be.
+  // The compiler shows the calling line, whose comment has the right form.
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): void {}`, /'void' is not assignable/, /handle\(event: Event\): Failure \| null/);
   await check(`${HEAD + DESCRIBE}export function handle(event: Event): Failure | null { process.exit(1); return null; }`, /no host has env\.process\.exit/);
   await check(`import { a } from "./none";${HEAD + DESCRIBE + HANDLE}`, /File '.*none.ts' not found/);
 });
 
-/** What is said of a plugin that is made all the same. */
+/** The warnings for a valid plugin. */
 async function warned(text, ...options) {
   const folder = await mkdtemp(join(tmpdir(), "informant-"));
   const warnings = [];
@@ -88,7 +88,7 @@ test("a plugin imports what it uses, and exports what its file does", async () =
   assert.deepEqual(exports.toSorted(), ["memory", "cabi_realloc", "_initialize", ...functions, ...post].sort());
   const [clock, adapted] = await made(`${HEAD + DESCRIBE}export function fire(schedule: string, unixMs: i64): Failure | null { Date.now(); return null; }`);
   assert.ok(clock.includes("wasi_snapshot_preview1 clock_time_get"), `${clock}`);
-  // The adapter's memory is its own.
+  // The adapter has its own memory.
   assert.ok(adapted.includes("cabi_realloc_adapter"), `${adapted}`);
 });
 

@@ -1,4 +1,4 @@
-// The plugin that says what the SDK makes of a text, and the one way to ask it.
+// The plugin that logs the SDK's results for a text, and the function that asks it.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { Host } from "../testing/index.js";
 
 export const ECHO = fileURLToPath(new URL("./plugins/echo.ts", import.meta.url));
 
-/** The line that the plugin answers to a text, held against this one if there is one. */
+/** The plugin's line for a text. Checks it against `expect` if there is one. */
 export async function check(text, expect = null) {
   const host = await Host.start(ECHO);
   host.keys.push(text);

@@ -1,4 +1,4 @@
-// What the host tells and answers, as a plugin has it.
+// The host's events and answers, as a plugin gets them.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -7,7 +7,7 @@ import { Host } from "../testing/index.js";
 
 const ASKS = fileURLToPath(new URL("./plugins/asks.ts", import.meta.url));
 
-/** The line that the plugin says of a key. */
+/** The plugin's line for a key. */
 async function check(key, expect, prepare = () => {}) {
   const host = await Host.start(ASKS);
   prepare(host);
@@ -107,7 +107,7 @@ test("an event's objects cannot be read when its call has ended", async () => {
   const host = await Host.start(ASKS);
   const pod = (name) => ({ metadata: { namespace: "shop", name } });
   host.add("v1/pods", pod("kept"));
-  // What was read stays.
+  // The values that were read stay.
   assert.equal(host.add("v1/pods", pod("web"))?.message, JSON.stringify(pod("kept")));
   for (const call of [(late) => late.add("v1/pods", pod("web")), (late) => (late.keys.push("late"), late.reconcile())]) {
     const late = await Host.start(ASKS);

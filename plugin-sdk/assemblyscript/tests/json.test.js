@@ -1,4 +1,4 @@
-// JSON as plugins read and make it.
+// JSON that plugins parse and create.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -94,7 +94,7 @@ test("every kind of value can be made", async () => {
     huge: 1e300, nan: null, single: 0.5, yes: true, no: false, null: null, nothing: null, texts: ["a", "b"], numbers: [1, 2], lists: [[1], [2]],
     object: {}, array: ["a", 1, { b: 2 }], raw: { as: "it stands" }, twice: 2,
   });
-  // To an API server 2.0 is no integer, and these have more digits than a double.
+  // To an API server 2.0 is not an integer, and these numbers have more digits than a double.
   for (const part of ['"integral":2,', '"large":18446744073709551615,', '"least":-9223372036854775808,', '"raw":{ "as": "it stands" }']) {
     assert.ok(line.includes(part), `${part} is not in ${line}`);
   }

@@ -1,4 +1,4 @@
-// What a plugin keeps and queues, in tests as in a host.
+// A plugin's state and queue, in tests as in a host.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,7 +8,7 @@ import { Host } from "../testing/index.js";
 const plugin = (name) => fileURLToPath(new URL(`./plugins/${name}.ts`, import.meta.url));
 const KEEPS = plugin("keeps");
 
-/** A plugin that has worked on these keys, and what it logged meanwhile. */
+/** Checks the log of a plugin that has worked on these keys. */
 async function check(keys, ...lines) {
   const host = await Host.start(KEEPS);
   host.lines.length = 0;

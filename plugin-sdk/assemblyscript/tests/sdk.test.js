@@ -1,4 +1,4 @@
-// What the SDK does with a plugin that does everything.
+// Tests the SDK with a plugin that uses everything.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -16,7 +16,7 @@ test("a failure is an answer, with its wish for a retry", async () => {
   assert.deepEqual(host.add("v1/pods", pod("a", "wait")), { message: "asked to wait", retry: { tag: "after-ms", val: 50 } });
   assert.deepEqual(host.lines, []);
   const echo = await Host.start(ECHO);
-  // One that fails keeps none of the others from their turn.
+  // A failing key does not keep the other keys from their turn.
   echo.keys.push("failed söhne", "again 1500", "again -1", "key x");
   const failure = { message: "söhne", retry: { tag: "backoff" } };
   assert.deepEqual(echo.reconcile(), { "failed söhne": failure, "again 1500": 1500, "again -1": 0 });
@@ -28,13 +28,13 @@ test("what is thrown stands in the log with its place, and ends the instance", a
     let thrown;
     assert.throws(() => host.add("v1/pods", pod("abc", does)), (error) => (thrown = error) !== undefined);
     assert.match(host.lines.at(-1) ?? "", line);
-    // What a test shows has the message and the place, too.
+    // The output of a test also contains the message and the place.
     assert.ok(thrown.message.endsWith(`: ${host.lines.at(-1).replace(/^error /, "")}`), thrown.message);
     assert.throws(() => host.add("v1/pods", pod("a", "")), { message: `the instance has ended: ${thrown.message}` });
   };
   await trapped("panic", /^error asked to panic by abc at=.*assembly\/index\.ts:\d+:\d+$/);
   await trapped("overrun", /^error Index out of range at=~lib\/array\.ts:\d+:\d+$/);
-  // Its stack is the language's own and bounded.
+  // The stack is the language's own, and it is bounded.
   await trapped("recurse", /^error stack overflow: functions call each other too deep$/);
 });
 

@@ -1,4 +1,4 @@
-/* Does with every pod what the pod's annotation asks for, and is what the host's facts about this SDK are tried with. */
+/* Does with every pod what the pod's annotation asks for. The host's tests of this SDK use it. */
 #include "informant.h"
 
 #define TEXT INFORMANT_STRING
@@ -20,7 +20,7 @@ informant_result plugin_start(informant_string config) {
   return INFORMANT_OK;
 }
 
-/* Reads in every way, and counts what it finds. */
+/* Reads in every way, and counts the objects. */
 static const informant_error *read_cache(informant_object_key key, size_t *found, bool *is_well, informant_string *name) {
   const informant_error *error;
   informant_optional_string none;
@@ -50,7 +50,7 @@ static const informant_error *read_cache(informant_object_key key, size_t *found
   return NULL;
 }
 
-/* Keeps a value, and changes it. */
+/* Sets a value, and changes it. */
 static const informant_error *keep(informant_optional_string *value, informant_strings *keys, bool *swapped) {
   const informant_error *error = informant_state_set(TEXT("a"), TEXT("1"));
   informant_optional_string one = informant_some(TEXT("1")), two = informant_some(TEXT("2"));
@@ -72,7 +72,7 @@ static informant_string is_kind(const informant_error *error, informant_error_ki
   return error ? informant_boolean_text(error->kind == kind) : TEXT("none");
 }
 
-/* What the host says no to. */
+/* The calls that the host refuses. */
 typedef struct {
   informant_string refused, denied, closed;
 } refusals;

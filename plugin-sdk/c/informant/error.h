@@ -1,5 +1,5 @@
-/* Errors of the host's functions. A function that can fail answers with NULL, or with what was wrong; what it was asked
- * for is empty then.
+/* Errors of the host's functions. A function that can fail returns NULL or an error. After an error its result is
+ * empty.
  *
  *   const informant_error *error = informant_state_set(key, value);
  *   if (error) return informant_failed(error);
@@ -28,12 +28,12 @@ typedef struct {
   informant_error_kind kind;
   const char *operation;                  /* as the contract calls it: "indexer.get" */
   informant_string message;               /* for people; may be empty */
-  uint16_t code;                          /* with INFORMANT_STATUS: 409 says that somebody else was quicker */
+  uint16_t code;                          /* with INFORMANT_STATUS; 409: another client was first */
   informant_string reason;                /* with INFORMANT_STATUS: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid` */
   informant_optional_u64 retry_after_ms;  /* with INFORMANT_STATUS */
 } informant_error;
 
-/* The error in words: "kube.patch: the API server answered 409 Conflict: it has changed". */
+/* The error as a text: "kube.patch: the API server answered 409 Conflict: it has changed". */
 informant_string informant_error_text(const informant_error *error);
 
 /* For the other parts. */

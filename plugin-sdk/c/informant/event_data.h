@@ -1,5 +1,5 @@
-/* The objects of the event that is being handled. The host finds values in them, so that with `"delivery": "lazy"` no
- * object is copied into the plugin. Only inside a handler. */
+/* The objects of the present event. The host finds values in them, so that with `"delivery": "lazy"` no object is
+ * copied into the plugin. Only inside a handler. */
 #ifndef INFORMANT_EVENT_DATA_H
 #define INFORMANT_EVENT_DATA_H
 
@@ -7,19 +7,19 @@
 
 typedef enum { INFORMANT_NEW, INFORMANT_OLD } informant_side;
 
-/* The JSON text of the value at a JSON pointer: of a text with its quotes (informant_json_text takes them off). */
+/* The JSON text of the value at a JSON pointer. A text has its quotes; informant_json_text removes them. */
 informant_optional_string informant_field(informant_side side, informant_string pointer);
 
-/* The text at a JSON pointer, without quotes; none where there is nothing, or no text. */
+/* The text at a JSON pointer, without quotes. None if there is no text. */
 informant_optional_string informant_field_text(informant_side side, informant_string pointer);
 
-/* One JSON value for each pointer, in their order, as one question: at most 256. */
+/* One JSON value for each pointer, in their order, with one call: at most 256 pointers. */
 informant_optional_strings informant_fields(informant_side side, informant_strings pointers);
 
-/* The whole object, whatever was delivered; none where there is none on that side. */
+/* The whole object, with any delivery. None if there is no object on that side. */
 informant_optional_string informant_object(informant_side side);
 
-/* Whether the value at the pointer differs between the two; always, where there is only one of them. */
+/* Whether the value at the pointer differs between the two objects. Always true if there is only one of them. */
 bool informant_changed(informant_string pointer);
 
 #endif

@@ -1,6 +1,7 @@
-/* Requests to HTTP servers. Each has to be granted by whoever runs the host, who can also add credentials. The plugin waits
- * for the answer, for 10 s a call in all if nothing else is said, for this and kube.h together. It may ask in handlers,
- * reconcilers, timers and sync-aware functions. A call that fails comes again: send what may be sent twice. */
+/* HTTP requests. The host's operator must grant each of them, and can also add credentials. The plugin waits for
+ * the answer. All requests of one call, with those of kube.h, have 10 s together by default. Requests are possible
+ * in handlers, reconcilers, timers and sync-aware functions. A failed call comes again, so send only requests that
+ * may be repeated. */
 #ifndef INFORMANT_HTTP_H
 #define INFORMANT_HTTP_H
 
@@ -20,11 +21,11 @@ typedef struct {
   informant_string body;   /* bytes: see informant_utf8 */
 } informant_response;
 
-/* Sends one request and waits for its answer. One that is an error of the server's, such as 500, is an answer. */
+/* Sends one request and waits for its answer. An error of the server, such as 500, is an answer, too. */
 INFORMANT_MUST_CHECK const informant_error *informant_http_send(const informant_request *request,
                                                                 informant_response *response);
 
-/* The first header of this name, which is in small letters. */
+/* The first header with this name, in lower case. */
 informant_optional_string informant_http_header(const informant_response *response, informant_string name);
 
 #endif

@@ -1,4 +1,4 @@
-/* The host's function of `http`, as the canonical ABI has it: for http.c, and for who stands in for the host. */
+/* The host's function of `http`, with the canonical ABI's signature: for http.c, and for a test's host. */
 #ifndef INFORMANT_HTTP_HOST_H
 #define INFORMANT_HTTP_HOST_H
 

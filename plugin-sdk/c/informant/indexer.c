@@ -13,7 +13,7 @@ static const informant_error *indexer_error(const char *operation, const informa
                                                INFORMANT_EXPIRED,       INFORMANT_INVALID};
   bool is_known = error->kind < sizeof kinds / sizeof *kinds;
   informant_error_kind kind = is_known ? kinds[error->kind] : INFORMANT_REFUSED;
-  /* Only a cursor that is too old says nothing. */
+  /* Only the error about an old cursor has no text. */
   bool has_text = kind != INFORMANT_EXPIRED;
   return informant_error_new(kind, operation, has_text ? error->text : INFORMANT_STRING(""));
 }

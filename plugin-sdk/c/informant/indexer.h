@@ -1,27 +1,28 @@
-/* The shared cache. Reads never block and never reach the API server. What may be read is what the plugin subscribes to,
- * and the descriptor's `reads`. */
+/* The shared cache: the resources of the plugin's subscriptions and of the descriptor's `reads`. Reads never block
+ * and never reach the API server. */
 #ifndef INFORMANT_INDEXER_H
 #define INFORMANT_INDEXER_H
 
 #include "error.h"
 
-/* One object's JSON; none if it is not there. */
+/* One object's JSON. None if the object does not exist. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_get(informant_string resource, informant_object_key key,
                                                                   informant_optional_string *object);
 
-/* The JSON value at one JSON pointer of one object; none if either is not there. Much cheaper than the whole object. */
+/* The JSON value at one JSON pointer of one object. None if there is no value or no object. Much cheaper than the
+ * whole object. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_field(informant_string resource,
                                                                     informant_object_key key, informant_string pointer,
                                                                     informant_optional_string *value);
 
-/* One JSON value for each pointer, at most 256, in their order. No values at all (count 0) if there is no such object. */
+/* One JSON value for each pointer, at most 256, in their order. Without the object there are no values (count 0). */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_fields(informant_string resource,
                                                                      informant_object_key key,
                                                                      informant_strings pointers,
                                                                      informant_optional_strings *values);
 
-/* An answer in pages. Begin with a page that is all zero but for a limit, if you like, and ask again with the same page
- * while `next` is there:
+/* An answer in pages. Begin with a page of zeros, optionally with a limit, and ask again with the same page while
+ * it has `next`:
  *
  *   informant_page page = {0};
  *   do {
@@ -30,8 +31,8 @@ INFORMANT_MUST_CHECK const informant_error *informant_indexer_fields(informant_s
  *     for (size_t i = 0; i < page.items.count; i++) use(page.items.items[i]);
  *   } while (page.next.is_some);
  *
- * All pages are memory of the call. Where there may be many, take a mark before the loop, and at its end, if `next` is
- * there: page.next.value = informant_memory_release(mark, page.next.value). */
+ * All pages are memory of the call. If there may be many pages, take a mark before the loop, and release at its end
+ * if there is a `next`: page.next.value = informant_memory_release(mark, page.next.value). */
 typedef struct {
   informant_strings items; /* objects as JSON, or values of an index */
   informant_optional_string next;
@@ -44,8 +45,8 @@ typedef struct {
   uint32_t limit;
 } informant_key_page;
 
-/* Objects of a namespace, or of all (INFORMANT_NONE), that the label selector selects, written as for kubectl; the empty
- * one selects all. */
+/* Objects of a namespace, or of all (INFORMANT_NONE), that match the label selector in kubectl's notation. The
+ * empty selector matches all objects. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_list(informant_string resource,
                                                                    informant_optional_string namespace,
                                                                    informant_string label_selector,
@@ -56,22 +57,22 @@ INFORMANT_MUST_CHECK const informant_error *informant_indexer_by_index(informant
                                                                        informant_string index, informant_string value,
                                                                        informant_page *page);
 
-/* The keys of such objects alone. */
+/* Only the keys of these objects. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_index_keys(informant_string resource,
                                                                          informant_string index, informant_string value,
                                                                          informant_key_page *page);
 
-/* All values that an index has. */
+/* All values of an index. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_index_values(informant_string resource,
                                                                            informant_string index,
                                                                            informant_page *page);
 
-/* How many objects the plugin sees in a namespace, or in all (INFORMANT_NONE). */
+/* The number of objects that the plugin sees in a namespace, or in all (INFORMANT_NONE). */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_count(informant_string resource,
                                                                     informant_optional_string namespace,
                                                                     uint64_t *count);
 
-/* Whether the first list is complete: only then is what is not there known not to be. */
+/* Whether the first list is complete. Before that, an absent object may exist. */
 INFORMANT_MUST_CHECK const informant_error *informant_indexer_has_synced(informant_string resource, bool *has);
 
 #endif

@@ -1,4 +1,4 @@
-/* The host's functions of `indexer`, as the canonical ABI has them: for indexer.c, and for who stands in for the host. */
+/* The host's functions of `indexer`, with the canonical ABI's signatures: for indexer.c, and for a test's host. */
 #ifndef INFORMANT_INDEXER_HOST_H
 #define INFORMANT_INDEXER_HOST_H
 

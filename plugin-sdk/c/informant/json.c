@@ -9,7 +9,7 @@ static informant_string piece(const char *at, const char *end) {
   return (informant_string){at, (size_t)(end - at)};
 }
 
-/* Without the space around it. NULL in `data` if it is not one value from end to end. */
+/* Removes the space around the text. `data` is NULL if the text is not exactly one value. */
 static informant_string whole(informant_string json) {
   if (!json.len) return (informant_string){NULL, 0};
   const char *end = json.data + json.len;
@@ -41,7 +41,7 @@ static bool malformed(informant_json_walk *walk) {
   return false;
 }
 
-/* To where the next name or value begins; NULL where there is none, or the text is malformed. */
+/* Steps to the next name or value. NULL if there is none, or if the text is malformed. */
 static const char *next_begins(informant_json_walk *walk) {
   char closing = walk->is_object ? '}' : ']';
   const char *at = walk->has_begun ? informant_json_skip_space(walk->at, walk->end) : walk->at;
@@ -78,7 +78,7 @@ bool informant_json_next(informant_json_walk *walk) {
   return true;
 }
 
-/* Whether a step of a pointer, in which ~ escapes, is this name. */
+/* Whether a step of a pointer, in which ~ escapes, equals this name. */
 static bool is_step(informant_string step, informant_string name) {
   size_t at = 0;
   for (size_t i = 0; i < step.len; i++, at++) {
@@ -92,14 +92,14 @@ static bool is_step(informant_string step, informant_string name) {
   return at == name.len;
 }
 
-/* The element that a step of a pointer names; -1 where it names none. */
+/* The index that a step of a pointer names; -1 if it names none. */
 static int64_t index_of(informant_string step) {
   int64_t index;
   bool is_padded = step.len > 1 && step.data[0] == '0';
   return !is_padded && informant_integer(step, &index) && step.data[0] != '-' ? index : -1;
 }
 
-/* The value one step into `json`. */
+/* The value one step inside `json`. */
 static informant_json_answer into(informant_string json, informant_string step, informant_string *value) {
   informant_json_walk walk = informant_json_walk_of(json);
   int64_t index = walk.is_object ? -1 : index_of(step);
@@ -108,7 +108,7 @@ static informant_json_answer into(informant_string json, informant_string step, 
     *value = walk.value;
     return INFORMANT_JSON_FOUND;
   }
-  /* What is no container has nothing in it. */
+  /* Other values contain no values. */
   return walk.answer == INFORMANT_JSON_MALFORMED ? INFORMANT_JSON_MALFORMED : INFORMANT_JSON_ABSENT;
 }
 

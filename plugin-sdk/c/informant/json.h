@@ -1,7 +1,7 @@
-/* A reader of JSON that stays where it lies: values are pieces of the text. For configuration, answers of the indexer and
- * of HTTP servers. Of an event's object the host finds single values (informant_field), which costs less.
+/* A parser of JSON without copies: values are pieces of the text. For configuration, and answers of the indexer and
+ * of HTTP servers. The host finds single values of an event's object (informant_field), which costs less.
  *
- * Nothing here ends the instance, whatever the text is: what is no JSON is an answer. Texts may be nested 128 deep. */
+ * No text ends the instance: invalid JSON gives a result. Texts may be nested 128 levels deep. */
 #ifndef INFORMANT_JSON_H
 #define INFORMANT_JSON_H
 
@@ -19,22 +19,23 @@ typedef enum {
 /* FOUND if the whole text is one JSON value, else MALFORMED. */
 informant_json_answer informant_json_check(informant_string json);
 
-/* The value at a JSON pointer: "" is the whole, "/a/0/b" steps into members and elements, ~1 stands for / and ~0 for ~.
- * The value is a piece of `json`. Of several members of a name the first counts. What is behind it is not looked at. */
+/* The value at a JSON pointer: "" is the whole value, "/a/0/b" steps into members and elements, ~1 means / and ~0
+ * means ~. The value is a piece of `json`. Of several members with one name the first counts. The text after the
+ * value is not checked. */
 INFORMANT_MUST_CHECK informant_json_answer informant_json_find(informant_string json, informant_string pointer,
                                                                informant_string *value);
 
-/* What a JSON value says. The text of a string without escapes is a piece of the value, else memory of informant_alloc;
- * it may have zeros in it. Half a surrogate pair becomes U+FFFD. Integers are exact: 1.0 and 1e2 are OTHER. Numbers are
- * right to about 15 digits; what is above a double's range is OTHER. */
+/* The content of a JSON value. The text of a string without escapes is a piece of the value, else memory of
+ * informant_alloc; it may contain zeros. Half a surrogate pair becomes U+FFFD. Integers are exact: 1.0 and 1e2 are
+ * OTHER. Numbers are exact to about 15 digits; a number above a double's range is OTHER. */
 INFORMANT_MUST_CHECK informant_json_answer informant_json_text(informant_string value, informant_string *text);
 INFORMANT_MUST_CHECK informant_json_answer informant_json_integer(informant_string value, int64_t *number);
 INFORMANT_MUST_CHECK informant_json_answer informant_json_number(informant_string value, double *number);
 INFORMANT_MUST_CHECK informant_json_answer informant_json_boolean(informant_string value, bool *is);
 bool informant_json_is_null(informant_string value);
 
-/* The same of the value at a pointer. Where the answer is not FOUND the variable keeps what it had, so that it may begin
- * with what counts otherwise. */
+/* The same for the value at a pointer. If the answer is not FOUND, the variable keeps its value. So it may begin
+ * with a default. */
 INFORMANT_MUST_CHECK informant_json_answer informant_json_find_text(informant_string json, informant_string pointer,
                                                                     informant_string *text);
 INFORMANT_MUST_CHECK informant_json_answer informant_json_find_integer(informant_string json, informant_string pointer,
@@ -44,7 +45,7 @@ INFORMANT_MUST_CHECK informant_json_answer informant_json_find_number(informant_
 INFORMANT_MUST_CHECK informant_json_answer informant_json_find_boolean(informant_string json, informant_string pointer,
                                                                        bool *is);
 
-/* Goes through an object's members or an array's elements:
+/* Iterates over an object's members or an array's elements:
  *
  *   informant_json_walk walk = informant_json_walk_of(value);
  *   while (informant_json_next(&walk)) use(walk.name, walk.value);

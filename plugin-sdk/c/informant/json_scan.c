@@ -1,4 +1,4 @@
-/* The grammar of JSON: see json_scan.h. Nesting is a stack of bits, not of calls: it has a bound. */
+/* The grammar of JSON: see json_scan.h. The nesting is a bounded stack of bits, without recursion. */
 #include "json_scan.h"
 
 #include "json.h"
@@ -16,7 +16,7 @@ static bool is_hex(char one) {
   return (one >= '0' && one <= '9') || (one >= 'a' && one <= 'f') || (one >= 'A' && one <= 'F');
 }
 
-/* From behind the backslash. */
+/* Starts after the backslash. */
 static const char *skip_escape(const char *at, const char *end) {
   if (at == end) return NULL;
   switch (*at++) {
@@ -76,7 +76,7 @@ static const char *skip_scalar(const char *at, const char *end) {
   }
 }
 
-/* From a member's name to its value. */
+/* Skips a member's name, up to its value. */
 static const char *skip_name(const char *at, const char *end) {
   at = informant_json_skip_string(at, end);
   if (!at) return NULL;
@@ -103,7 +103,7 @@ static bool enter(nesting *in, bool is_object) {
   return true;
 }
 
-/* From where a value begins to behind the first that is whole: an empty container or a scalar, however deep. */
+/* From the start of a value to the end of the first complete one: an empty container or a scalar, at any depth. */
 static const char *begin(nesting *in, const char *at, const char *end) {
   while (at && at < end && (*at == '{' || *at == '[')) {
     bool is_object = *at == '{';

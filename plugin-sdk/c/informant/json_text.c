@@ -32,7 +32,7 @@ static char *put_utf8(char *to, uint32_t code) {
   return to;
 }
 
-/* One \u or a pair of them; half a pair is U+FFFD. From behind the u to behind what was read. */
+/* Decodes one \u or a pair of them; half a pair becomes U+FFFD. Starts after the u, and returns the end. */
 static const char *put_unicode(const char *at, const char *end, char **to) {
   const uint32_t replacement = 0xfffd;
   uint32_t code = hex(at);
@@ -54,7 +54,7 @@ informant_string informant_json_unquoted(informant_string quoted) {
   const char *escape = at;
   while (escape < end && *escape != '\\') escape++;
   if (escape == end) return (informant_string){at, (size_t)(end - at)};
-  /* No escape is shorter than what it stands for. */
+  /* No escape is shorter than its text. */
   char *text = informant_alloc((size_t)(end - at)), *to = text;
   while (at < end) {
     if (*at != '\\') {

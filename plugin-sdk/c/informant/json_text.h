@@ -4,7 +4,7 @@
 
 #include "types.h"
 
-/* Of a string that is well-formed, with its quotes. */
+/* Decodes a valid string with its quotes. */
 informant_string informant_json_unquoted(informant_string quoted);
 
 #endif

@@ -1,10 +1,10 @@
-/* What JSON values say: see json.h. */
+/* The content of JSON values: see json.h. */
 #include "json.h"
 #include "json_scan.h"
 #include "json_text.h"
 #include "text.h"
 
-/* One value without the space around it, if it is one that begins like this; else why not. */
+/* Removes the space around one value with one of these beginnings. Returns the reason if there is none. */
 static informant_json_answer only(informant_string *value, const char *beginnings) {
   if (informant_json_find(*value, INFORMANT_STRING(""), value) != INFORMANT_JSON_FOUND) return INFORMANT_JSON_MALFORMED;
   for (; *beginnings; beginnings++)
@@ -27,7 +27,7 @@ informant_json_answer informant_json_integer(informant_string value, int64_t *nu
   return INFORMANT_JSON_FOUND;
 }
 
-/* Times ten to a power, in steps that are exact as long as the double has room. */
+/* Multiplies by a power of ten, in steps that are exact within the range of the double. */
 static double scaled(double number, int64_t exponent) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -39,7 +39,7 @@ static double scaled(double number, int64_t exponent) {
   return exponent < 0 ? number / powers[-exponent] : number * powers[exponent];
 }
 
-/* Digits beyond the nineteenth are beyond a double's. Above 100,000 an exponent makes no difference any more. */
+/* Digits after the nineteenth do not matter to a double. Above 100,000 an exponent makes no difference. */
 static double decimal(const char *at, const char *end) {
   uint64_t mantissa = 0;
   int64_t exponent = 0;

@@ -20,7 +20,7 @@ static void put(informant_writer *writer, informant_string text) {
   writer->len = need;
 }
 
-/* Before each name and each value that has none. */
+/* Called before each name, and before each value without a name. */
 static void separate(informant_writer *writer, bool needs_comma) {
   if (writer->needs_comma) put(writer, INFORMANT_STRING(","));
   writer->needs_comma = needs_comma;

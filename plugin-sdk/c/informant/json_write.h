@@ -1,5 +1,5 @@
-/* A writer of JSON. It puts commas and escapes where they belong; what is begun has to be ended, and each member needs a
- * name. Begin with a writer that is all zero:
+/* A writer of JSON. It adds commas and escapes. Every object and array must be ended, and each member needs a name.
+ * Begin with a writer of zeros:
  *
  *   informant_writer patch = {0};
  *   informant_write_object(&patch);
@@ -25,20 +25,20 @@ void informant_write_array(informant_writer *writer);
 void informant_write_end_array(informant_writer *writer);
 void informant_write_name(informant_writer *writer, informant_string name);
 
-/* Quoted and escaped. What is not UTF-8 becomes U+FFFD. */
+/* Quoted and escaped. Invalid UTF-8 becomes U+FFFD. */
 void informant_write_text(informant_writer *writer, informant_string text);
 void informant_write_integer(informant_writer *writer, int64_t number);
 void informant_write_unsigned(informant_writer *writer, uint64_t number);
 void informant_write_boolean(informant_writer *writer, bool is);
 void informant_write_null(informant_writer *writer);
 
-/* A value that is JSON already. */
+/* A value that is already JSON. */
 void informant_write_json(informant_writer *writer, informant_string json);
 
-/* What was written: memory of informant_alloc. */
+/* The written JSON, in memory of informant_alloc. */
 informant_string informant_written(const informant_writer *writer);
 
-/* A text quoted and escaped, alone. */
+/* A single text, quoted and escaped. */
 informant_string informant_json_quoted(informant_string text);
 
 #endif

@@ -1,4 +1,4 @@
-/* The host's functions of `kube`, as the canonical ABI has them: for kube.c, and for who stands in for the host. */
+/* The host's functions of `kube`, with the canonical ABI's signatures: for kube.c, and for a test's host. */
 #ifndef INFORMANT_KUBE_HOST_H
 #define INFORMANT_KUBE_HOST_H
 

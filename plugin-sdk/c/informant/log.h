@@ -1,5 +1,5 @@
-/* Lines in the host's log. The host adds the plugin's name, and the object, key or schedule of the call. A message has up
- * to 16 KiB, and so have a line's fields together. Texts are UTF-8: see informant_utf8. */
+/* Lines in the host's log. The host adds the plugin's name, and the object, key or schedule of the call. A message
+ * has up to 16 KiB, and the fields of a line have up to 16 KiB together. Texts are UTF-8: see informant_utf8. */
 #ifndef INFORMANT_LOG_H
 #define INFORMANT_LOG_H
 
@@ -13,7 +13,7 @@ typedef enum {
   INFORMANT_ERROR
 } informant_level;
 
-/* Whether a line of this level would go anywhere: to be asked before making one that is dear. */
+/* Whether lines of this level are written. Check it before you build an expensive line. */
 bool informant_log_enabled(informant_level level);
 
 /* One line. */
@@ -22,8 +22,8 @@ void informant_log(informant_level level, informant_string message);
 /* One line with fields: informant_log_with(INFORMANT_INFO, message, INFORMANT_PAIRS(INFORMANT_PAIR("pod", name))). */
 void informant_log_with(informant_level level, informant_string message, informant_pairs fields);
 
-/* For what cannot happen: says so in the log, where the event's failure has it from, and ends the instance by a trap. The
- * event comes again, to a new one. In a test it ends the program. */
+/* For impossible cases: logs the message, which becomes the text of the event's failure, and ends the instance with
+ * a trap. The event comes again, to a new instance. In a test it ends the program. */
 _Noreturn void informant_panic(informant_string message);
 
 #endif

@@ -1,8 +1,9 @@
-/* The heap on wasm32, handed out upwards from where the linker says that the program's own memory ends: see memory.h. */
+/* The heap on wasm32. It grows upwards from the end of the program's own memory, which the linker defines: see
+ * memory.h. */
 #include "memory.h"
 
-/* Compilers ask for these four even where there is no libc, and must not make calls of them out of the loops in them. Weak, for
- * plugins that bring their own. */
+/* Compilers need these four functions even without a libc, and must not turn the loops in them into calls of them.
+ * They are weak, for plugins with their own. */
 #define NO_BUILTIN __attribute__((weak, no_builtin))
 
 NO_BUILTIN void *memcpy(void *restrict to, const void *restrict from, size_t len) {
@@ -69,7 +70,7 @@ informant_mark informant_memory_mark(void) {
 }
 
 informant_string informant_memory_release(informant_mark mark, informant_string text) {
-  /* What lies below the mark, or is part of the program, is not freed and need not move. */
+  /* A text below the mark, or in the program, is not freed and need not move. */
   bool is_freed = (uintptr_t)text.data >= mark.at && (uintptr_t)text.data < heap;
   heap = mark.at < bottom() ? bottom() : mark.at;
   if (!is_freed || (uintptr_t)text.data < heap) return text;
@@ -82,7 +83,7 @@ void informant_memory_end_call(void) {
   heap = bottom();
 }
 
-/* How the host puts arguments and answers into this memory; of size 0, too. */
+/* The host allocates memory for arguments and answers with this function, also of size 0. */
 __attribute__((export_name("cabi_realloc"))) void *informant_realloc(void *old, size_t old_size, size_t align, size_t size);
 void *informant_realloc(void *old, size_t old_size, size_t align, size_t size) {
   void *block = allocate(align, size);

@@ -1,12 +1,13 @@
-/* Series on the host's `/metrics`, with a `plugin` label. They belong to the plugin's name and outlive traps and reloads.
- * Everything may count but plugin_describe; what a call counts that fails is counted. Names and labels are of letters,
- * digits and `_`; labels are pairs, or INFORMANT_NO_PAIRS. What the host does not take is an error (INFORMANT_REFUSED). */
+/* Series on the host's `/metrics`, with a `plugin` label. They belong to the plugin's name, so they outlive traps
+ * and reloads. Every call except plugin_describe may count, and the additions of a failed call count, too. Names
+ * and labels consist of letters, digits and `_`. Labels are pairs, or INFORMANT_NO_PAIRS. Invalid values are an
+ * error (INFORMANT_REFUSED). */
 #ifndef INFORMANT_METRICS_H
 #define INFORMANT_METRICS_H
 
 #include "error.h"
 
-/* Adds to a counter, which is made if it is not there. Not a negative value. */
+/* Adds a value that is not negative to a counter, and creates it if necessary. */
 INFORMANT_MUST_CHECK const informant_error *informant_metrics_counter_add(informant_string name, informant_pairs labels,
                                                                           double value);
 

@@ -1,4 +1,4 @@
-/* What is the same on wasm32 and in native tests, as one file. */
+/* The common parts of wasm32 and native tests, in one file. */
 #include "error.c"
 #include "event_data.c"
 #include "host_info.c"

@@ -1,4 +1,4 @@
-/* What plugins answer: see plugin.h. */
+/* The results of plugins: see plugin.h. */
 #include "plugin.h"
 
 #include "import.h"

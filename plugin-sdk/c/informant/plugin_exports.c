@@ -1,4 +1,5 @@
-/* Every plugin's exports on wasm32, and what keeps answers until the host has read them: see plugin_exports.h. */
+/* The exports of every plugin on wasm32, and the memory for answers until the host has read them: see
+ * plugin_exports.h. */
 #include "plugin.h"
 
 #include "import.h"

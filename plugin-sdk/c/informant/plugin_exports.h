@@ -1,11 +1,12 @@
-/* What the macros of plugin.h stand for: on wasm32 the exports of the canonical ABI, which answer with a pointer to what the
- * host reads before it calls cabi_post; in native tests registrations with informant_testing.c. */
+/* The implementation of the macros of plugin.h. On wasm32 they are the exports of the canonical ABI, which return a
+ * pointer to the answer; the host reads it before it calls cabi_post. In native tests they register with
+ * informant_testing.c. */
 #ifndef INFORMANT_PLUGIN_EXPORTS_H
 #define INFORMANT_PLUGIN_EXPORTS_H
 
 #include "memory.h"
 
-/* What ends a macro takes the semicolon behind it. */
+/* The end of a macro takes the semicolon after it. */
 #define INFORMANT_END_OF_EXPORT void informant_memory_end_call(void)
 
 #ifdef __wasm__
@@ -98,7 +99,7 @@ const informant_result *informant_answer_result(informant_result result);
 
 #else
 
-/* What a plugin has named. */
+/* The functions that a plugin has named. */
 typedef struct {
   informant_outcome (*handle)(const informant_event *event);
   informant_outcome (*reconcile)(informant_string key, uint32_t attempt, informant_optional_u64 *again_after_ms);

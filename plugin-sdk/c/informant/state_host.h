@@ -1,4 +1,4 @@
-/* The host's functions of `state`, as the canonical ABI has them: for state.c, and for who stands in for the host. */
+/* The host's functions of `state`, with the canonical ABI's signatures: for state.c, and for a test's host. */
 #ifndef INFORMANT_STATE_HOST_H
 #define INFORMANT_STATE_HOST_H
 

@@ -61,7 +61,7 @@ bool informant_integer(informant_string text, int64_t *number) {
     if (digit > 9 || size > (limit - digit) / 10) return false;
     size = size * 10 + digit;
   }
-  /* The smallest has no counterpart. */
+  /* The smallest number has no positive counterpart. */
   *number = is_negative && size ? -(int64_t)(size - 1) - 1 : (int64_t)size;
   return true;
 }
@@ -83,7 +83,7 @@ size_t informant_utf8_len(informant_string bytes) {
   if (at[0] < 0x80) return 1;
   size_t len = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
   if (!len || len > bytes.len) return 0;
-  /* Neither longer than need be, nor a surrogate, nor above U+10FFFF: the second byte says it. */
+  /* The second byte excludes too long encodings, surrogates, and characters above U+10FFFF. */
   unsigned least = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
   unsigned most = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
   if (at[1] < least || at[1] > most) return 0;

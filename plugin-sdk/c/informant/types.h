@@ -1,5 +1,5 @@
-/* Words that all parts share. The structs have the canonical ABI's layout: C's own alignment rules give exactly that on
- * wasm32. */
+/* Types that all parts share. The structs have the canonical ABI's layout, because C's own alignment rules give
+ * exactly that layout on wasm32. */
 #ifndef INFORMANT_TYPES_H
 #define INFORMANT_TYPES_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is answered is to be looked at: a compiler complains where it is thrown away. */
+/* The result must be checked: the compiler warns if it is ignored. */
 #define INFORMANT_MUST_CHECK __attribute__((warn_unused_result))
 
-/* UTF-8 text, JSON or bytes; not terminated by a zero. */
+/* UTF-8 text, JSON or bytes; without a zero at the end. */
 typedef struct {
   const char *data;
   size_t len;
@@ -19,8 +19,8 @@ typedef struct {
 /* A string from a literal. */
 #define INFORMANT_STRING(literal) ((informant_string){(literal), sizeof(literal) - 1})
 
-/* JSON as it is written in other files, without backslashes: INFORMANT_JSON({"a": ["b", 1, true]}). What stands
- * there is taken as it is written: a macro's name in it stays a name. Values of the program are put in by json_write.h. */
+/* JSON without backslashes, as in other files: INFORMANT_JSON({"a": ["b", 1, true]}). The text is taken literally:
+ * a macro's name in it stays a name. Use json_write.h for values of the program. */
 #define INFORMANT_JSON(...) INFORMANT_STRING(#__VA_ARGS__)
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
   informant_string value;
 } informant_optional_string;
 
-/* None stands for no value: for all namespaces where one is asked for. */
+/* No value. For a namespace it means all namespaces. */
 #define INFORMANT_NONE ((informant_optional_string){0})
 
 static inline informant_optional_string informant_some(informant_string value) {
@@ -55,7 +55,7 @@ typedef struct {
   size_t count;
 } informant_optional_strings;
 
-/* A field of a log line, a label of a series, a header of a message. */
+/* A field of a log line, a label of a series, or a header of a message. */
 typedef struct {
   informant_string name;
   informant_string value;
@@ -76,7 +76,7 @@ typedef struct {
 
 #define INFORMANT_NO_PAIRS ((informant_pairs){0})
 
-/* Names one object of a resource. */
+/* The key of one object of a resource. */
 typedef struct {
   informant_string namespace; /* empty for cluster-scoped objects */
   informant_string name;

@@ -1,27 +1,28 @@
-/* The plugin's own rate-limited queue of keys, which INFORMANT_RECONCILER works on. It is changed in handlers, reconcilers,
- * timers and sync-aware functions; elsewhere, and in a plugin without a reconciler, everything here ends the instance. Keys
- * have 1 to 512 bytes: a call that adds another has failed for good, whatever it answers. */
+/* The plugin's own rate-limited queue of keys, for INFORMANT_RECONCILER. Handlers, reconcilers, timers and
+ * sync-aware functions may change it. Elsewhere, and in a plugin without a reconciler, all functions here end the
+ * instance. Keys have 1 to 512 bytes: a call that adds an invalid key fails without a retry, whatever it returns. */
 #ifndef INFORMANT_WORKQUEUE_H
 #define INFORMANT_WORKQUEUE_H
 
 #include "types.h"
 
-/* To be worked on at once, also if it failed before; its attempts count on. */
+/* Adds a key that is due at once, even if it failed before. Its attempts count on. */
 void informant_workqueue_add(informant_string key);
 
-/* Of several times for a key the earliest counts. */
+/* Adds a key after this time. If a key has several times, the earliest counts. */
 void informant_workqueue_add_after(informant_string key, uint64_t ms);
 
-/* After the wait that the rate limiter gives to one more failure of the key. */
+/* Adds a key after the rate limiter's wait for one more failure of the key. */
 void informant_workqueue_add_rate_limited(informant_string key);
 
-/* The key's failures count no more towards its waits. A key that succeeds is forgotten by itself. */
+/* Resets the key's failures, which determine its waits. A successful key resets them itself. */
 void informant_workqueue_forget(informant_string key);
 
-/* How often it failed without a wait of its own, or was added rate limited, since it was last forgotten. */
+/* The number of the key's failures without a wait of their own, and of its rate-limited additions, since the last
+ * reset. */
 uint32_t informant_workqueue_num_requeues(informant_string key);
 
-/* Keys that could be worked on now. */
+/* The number of keys that are due. */
 uint32_t informant_workqueue_len(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* What the plugin says of pods. */
+/* Tests of the plugin's log lines. */
 #include "informant_testing.h"
 
 static const char pod[] = "{\"metadata\": {\"namespace\": \"default\", \"name\": \"web\"}}";
 
-/* What fails is said with the place that checks. */
+/* A failure is printed with the caller's place. */
 static void check_at(informant_testing_place at, const char *config, const char *expected) {
   informant_testing_starts_at(at, config);
   informant_testing_succeeds_at(at, informant_testing_add("v1/pods", pod));

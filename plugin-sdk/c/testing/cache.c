@@ -1,5 +1,5 @@
-/* The cache of tests, and the objects of the event. Objects are sorted by resource and key; a cursor is the key that a page
- * ended with. */
+/* The cache of tests, and the objects of the event. Objects are sorted by resource and key. A cursor is the last
+ * key of a page. */
 #include "host.h"
 
 #include "../informant/indexer_host.h"
@@ -48,7 +48,7 @@ static int compared(const cached *object, const char *resource, const char *key)
   return by_resource ? by_resource : strcmp(object->key, key);
 }
 
-/* Where an object is, or belongs. */
+/* The position of an object, or the position at which it belongs. */
 static size_t place_of(const char *resource, const char *key) {
   size_t place = 0;
   while (place < object_count && compared(&objects[place], resource, key) < 0) place++;
@@ -82,7 +82,7 @@ static void refuse(informant_indexer_answer *answer, uint8_t kind, informant_str
   answer->value.error.text = INFORMANT_CONCAT(text, which);
 }
 
-/* Whether the plugin may read a resource; else it is answered. */
+/* Whether the plugin may read a resource. If not, sets the error. */
 static bool may_read(informant_string resource, informant_indexer_answer *answer) {
   static const char *const lists[] = {"subscriptions", "reads"};
   memset(answer, 0, sizeof *answer);

@@ -1,4 +1,4 @@
-/* Calls into the plugin, as the host makes them. */
+/* Calls into the plugin, in the form of the host's calls. */
 #include "host.h"
 
 informant_plugin_parts informant_plugin;
@@ -44,7 +44,7 @@ static informant_result call_answers(informant_result result) {
   return result;
 }
 
-/* What the descriptor has in a list: `a, b`, for who asked for something else. */
+/* The entries of a list in the descriptor: `a, b`, for the text of an error. */
 static informant_string known(const char *list, const char *member) {
   informant_string pointer = INFORMANT_CONCAT(INFORMANT_STRING("/"), informant_text(member)), all = {0}, name;
   informant_json_walk walk = testing_descriptor(list);
@@ -55,7 +55,7 @@ static informant_string known(const char *list, const char *member) {
   return all.len ? all : INFORMANT_STRING("none");
 }
 
-/* The configuration is the host's memory: gone after the call. */
+/* The configuration is memory of the host, which is freed after the call. */
 static informant_string handed(const char *text) {
   informant_string all = informant_text(text ? text : "");
   return informant_concat(&all, 1);
@@ -125,7 +125,7 @@ static informant_optional_string delivered(const char *object, informant_string 
   return informant_some(is_whole ? handed(object) : metadata_of(object));
 }
 
-/* Of a subscription with `enqueue` rules an event is keys, and the handler is not called. */
+/* For a subscription with `enqueue` rules, an event adds keys instead of a call of the handler. */
 static void enqueue(informant_string rules, informant_object_key key) {
   informant_json_walk walk = informant_json_walk_of(rules);
   while (informant_json_next(&walk)) {

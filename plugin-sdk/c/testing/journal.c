@@ -1,4 +1,4 @@
-/* What the plugin did, line by line, and what a test says of it. */
+/* The plugin's actions, line by line, and their checks. */
 #include "host.h"
 
 #include "../informant/import.h"

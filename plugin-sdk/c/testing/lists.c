@@ -1,7 +1,7 @@
-/* The cache of tests in lists: by labels, by index, counted. */
+/* Lists of the cache of tests: by labels, by index, counted. */
 #include "host.h"
 
-/* What objects are asked for. */
+/* The selection of objects. */
 typedef struct {
   informant_string resource;
   informant_optional_string namespace;
@@ -9,7 +9,7 @@ typedef struct {
   informant_string pointer, value; /* of an index; without one the pointer is empty */
 } question;
 
-/* Each value that a pointer leads to, where * steps into every member. */
+/* Called for each value at a pointer, in which * steps into every member. */
 typedef bool seen(void *context, informant_string value);
 
 static bool each_at(informant_string json, informant_string pointer, seen *see, void *context) {
@@ -34,7 +34,7 @@ static bool is_value(void *wanted, informant_string value) {
   return informant_equal(unquoted(value), *(informant_string *)wanted);
 }
 
-/* One `name=value` of a label selector; tests know no others. */
+/* Checks one `name=value` of a label selector; tests support no other forms. */
 static bool has_label(informant_string json, informant_string requirement) {
   size_t is = 0;
   while (is < requirement.len && requirement.data[is] != '=') is++;
@@ -100,7 +100,7 @@ static void answer_objects(const found_page *page, informant_indexer_answer *ans
   answer->value.page.next = page->next;
 }
 
-/* The pointer of an index; else it is answered that there is none. */
+/* The pointer of an index. If the index does not exist, sets the error. */
 static bool index_pointer(informant_string resource, informant_string index, informant_string *pointer,
                           informant_indexer_answer *answer) {
   if (!may_read(resource, answer)) return false;
@@ -167,7 +167,7 @@ static bool take_value(void *context, informant_string value) {
   return false;
 }
 
-/* All on one page, but for what a limit keeps out: a cursor is the value that a page ended with. */
+/* All values on one page, up to a limit. A cursor is the last value of a page. */
 void informant_host_indexer_index_values(const char *resource, size_t resource_len, const char *index,
                                          size_t index_len, uint32_t limit, int32_t has_cursor, const char *cursor,
                                          size_t cursor_len, informant_indexer_answer *answer) {

@@ -1,4 +1,4 @@
-/* Memory in tests: every block by itself, so that a sanitizer sees what is used too late. */
+/* Memory in tests: every block is separate, so that a sanitizer finds uses after its end. */
 #include "host.h"
 
 typedef struct block {

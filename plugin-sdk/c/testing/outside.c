@@ -1,4 +1,4 @@
-/* What tests answer to writes and to requests over HTTP. */
+/* The tests' answers to writes and to HTTP requests. */
 #include "host.h"
 
 #include "../informant/http_host.h"
@@ -6,7 +6,7 @@
 
 enum { KUBE_NOT_GRANTED, KUBE_NOT_LEADER, KUBE_STATUS = 3, HTTP_NOT_GRANTED = 0, HTTP_NOT_LEADER, HTTP_TRANSPORT = 5 };
 
-/* `question` is what is written or asked: its words, with a space between them. */
+/* `question` is the write or request, as words with a space between them. */
 typedef struct {
   char *question, *text, *reason;
   bool is_error;
@@ -74,7 +74,7 @@ static bool may_act(void) {
   return testing_in == TESTING_WORK || testing_in == TESTING_SYNCED;
 }
 
-/* What is written: of which object, with what words behind it. */
+/* A write: its object, and the words after it. */
 typedef struct {
   const char *verb;
   informant_string resource, key, subresource;

@@ -1,4 +1,4 @@
-/* The queue of tests: keys in the order in which they came, each once; times are not kept. */
+/* The queue of tests: keys in the order of their addition, each once, without times. */
 #include "host.h"
 
 static void queue_allowed(informant_string key, bool is_key) {
@@ -30,7 +30,7 @@ void informant_host_workqueue_forget(const char *data, size_t len) {
   queue_allowed(testing_text(data, len), true);
 }
 
-/* Nothing has ever failed here. */
+/* No key has failed in a test. */
 uint32_t informant_host_workqueue_num_requeues(const char *data, size_t len) {
   queue_allowed(testing_text(data, len), true);
   return 0;

@@ -1,4 +1,4 @@
-/* The series of tests, and who and where the plugin is. */
+/* The series of tests, and the facts about the host and the instance. */
 #include "host.h"
 
 static bool is_word(informant_string name) {

@@ -1,4 +1,4 @@
-/* What tests keep for the plugin: its state, its queue, its series; and who it is. */
+/* The plugin's data in tests: its state, its queue, its series, and its name. */
 #include "host.h"
 
 #include "../informant/import.h"
@@ -73,7 +73,7 @@ void testing_forget_stores(void) {
   keys_text = NULL;
 }
 
-/* Where an entry is, or belongs: they are sorted. */
+/* The position of an entry, or the position at which it belongs. Entries are sorted. */
 static size_t entry_place(informant_string name, bool *is_there) {
   size_t place = 0;
   char *wanted = testing_copy(name);

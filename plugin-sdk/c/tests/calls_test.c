@@ -1,4 +1,4 @@
-/* What the host calls and hands over: events, the configuration, snapshots, the cache. */
+/* The host's calls and their arguments: events, the configuration, snapshots, the cache. */
 #include "plugin_under_test.h"
 
 static informant_outcome tells(const informant_event *event) {
@@ -105,7 +105,7 @@ static informant_outcome reads(const informant_event *event) {
   return INFORMANT_DONE;
 }
 
-/* One page after the other in the same memory. */
+/* Reads one page after the other in the same memory. */
 static informant_outcome pages(const informant_event *event) {
   (void)event;
   informant_string before = INFORMANT_CONCAT(TEXT("from "), TEXT("before"));

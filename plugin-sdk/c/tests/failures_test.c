@@ -1,4 +1,4 @@
-/* What tests say of what fails, and where: each in a process of its own, since some of it ends the test. */
+/* The messages and places of failures. Each runs in its own process, because some failures end the test. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "plugin_under_test.h"
@@ -18,7 +18,7 @@ typedef struct {
   int output;
 } run;
 
-/* Begins a process whose standard error is read. */
+/* Starts a process and reads its standard error. */
 static run begin(void) {
   int ends[2];
   fflush(NULL);
@@ -42,8 +42,8 @@ static void ends_with(informant_testing_place at, run begun, int code, const cha
   informant_testing_is_at(at, "the exit code", WIFEXITED(status) && WEXITSTATUS(status) == code);
 }
 
-/* What a call says, behind its own place: with 1 it is a failure, with 2 the end of the test. It is one line, since compilers
- * differ in which line of several a call has. */
+/* The message of a call, after the call's place: code 1 is a failure, and 2 the end of the test. The call is on one
+ * line, because compilers differ in the line number of a call on several lines. */
 #define CHECK(call, code, says)                                                                      \
   do {                                                                                               \
     run begun = begin();                                                                             \

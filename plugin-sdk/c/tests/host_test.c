@@ -1,4 +1,4 @@
-/* What a plugin does in the host: its state, series, keys, writes and requests; and texts. */
+/* The plugin's use of the host: its state, series, keys, writes and requests; and texts. */
 #include "plugin_under_test.h"
 
 static informant_outcome keeps(const informant_event *event) {

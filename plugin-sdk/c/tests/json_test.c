@@ -1,4 +1,4 @@
-/* JSON that is read and written, text by text. */
+/* JSON that is parsed and written, text by text. */
 #include "no_plugin.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static const char *const answers[] = {"found", "absent", "other", "malformed"};
 
-/* What is at a pointer; or the word for why nothing is. */
+/* Checks the value at a pointer, or the word for its absence. */
 static void find(const char *json, const char *pointer, const char *expected) {
   informant_string value;
   informant_json_answer answer = informant_json_find(informant_text(json), informant_text(pointer), &value);
@@ -16,7 +16,7 @@ static void find(const char *json, const char *pointer, const char *expected) {
   informant_testing_same(json, value, expected);
 }
 
-/* The text of a JSON string, or the word for why there is none. */
+/* Checks the text of a JSON string, or the word for its absence. */
 static void text(const char *json, const char *expected) {
   informant_string value = {0};
   informant_json_answer answer = informant_json_text(informant_text(json), &value);
@@ -31,7 +31,7 @@ static void integer(const char *json, const char *expected) {
   informant_testing_same(json, is_found ? informant_integer_text(number) : informant_text(answers[answer]), expected);
 }
 
-/* Numbers are as the C library reads them, to 15 digits. */
+/* Checks that a number equals the C library's, to 15 digits. */
 static void number(const char *json) {
   double found = 0, expected = strtod(json, NULL);
   informant_json_answer answer = informant_json_number(informant_text(json), &found);
@@ -44,7 +44,8 @@ static void check(const char *json, const char *expected) {
   informant_testing_same(json, informant_text(answers[informant_json_check(informant_text(json))]), expected);
 }
 
-/* An object or array, walked: `name=value` or `value` and a semicolon each, and the answer at the end. */
+/* Checks the walk through an object or array: `name=value` or `value` and a semicolon for each entry, and the last
+ * answer. */
 static void walk(const char *json, const char *expected) {
   informant_json_walk walk = informant_json_walk_of(informant_text(json));
   informant_string said = {0};
@@ -62,7 +63,7 @@ static void quoted(const char *text, const char *expected) {
   informant_testing_same(text, informant_json_quoted(informant_text(text)), expected);
 }
 
-/* So many arrays in each other. */
+/* This number of nested arrays. */
 static void nested(size_t depth, const char *expected) {
   informant_writer writer = {0};
   for (size_t i = 0; i < depth; i++) informant_write_array(&writer);
@@ -175,7 +176,7 @@ static void containers_are_walked(void) {
   walk("{\"a\": 1]", "a=1;malformed");
 }
 
-/* Where nothing fits, variables keep what they had. */
+/* If no value fits, variables keep their values. */
 static void defaults_stay(void) {
   informant_string config = INFORMANT_JSON({"text": "t", "number": 7, "part": 0.5, "is": true});
   informant_string text = INFORMANT_STRING("default");

@@ -1,4 +1,4 @@
-/* What every plugin has, for tests of parts that are called without one. */
+/* The functions that every plugin needs, for tests of parts without a plugin. */
 #ifndef NO_PLUGIN_H
 #define NO_PLUGIN_H
 

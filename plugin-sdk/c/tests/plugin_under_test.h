@@ -1,4 +1,4 @@
-/* A plugin that does in a call what a test wants to be done there, and how tests say what comes of it. */
+/* A plugin that runs a test's function in a call, and the checks of its results. */
 #ifndef PLUGIN_UNDER_TEST_H
 #define PLUGIN_UNDER_TEST_H
 
@@ -79,7 +79,7 @@ INFORMANT_STATEFUL(snapshot, restore);
   "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" name "\",\"labels\":{\"app\":\"" label "\"}}," \
   "\"spec\":{\"containers\":[{\"image\":\"proxy\"},{\"image\":\"" image "\"}]}}"
 
-/* A call in which `does` is done, with these lines. */
+/* A call that runs `does` and logs these lines. */
 static inline void check_at(informant_testing_place at, informant_outcome (*does)(const informant_event *event),
                             const char *lines) {
   handler = does;

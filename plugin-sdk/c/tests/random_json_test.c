@@ -1,5 +1,5 @@
-/* JSON from random texts: the reader agrees with a second one that is written otherwise, and with what the writer wrote;
- * no byte beyond a text is looked at. Arguments: a seed, and how many rounds. */
+/* JSON from random texts. The parser must agree with a second, different parser, and with the writer's output. No
+ * byte after a text may be read. Arguments: a seed, and the number of rounds. */
 #include "no_plugin.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static uint32_t random_below(uint32_t bound) {
   return (uint32_t)((random_state * 2685821657736338717u) >> 33) % bound;
 }
 
-/* The second reader: of one level after the other, by calls. It answers where a value ends; NULL if it is none. */
+/* The second parser: recursive, one level after the other. It returns the end of a value, or NULL if there is none. */
 static const char *second(const char *at, unsigned depth);
 
 static const char *spaces(const char *at) {
@@ -113,7 +113,7 @@ static void write_random(informant_writer *writer, unsigned depth) {
   }
 }
 
-/* Everything that can be asked of a text, so that a sanitizer sees what it touches. */
+/* Calls every function for a text, so that a sanitizer sees the bytes that it reads. */
 static void ask_everything(informant_string json) {
   static const char *const pointers[] = {"", "/", "/a", "/0", "/0/0", "/1/", "//", "/~0", "/~", "/e/0"};
   informant_string text;
@@ -142,7 +142,7 @@ static void ask_everything(informant_string json) {
     if (informant_json_check(walk.value) != INFORMANT_JSON_FOUND) informant_testing_is("what is walked over is JSON", false);
 }
 
-/* In memory that ends where the text does. */
+/* Checks a text in memory that ends with the text. */
 static void check(informant_string text) {
   char *terminated = malloc(text.len + 1), *exact = malloc(text.len ? text.len : 1);
   if (!terminated || !exact) exit(2);
@@ -151,7 +151,7 @@ static void check(informant_string text) {
   terminated[text.len] = 0;
   informant_string json = {exact, text.len};
   bool is_good = informant_json_check(json) == INFORMANT_JSON_FOUND;
-  /* A zero in the text ends it for the second reader, and is malformed for both. */
+  /* A zero in the text ends it for the second parser, and is malformed for both. */
   bool is_good_again = strlen(terminated) == text.len && second_says(terminated);
   if (is_good != is_good_again) informant_testing_same("whether this is JSON", text, is_good_again ? "(it is)" : "(it is not)");
   ask_everything(json);
@@ -159,7 +159,7 @@ static void check(informant_string text) {
   free(exact);
 }
 
-/* A byte taken, put in, exchanged; or the end cut off. */
+/* Removes, inserts or exchanges a byte, or cuts off the end. */
 static informant_string changed(informant_string text) {
   char *data = informant_alloc(text.len + 1);
   size_t len = text.len, at = len ? random_below((uint32_t)len) : 0;

@@ -1,4 +1,4 @@
-// Does with every pod what the pod's annotation asks for, and is what the host's facts about this SDK are tried with.
+// Does with every pod what the pod's annotation asks for. The host's tests of this SDK use it.
 
 import {
   eventData, HostError, hostInfo, http, indexer, kube, log, metrics, never, plugin, state, workqueue,

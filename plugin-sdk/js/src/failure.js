@@ -1,32 +1,32 @@
-// What is thrown, and what becomes of it.
+// Thrown values, and the failures that they become.
 
-// A name of our own: errors of others have a `retry` that means something else.
+// A symbol, because errors of others may have a `retry` with another meaning.
 const RETRY = Symbol("when its event comes again");
 
-/** The error with a wish for when its event comes again. */
+/** The error with a retry. */
 function asking(reason, retry) {
   const error = reason instanceof Error ? reason : new Error(String(reason));
   error[RETRY] = retry;
   return error;
 }
 
-/** Whether somebody has said what is to become of it: then it is an answer, and not an accident. */
+/** Whether the error has a retry. Such an error is an intended result, not an accident. */
 export const isAsking = (reason) => reason?.[RETRY] !== undefined;
 
-/** Sends the event to the dead letters at once: trying again would not help. */
+/** The event becomes a dead letter at once, because a retry would fail again. */
 export const never = (reason) => asking(reason, { tag: "never" });
 
-/** Milliseconds as the host takes them. `who` is told of what is no number of them. */
+/** Checks a number of milliseconds for the host. `who` is the name of the function in the error. */
 export function milliseconds(who, ms) {
   const whole = Math.ceil(ms);
   if (Number.isNaN(whole)) throw new TypeError(`${who} wants milliseconds, and ${String(ms)} is none`);
   return Math.min(Math.max(0, whole), Number.MAX_SAFE_INTEGER);
 }
 
-/** Has the event come again after so many milliseconds, and not as the rate limiter says. */
+/** The event comes again after this number of milliseconds, instead of the rate limiter's wait. */
 export const after = (reason, ms) => asking(reason, { tag: "after-ms", val: milliseconds("after", ms) });
 
-/** What a host function refused: `kind` is a word of the contract, `not-granted`, and `detail` what came with it. */
+/** An error of a host function. `kind` is a word of the contract, such as `not-granted`; `detail` is its value. */
 export class HostError extends Error {
   constructor(what, refused) {
     const kind = refused?.tag ?? "refused";
@@ -39,10 +39,10 @@ export class HostError extends Error {
   }
 }
 
-// A cause may be its own.
+// A bound, because an error may be its own cause.
 const CAUSES_MAX = 8;
 
-/** Something thrown, in words, and what it was caused by. */
+/** The text of a thrown value and of its causes. */
 export function text(reason, causes = CAUSES_MAX) {
   if (!(reason instanceof Error)) return typeof reason === "string" ? reason : (JSON.stringify(reason) ?? String(reason));
   const { name, message } = reason;

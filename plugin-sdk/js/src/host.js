@@ -1,4 +1,5 @@
-// The host's functions, with JavaScript's values: objects are read, pages are iterated over, refusals are HostErrors.
+// The host's functions with JavaScript's values: objects are parsed, pages become iterators, and refusals become
+// HostErrors.
 
 import * as eventDataOfHost from "informant:plugin/event-data@0.1.0";
 import * as infoOfHost from "informant:plugin/host-info@0.1.0";
@@ -11,7 +12,7 @@ import * as workqueueOfHost from "informant:plugin/workqueue@0.1.0";
 import { HostError, milliseconds } from "./failure.js";
 import { decode, encode } from "./utf8.js";
 
-/** What f answers; what it throws as a HostError. Some runtimes wrap what was refused. */
+/** Returns the answer of f, and converts its exception to a HostError. Some runtimes wrap the exception. */
 function asked(what, f) {
   try {
     return f();
@@ -29,7 +30,7 @@ const keyOf = (of) => {
   return { namespace, name };
 };
 
-/** The event in hand, for subscriptions with lazy delivery. A side is new or old. */
+/** The present event, for subscriptions with lazy delivery. A side is new or old. */
 export const eventData = {
   object: (side = "new") => object(eventDataOfHost.json(side)),
   fields: (pointers, side = "new") => eventDataOfHost.fields(side, pointers).map(value),
@@ -37,7 +38,7 @@ export const eventData = {
   changed: (pointer) => eventDataOfHost.changed(pointer),
 };
 
-/** Items of all pages. */
+/** The items of all pages. */
 function* pages(what, page, items) {
   for (let cursor = null; ; ) {
     const found = asked(what, () => page(cursor));
@@ -73,7 +74,7 @@ export const state = {
   keys: (prefix = "") => asked("state", () => stateOfHost.keys(prefix)),
 };
 
-/** Writes to the cluster, as far as they are granted. What is written is an object, or JSON. */
+/** Writes to the cluster, if they are granted. A body is an object, or JSON. */
 export const kube = {
   create: (resource, key, of, subresource = "") =>
     object(asked("kube", () => kubeOfHost.create(resource, keyOf(key), subresource, body(of)))),
@@ -89,7 +90,7 @@ export const kube = {
     void asked("kube", () => kubeOfHost.recordEvent(resource, keyOf(key), warning, reason, message)),
 };
 
-/** Requests to HTTP servers, as far as they are granted. */
+/** HTTP requests, if they are granted. */
 export const http = {
   send: ({ method = "GET", url, headers = {}, body: of = "", timeoutMs = 0 }) => {
     const request = { method, url, headers: Object.entries(headers), body: body(of), timeoutMs };
@@ -116,7 +117,7 @@ export const metrics = {
     void asked("metrics", () => metricsOfHost.histogramObserve(name, Object.entries(labels), of)),
 };
 
-/** Who and where the plugin is. */
+/** Facts about the host and this instance. */
 export const hostInfo = {
   isLeader: () => infoOfHost.isLeader(),
   pluginName: () => infoOfHost.pluginName(),

@@ -1,5 +1,5 @@
-// Informant plugins in JavaScript: what a plugin says of itself, and how the host hears of it. What the host promises is written in the contract,
-// plugin-sdk/wit.
+// Informant plugins in JavaScript: converts a plugin's declarations to the contract's exports. The contract,
+// plugin-sdk/wit, contains the host's guarantees.
 
 import { failure, isAsking, milliseconds, text } from "./failure.js";
 import { log } from "./log.js";
@@ -9,7 +9,10 @@ export { after, HostError, never } from "./failure.js";
 export { eventData, http, hostInfo, indexer, kube, metrics, state, workqueue } from "./host.js";
 export { log } from "./log.js";
 
-/** Calls f, and throws in the host's words what it throws, so that the instance goes on. Where an accident happened is logged. */
+/**
+ * Calls f and converts its exception to the contract's failure, so that the instance continues. Logs the place of an
+ * accident.
+ */
 function guarded(words, f) {
   return (...values) => {
     try {
@@ -25,19 +28,19 @@ function guarded(words, f) {
   };
 }
 
-/** The same of what answers nothing. */
+/** The same for functions without a result. */
 function told(words, f) {
   const call = guarded(words, f);
   return (...values) => void call(...values);
 }
 
-/** What the host hands over as configuration; nothing at all is an empty object. */
+/** The host's configuration as an object. No bytes mean an empty object. */
 function configuration(bytes) {
   const json = decode(bytes).trim();
   return json === "" ? {} : JSON.parse(json);
 }
 
-/** An event, with its objects as they are asked for. */
+/** An event. Its objects are parsed on their first use. */
 class Event {
   #object;
   #old;
@@ -55,7 +58,7 @@ class Event {
     this.name = told.key.name;
     this.uid = told.uid;
     this.resourceVersion = told.resourceVersion;
-    /** deleted, left-view or unknown; null while it is there */
+    /** deleted, left-view or unknown; null if the object exists */
     this.gone = told.gone ?? null;
     this.coalesced = told.coalesced;
     this.attempt = told.attempt;
@@ -63,13 +66,13 @@ class Event {
     this.#old = told.old ?? null;
   }
 
-  /** The new state, or the last one of an object that is gone; null with lazy delivery. Read when it is asked for, and once. */
+  /** The new state, or the last state of a deleted object; null with lazy delivery. Parsed once, on its first use. */
   get object() {
     const bytes = this.#object ?? (this.change === "deleted" ? this.#old : null);
     return this.#read("object", bytes);
   }
 
-  /** The state before: of a deletion always, else where the subscription says withOld. */
+  /** The previous state: for every deletion, and for other events if the subscription has withOld. */
   get old() {
     return this.#read("old", this.#old);
   }
@@ -82,8 +85,9 @@ class Event {
 }
 
 /**
- * What a plugin file exports. `describe` is the descriptor, or what makes one of the configuration; its keys are those of
- * plugin-sdk/descriptor.schema.json. `start`, `handle`, `stop`, `reconcile`, `fire`, `synced`, `snapshot` and `restore` are there as needed.
+ * The exports of a plugin file. `describe` is the descriptor, or a function from the configuration to it; its keys are
+ * those of plugin-sdk/descriptor.schema.json. `start`, `handle`, `stop`, `reconcile`, `fire`, `synced`, `snapshot` and
+ * `restore` are optional.
  */
 export function plugin(is) {
   const descriptor = (config) => (typeof is.describe === "function" ? is.describe(config) : is.describe);

@@ -1,4 +1,4 @@
-// The plugin's log, also as `console` where the runtime has none.
+// The plugin's log, also as `console` if the runtime has none.
 
 import { enabled, log as write } from "informant:plugin/log@0.1.0";
 
@@ -6,7 +6,7 @@ const shown = (value) => (typeof value === "string" ? value : (JSON.stringify(va
 
 const isFields = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
 
-/** A function that logs its values as one line; an object that comes last is its fields. */
+/** A function that logs its values as one line. If the last value is an object, it contains the fields. */
 function at(level) {
   return (...values) => {
     if (!enabled(level)) return;

@@ -1,15 +1,18 @@
 // Bytes and text. The runtime may have no TextDecoder and no TextEncoder.
 
-/** As a text, what is no UTF-8 as U+FFFD. */
+/** Decodes UTF-8. Invalid bytes become U+FFFD. */
 export function decode(bytes) {
   if (typeof TextDecoder === "function") return new TextDecoder().decode(Uint8Array.from(bytes));
   return read(bytes);
 }
 
-// How many bytes become text at once: each is an argument of a call.
+// The number of bytes that become text at once. Each of them is an argument of a call.
 const RUN_MAX = 4096;
 
-/** The same without the runtime's help. Nearly all of JSON is bytes that are characters by themselves: these are taken in runs. */
+/**
+ * The same without the runtime's functions. Most bytes of JSON are characters by themselves; these are decoded in
+ * runs.
+ */
 export function read(bytes) {
   const parts = [];
   for (let at = 0; at < bytes.length; ) {
@@ -26,7 +29,7 @@ export function read(bytes) {
   return parts.join("");
 }
 
-/** Where a run from this place ends. */
+/** The end of a run that begins here. */
 function plainUntil(bytes, at) {
   const most = Math.min(bytes.length, at + RUN_MAX);
   let end = at;
@@ -34,7 +37,7 @@ function plainUntil(bytes, at) {
   return end;
 }
 
-/** The character at this place, and how many bytes it has. */
+/** The character at this position, and the number of its bytes. */
 function character(bytes, at) {
   const first = bytes[at];
   if (first < 0x80) return [first, 1];
@@ -51,13 +54,13 @@ function character(bytes, at) {
   return isNone ? [0xfffd, length] : [point, length];
 }
 
-/** As UTF-8, a lone half of a character as U+FFFD. */
+/** Encodes as UTF-8. A lone half of a character becomes U+FFFD. */
 export function encode(text) {
   if (typeof TextEncoder === "function") return new TextEncoder().encode(text);
   return write(text);
 }
 
-/** The same without the runtime's help. */
+/** The same without the runtime's functions. */
 export function write(text) {
   const bytes = [];
   for (const one of text) {

@@ -3,13 +3,16 @@
 
 import { encode, keyOf, use, World } from "./world.js";
 
-/** A host with one plugin: what its file exports. */
+/** A host with one plugin: the exports of its file. */
 export class Host {
   #plugin;
   #world;
   #seq = 0;
 
-  /** With the host before this one it is a reload: the cache, the state, the keys and the metrics go on, and so does the log. */
+  /**
+   * With `before`, it is a reload of the previous host: the cache, the state, the keys, the metrics and the log
+   * continue.
+   */
   constructor(plugin, config = {}, before = null) {
     this.#plugin = plugin;
     this.#world = before === null ? new World() : before.#world;
@@ -21,7 +24,7 @@ export class Host {
     plugin.lifecycle.start(encode(config));
   }
 
-  /** What was logged: the level, the message, the fields. */
+  /** The logged lines: the level, the message, the fields. */
   get lines() {
     return this.#world.lines;
   }
@@ -44,12 +47,15 @@ export class Host {
     this.#world.answerRequest = answer;
   }
 
-  /** Has an object in the cache without telling the plugin. */
+  /** Puts an object into the cache without an event. */
   put(resource, object) {
     this.#world.of(resource).set(keyOf(object.metadata), object);
   }
 
-  /** Tells the plugin of an object that came, changed or went. Answers the failure, or null. */
+  /**
+   * Delivers an added object to the plugin. Returns the failure, or null. The same holds for changed and deleted
+   * objects.
+   */
   add(resource, object) {
     this.put(resource, object);
     return this.#tell(resource, "added", object, null);
@@ -83,7 +89,7 @@ export class Host {
     }
   }
 
-  /** Has the plugin work on every key that waits, in turn. Answers when they are to come again, in milliseconds: an object by their names. */
+  /** Works on every waiting key in turn. Returns the milliseconds after which keys come again, by their names. */
   reconcile() {
     const again = {};
     while (this.keys.length > 0) {
@@ -94,13 +100,13 @@ export class Host {
     return again;
   }
 
-  /** Calls the plugin as the clock would. Answers the failure, or null. */
+  /** Calls `fire`. Returns the failure, or null. */
   fire(schedule, at = new Date(0)) {
     if (!(this.descriptor.schedules ?? []).some(({ name }) => name === schedule)) throw new Error(`the plugin has no schedule ${schedule}`);
     return this.#call(() => this.#plugin.timer.fire(schedule, BigInt(at.getTime())));
   }
 
-  /** Tells the plugin that the first objects of a resource have all been told. Answers the failure, or null. */
+  /** Calls `synced`: the initial objects of a resource were delivered. Returns the failure, or null. */
   synced(resource) {
     return this.#call(() => this.#plugin.syncAware.synced(this.#subscription(resource)));
   }

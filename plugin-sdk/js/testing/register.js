@@ -1,4 +1,4 @@
-// Has Node.js find what the host gives to plugins: node --import informant-plugin/testing/register
+// Makes Node.js find the modules that the host gives to plugins: node --import informant-plugin/testing/register
 
 import { register } from "node:module";
 

@@ -1,4 +1,4 @@
-// `informant:plugin/log@0.1.0` is a file in a test.
+// In a test, `informant:plugin/log@0.1.0` is a file.
 
 export function resolve(specifier, context, next) {
   const found = specifier.match(/^informant:plugin\/([a-z-]+)@/);

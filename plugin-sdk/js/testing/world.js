@@ -1,10 +1,10 @@
-// What stands for the host in a test: one at a time.
+// The host's data in a test. There is one at a time.
 
 export const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 
 export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
 
-/** The value at a JSON pointer; `*` steps into every member. All that it leads to. */
+/** All values at a JSON pointer. `*` steps into every member. */
 export function at(object, pointer) {
   let found = [object];
   for (const step of pointer.split("/").slice(1)) {
@@ -18,7 +18,7 @@ export function at(object, pointer) {
   return found;
 }
 
-/** The JSON of it; null where nothing is. */
+/** The JSON of the value at a pointer, or null. */
 export const field = (object, pointer) => {
   const [value] = object == null ? [] : at(object, pointer);
   return value === undefined ? null : JSON.stringify(value);

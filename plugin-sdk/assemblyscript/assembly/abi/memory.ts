@@ -1,11 +1,13 @@
-// Memory that the host and the plugin hand to each other: blocks outside the collector's reach, which are given back together. The collector can run
-// wherever an object is made, and never while the host asks for memory: a block is no object.
+// Memory for values that pass between the host and the plugin: blocks that the collector does not manage, and that are
+// freed together. The collector can run whenever an object is created, and must not run while the host requests
+// memory. A block is not an object.
 
-// Blocks are a list, newest first; a header has the one before. It is 16 bytes, so that what follows is aligned as the heap aligns.
+// Blocks are a list, newest first; each header points to the previous block. A header has 16 bytes, so that its block
+// is aligned as the heap is.
 const HEADER: usize = 16;
 let newest: usize = 0;
 
-/** A block until release. Of no bytes it is still one that can be pointed to. */
+/** Allocates a block, which lives until release. A block without bytes also has an address. */
 export function grab(size: usize): usize {
   const block = heap.alloc(HEADER + size);
   store<usize>(block, newest);
@@ -13,12 +15,12 @@ export function grab(size: usize): usize {
   return block + HEADER;
 }
 
-/** What there is now: release gives back what came afterwards. */
+/** Marks the present blocks: release frees the later ones. */
 export function mark(): usize {
   return newest;
 }
 
-/** Gives back every block that was grabbed after the mark. */
+/** Frees every block after the mark. */
 export function release(until: usize): void {
   while (newest != until) {
     const block = newest;
@@ -27,7 +29,7 @@ export function release(until: usize): void {
   }
 }
 
-/** The host asks for memory, also of size 0. */
+/** The host requests memory with this function, also of size 0. */
 export function cabi_realloc(old: usize, oldSize: usize, align: usize, size: usize): usize {
   if (size == 0) return align;
   const place = grab(size);
@@ -35,7 +37,9 @@ export function cabi_realloc(old: usize, oldSize: usize, align: usize, size: usi
   return place;
 }
 
-/** So does the adapter of the first WASI, which keeps what it has for ever: these blocks are in no list. */
+/**
+ * The adapter of the first WASI requests memory with this function and keeps it forever. These blocks are in no list.
+ */
 export function cabi_realloc_adapter(old: usize, oldSize: usize, align: usize, size: usize): usize {
   if (size == 0) return align;
   const place = heap.alloc(size);
@@ -43,8 +47,8 @@ export function cabi_realloc_adapter(old: usize, oldSize: usize, align: usize, s
   return place;
 }
 
-/** Where an import leaves its answer: the largest, kube's, has 56 bytes. */
+/** The memory for the answer of an import. The largest answer, kube's, has 56 bytes. */
 export const AREA: usize = memory.data(64, 8);
 
-/** Where an export leaves its answer: the largest, a failure, has 32 bytes. */
+/** The memory for the answer of an export. The largest answer, a failure, has 32 bytes. */
 export const ANSWER: usize = memory.data(32, 8);

@@ -1,18 +1,18 @@
-// Values that the host wrote, read by where they are. What is read is a copy: the block may be given back afterwards.
+// Reads values that the host wrote, by their addresses. The results are copies, so the block may be freed afterwards.
 
-/** A text that begins there and has so many bytes. It is UTF-8: the host checks that. */
+/** A text with this address and number of bytes. It is valid UTF-8: the host checks that. */
 export function textAt(at: usize, length: usize): string {
   return String.UTF8.decodeUnsafe(at, length);
 }
 
-/** So many bytes from there. */
+/** This number of bytes from this address. */
 export function bytesAt(at: usize, length: usize): Uint8Array {
   const copy = new Uint8Array(<i32>length);
   memory.copy(copy.dataStart, at, length);
   return copy;
 }
 
-/** A text, as where it begins and how long it is. */
+/** A text: its address and its length. */
 export function text(at: usize): string {
   return textAt(load<usize>(at), load<usize>(at, 4));
 }
@@ -22,12 +22,12 @@ export function bytes(at: usize): Uint8Array {
   return bytesAt(load<usize>(at), load<usize>(at, 4));
 }
 
-/** An option of a text: a byte that says whether there is one, and the text. */
+/** An optional text: a byte for its presence, and the text. */
 export function optionalText(at: usize): string | null {
   return load<u8>(at) == 0 ? null : text(at + 4);
 }
 
-/** An option of a list of bytes. */
+/** An optional list of bytes. */
 export function optionalBytes(at: usize): Uint8Array | null {
   return load<u8>(at) == 0 ? null : bytes(at + 4);
 }

@@ -1,9 +1,10 @@
-// Values for the host: arguments of imports and answers of exports, in blocks that live until they are released. An argument is a place and a length.
+// Values for the host: arguments of imports and answers of exports, in blocks that live until they are released. An
+// argument is an address and a length.
 
 import { encodeInto, lengthOf } from "../utf8";
 import { ANSWER, grab } from "./memory";
 
-/** Where something lies and how long it is, as the host reads it. */
+/** The address and the length of a value, in the host's format. */
 @unmanaged
 export class Slice {
   at: usize;
@@ -32,14 +33,14 @@ export function bytes(value: Uint8Array): Slice {
   return slice(at, value.length);
 }
 
-/** A list of texts: each a place and a length. */
+/** A list of texts: an address and a length for each. */
 export function texts(values: string[]): Slice {
   const at = grab(8 * values.length);
   for (let i = 0; i < values.length; i++) put(at + 8 * i, text(values[i]));
   return slice(at, values.length);
 }
 
-/** A list of names with values; `what` says in words what they are. */
+/** A list of names with values. `what` names them in an error. */
 export function pairs(values: string[][], what: string): Slice {
   const at = grab(16 * values.length);
   for (let i = 0; i < values.length; i++) {
@@ -52,23 +53,23 @@ export function pairs(values: string[][], what: string): Slice {
   return slice(at, values.length);
 }
 
-/** Of an option of a text what lies behind whether there is one. */
+/** The part of an optional text after the byte for its presence. */
 export function optionalText(value: string | null): Slice {
   return value === null ? slice(0, 0) : text(value);
 }
 
-/** Of an option of a list of bytes what lies behind whether there is one. */
+/** The part of an optional list of bytes after the byte for its presence. */
 export function optionalBytes(value: Uint8Array | null): Slice {
   return value === null ? slice(0, 0) : bytes(value);
 }
 
-/** Leaves a slice in a record. */
+/** Writes a slice into a record. */
 export function put(place: usize, value: Slice): void {
   store<usize>(place, value.at);
   store<usize>(place, value.length, 4);
 }
 
-/** An answer of an export that says nothing, or the first part of one that says something. */
+/** An answer of an export without a value, or the first part of one with a value. */
 export function answer(isError: bool): usize {
   memory.fill(ANSWER, 0, 32);
   store<u8>(ANSWER, isError);

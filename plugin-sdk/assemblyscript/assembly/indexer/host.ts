@@ -1,4 +1,4 @@
-// The indexer's functions as the host has them.
+// The host's functions for the indexer.
 
 @external("informant:plugin/indexer@0.1.0", "get")
 export declare function hostGet(gvr: usize, gvrLength: usize, namespace: usize, namespaceLength: usize, name: usize, nameLength: usize, into: usize): void;

@@ -1,4 +1,5 @@
-// Answers that come page by page. One page is held at a time: what is gone through may be larger than the plugin's memory.
+// Answers that come page by page. Only one page is in memory at a time, so the whole answer may be larger than the
+// plugin's memory.
 
 import { AREA, mark, release } from "../abi/memory";
 import { bytes as bytesAt, optionalText as optionalTextAt, text as textAt } from "../abi/read";
@@ -10,7 +11,7 @@ import { Failure } from "../failure";
 import { hostByIndex, hostIndexKeys, hostIndexValues, hostList } from "./host";
 import { refused } from "./refused";
 
-/** What is asked for. */
+/** The request. */
 export class Under {
   constructor(
     public readonly resource: string,
@@ -21,12 +22,12 @@ export class Under {
   ) {}
 }
 
-// The host chooses how many: 500.
+// 0 means the host's page size: 500.
 const LIMIT: u32 = 0;
 
-/** Goes through answers: `while (found.next()) use(found.item)`, and then `if (!found.ok) return found.failure()`. */
+/** Iterates over answers: `while (found.next()) use(found.item)`, and then `if (!found.ok) return found.failure()`. */
 export abstract class Pages<T, Kept> {
-  /** Why there are no more; null if all were seen. */
+  /** The reason for an early end. Null if all items were seen. */
   problem: Problem | null = null;
   private page: Kept[] = [];
   private place: i32 = -1;
@@ -35,7 +36,7 @@ export abstract class Pages<T, Kept> {
 
   constructor(protected readonly under: Under) {}
 
-  /** Goes on to the next; false if there is none, or it was refused. */
+  /** Steps to the next item. False if there is none, or if a page was refused. */
   next(): bool {
     // A page may be empty and not the last.
     while (this.place + 1 >= this.page.length) {
@@ -46,18 +47,18 @@ export abstract class Pages<T, Kept> {
     return true;
   }
 
-  /** The one that next has gone to. */
+  /** The present item. */
   get item(): T {
     if (this.place < 0 || this.place >= this.page.length) throw new Error("there is no item: ask next first, and read it while that is true");
     return this.read(this.page[this.place]);
   }
 
-  /** Whether nothing was refused. */
+  /** Whether no page was refused. */
   get ok(): bool {
     return this.problem === null;
   }
 
-  /** The problem as an answer of handle and its like; null if there is none. */
+  /** The problem as a result of handle and other calls. Null if there is none. */
   failure(): Failure | null {
     const problem = this.problem;
     return problem === null ? null : problem.failure();
@@ -86,7 +87,7 @@ export abstract class Pages<T, Kept> {
   protected abstract read(kept: Kept): T;
 }
 
-/** Objects, each read when it is asked for. */
+/** Objects. Each is parsed on its use. */
 export class Objects extends Pages<Json, Uint8Array> {
   constructor(under: Under, private readonly isList: bool) {
     super(under);

@@ -1,14 +1,14 @@
-// JSON in what the host answers.
+// JSON in the host's answers.
 
 import { Result } from "../problem";
 import { Json } from "./json";
 
-/** An option of an object. */
+/** An optional object. */
 export function wholeAt(at: usize): Result<Json> {
   return load<u8>(at) == 0 ? Result.of<Json>(Json.NOTHING) : Json.parseAt(load<usize>(at, 4), load<usize>(at, 8));
 }
 
-/** A list of options of values, each as JSON. */
+/** A list of optional values, each as JSON. */
 export function fieldsAt(at: usize): Json[] {
   const from = load<usize>(at);
   const count = load<i32>(at, 4);

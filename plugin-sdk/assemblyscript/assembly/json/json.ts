@@ -1,12 +1,12 @@
-// JSON as a tree of values, to be read by pointers and to be made. Numbers keep the digits that they came with.
+// JSON as a tree of values, which can be read by pointers and created. Numbers keep their digits.
 
 import { Problem, Result } from "../problem";
 import { Reader } from "./reader";
 import { write } from "./writer";
 
-/** What a value is. */
+/** The kind of a value. */
 export enum JsonKind {
-  /** There is none: what a pointer leads to where nothing is. Written, it is null. */
+  /** A missing value, such as that of a pointer without a target. Written as null. */
   Nothing,
   Null,
   Boolean,
@@ -14,7 +14,7 @@ export enum JsonKind {
   Text,
   Array,
   Object,
-  /** JSON that is written as it stands: see Json.raw. */
+  /** JSON that is written unchanged: see Json.raw. */
   Raw,
 }
 
@@ -25,9 +25,9 @@ const NO_NAMES: string[] = [];
 export class Json {
   /** What it is. */
   readonly kind: JsonKind;
-  /** The text of a text, the digits of a number, `true` or `false`, the JSON of what is raw. */
+  /** The text of a text, the digits of a number, `true` or `false`, or the unchanged JSON. */
   readonly text: string;
-  /** Of an object each value has the name at its place in `names`. */
+  /** The items. The value of an object has the name at its index in `names`. */
   private values: Json[] = NO_ITEMS;
   private members: string[] = NO_NAMES;
 
@@ -38,20 +38,20 @@ export class Json {
     if (kind == JsonKind.Object) this.members = [];
   }
 
-  /** Where nothing is. */
+  /** The missing value. */
   static readonly NOTHING: Json = new Json(JsonKind.Nothing);
 
-  /** Reads a text. What is no JSON is a problem, which says where it goes wrong. */
+  /** Parses a text. For invalid JSON the result is a problem with the position. */
   static parse(text: string): Result<Json> {
     return Json.parseBytes(Uint8Array.wrap(String.UTF8.encode(text, false, String.UTF8.ErrorMode.REPLACE)));
   }
 
-  /** The same of UTF-8. */
+  /** The same for UTF-8. */
   static parseBytes(bytes: Uint8Array): Result<Json> {
     return Json.parseAt(bytes.dataStart, bytes.length);
   }
 
-  /** The same of what lies in memory. */
+  /** The same for memory. */
   static parseAt(at: usize, length: usize): Result<Json> {
     const reader = new Reader(at, length);
     const value = reader.document();
@@ -69,17 +69,20 @@ export class Json {
     return new Json(JsonKind.Array);
   }
 
-  /** Null, which is a value: as a merge patch has it to remove something. */
+  /** Null, which is a value: in a merge patch it removes something. */
   static null(): Json {
     return new Json(JsonKind.Null);
   }
 
-  /** JSON that somebody else has made, written as it stands: a patch that is known beforehand. It is not looked into. */
+  /** JSON that is written unchanged and not parsed, such as a fixed patch. */
   static raw(json: string): Json {
     return new Json(JsonKind.Raw, json);
   }
 
-  /** A text, boolean, number, list of such, or a Json as it is. Numbers that JSON does not have (NaN, infinity) are null. */
+  /**
+   * Converts a text, boolean, number, a list of these, or a Json. Numbers that JSON does not have (NaN, infinity)
+   * become null.
+   */
   static of<T>(value: T): Json {
     if (isReference<T>()) {
       if (isNullable<T>()) {
@@ -87,7 +90,8 @@ export class Json {
       }
       return Json.ofReference<NonNullable<T>>(changetype<NonNullable<T>>(value));
     }
-    // A null by itself is an usize to the compiler, and would be the number 0. Equal texts have one place, so this is known as it compiles.
+    // To the compiler, a plain null is a usize, and would become the number 0. Equal texts have one address, so the
+    // compiler can decide this.
     if (changetype<usize>(nameof<T>()) == changetype<usize>("usize")) ERROR("a Json is made of null, or of an usize: write Json.null(), or a number as <u32>value");
     if (isBoolean<T>()) return new Json(JsonKind.Boolean, value ? "true" : "false");
     if (isFloat<T>()) return Json.ofNumber(<f64>value);
@@ -110,7 +114,8 @@ export class Json {
   private static ofNumber(value: f64): Json {
     if (!isFinite(value)) return Json.null();
     const whole = <i64>value;
-    // As an integer where it is one: 1.0 is no replica count to an API server. Beyond 2^53 not every integer is a f64.
+    // Written as an integer if it is one: to an API server 1.0 is not a number of replicas. Beyond 2^53 not every
+    // integer is an f64.
     const isWhole = Math.abs(value) <= 9007199254740992 && <f64>whole == value;
     return new Json(JsonKind.Number, isWhole ? whole.toString() : value.toString());
   }
@@ -137,22 +142,22 @@ export class Json {
     return this.kind == JsonKind.Object;
   }
 
-  /** The text; where it is none, this one. */
+  /** The text, or the default for another kind. */
   asText(otherwise: string = ""): string {
     return this.isText ? this.text : otherwise;
   }
 
-  /** The number; where it is none, this one. */
+  /** The number, or the default for another kind. */
   asNumber(otherwise: f64 = 0): f64 {
     return this.isNumber ? parseFloat(this.text) : otherwise;
   }
 
-  /** The number if it is an integer of 64 bits written as one; else this one. All of its digits count. */
+  /** The number if it is an integer of 64 bits in integer notation, or the default. All of its digits count. */
   asInteger(otherwise: i64 = 0): i64 {
     return this.isInteger ? I64.parseInt(this.text) : otherwise;
   }
 
-  /** Whether asInteger has a value of its own. */
+  /** Whether asInteger returns the value itself. */
   get isInteger(): bool {
     if (!this.isNumber) return false;
     const text = this.text;
@@ -166,37 +171,37 @@ export class Json {
     return digits <= (isNegative ? "9223372036854775808" : "9223372036854775807");
   }
 
-  /** The boolean; where it is none, this one. */
+  /** The boolean, or the default for another kind. */
   asBool(otherwise: bool = false): bool {
     return this.isBoolean ? this.text == "true" : otherwise;
   }
 
-  /** The items of an array, or the values of an object; empty of everything else. */
+  /** The items of an array, or the values of an object. Empty for other kinds. */
   get items(): Json[] {
     return this.values.slice(0);
   }
 
-  /** The names of an object in their order; empty of everything else. */
+  /** The names of an object in their order. Empty for other kinds. */
   get names(): string[] {
     return this.members.slice(0);
   }
 
-  /** How many items or members there are. */
+  /** The number of items or members. */
   get length(): i32 {
     return this.values.length;
   }
 
-  /** The item at this place; nothing beyond the end. */
+  /** The item at this index, or nothing. */
   item(place: i32): Json {
     return place >= 0 && place < this.values.length ? this.values[place] : Json.NOTHING;
   }
 
-  /** The name at this place of an object; empty beyond the end. */
+  /** The name at this index of an object. Empty beyond the end. */
   name(place: i32): string {
     return place >= 0 && place < this.members.length ? this.members[place] : "";
   }
 
-  /** The member of this name, the last of several; nothing if there is none. */
+  /** The member with this name; the last one of several. Nothing if there is none. */
   get(name: string): Json {
     for (let i = this.members.length - 1; i >= 0; i--) {
       if (this.members[i] == name) return this.values[i];
@@ -204,7 +209,10 @@ export class Json {
     return Json.NOTHING;
   }
 
-  /** What a JSON pointer leads to: `/metadata/labels/app`, with `~1` for a slash in a name and `~0` for a tilde. Nothing if it leads nowhere. */
+  /**
+   * The value at a JSON pointer: `/metadata/labels/app`, with `~1` for a slash in a name and `~0` for a tilde. Nothing
+   * if there is none.
+   */
   at(pointer: string): Json {
     if (pointer == "") return this;
     if (pointer.charCodeAt(0) != 47) return Json.NOTHING;
@@ -217,7 +225,7 @@ export class Json {
     return found;
   }
 
-  /** Sets a member of an object, in the place of the one before; answers the object. Of anything else it ends the instance. */
+  /** Sets or replaces a member of an object. Returns the object. Ends the instance for another kind. */
   set<T>(name: string, value: T): Json {
     if (!this.isObject) throw new Error(`member ${name} of a Json that is no object: begin with Json.object()`);
     const made = Json.of<T>(value);
@@ -231,14 +239,14 @@ export class Json {
     return this;
   }
 
-  /** Adds an item to an array; answers the array. Of anything else it ends the instance. */
+  /** Adds an item to an array. Returns the array. Ends the instance for another kind. */
   push<T>(value: T): Json {
     if (!this.isArray) throw new Error("item of a Json that is no array: begin with Json.array()");
     this.values.push(Json.of<T>(value));
     return this;
   }
 
-  /** Adds a member without looking whether it is there: for the reader. */
+  /** Adds a member without a check for its name: for the reader. */
   append(name: string, value: Json): void {
     this.members.push(name);
     this.values.push(value);
@@ -252,7 +260,7 @@ export class Json {
   }
 }
 
-/** The place that a step of a pointer names; -1 if it is no number. */
+/** The index that a step of a pointer names; -1 if it is not a number. */
 function placeOf(step: string): i32 {
   if (step.length == 0 || step.length > 9 || (step.length > 1 && step.charCodeAt(0) == 48)) return -1;
   for (let i = 0; i < step.length; i++) {

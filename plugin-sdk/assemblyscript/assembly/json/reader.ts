@@ -1,17 +1,20 @@
-// Reads JSON as RFC 8259 has it, from UTF-8 in memory. Malformed text is an answer and never an accident.
+// Parses JSON (RFC 8259) from UTF-8 in memory. Malformed text gives a result and never an accident.
 
 import { decodeAt, validUntil } from "../utf8";
 import { Json, JsonKind } from "./json";
 
-/** How deep arrays and objects may lie in each other: 200, four times what the deepest schemas in Kubernetes have. It bounds the stack. */
+/**
+ * The largest depth of nested arrays and objects: 200, four times that of the deepest schemas in Kubernetes. It bounds
+ * the stack.
+ */
 export const DEPTH_MAX: i32 = 200;
 
 const QUOTE: u8 = 34;
 const BACKSLASH: u8 = 92;
 
-/** Reads one document. */
+/** Parses one document. */
 export class Reader {
-  /** What is wrong with it, once document has answered null. */
+  /** The reason for a null result of document. */
   problem: string = "";
   private at: usize;
   private end: usize;
@@ -21,7 +24,7 @@ export class Reader {
     this.end = start + length;
   }
 
-  /** The value; null if it is no JSON, or too deep. */
+  /** The value. Null if the text is not JSON, or is nested too deeply. */
   document(): Json | null {
     const valid = validUntil(this.start, this.end);
     if (valid < this.end) {
@@ -39,7 +42,7 @@ export class Reader {
     return null;
   }
 
-  /** Steps over spaces; answers the byte that comes then, 0 at the end. */
+  /** Skips spaces. Returns the next byte, 0 at the end. */
   private space(): u8 {
     while (this.at < this.end) {
       const byte = load<u8>(this.at);
@@ -114,7 +117,7 @@ export class Reader {
     return new Json(kind, kind == JsonKind.Null ? "" : word);
   }
 
-  /** Steps over digits; answers how many there were. */
+  /** Skips digits. Returns their number. */
   private digits(): usize {
     const from = this.at;
     while (this.at < this.end && load<u8>(this.at) >= 48 && load<u8>(this.at) <= 57) this.at++;
@@ -144,7 +147,7 @@ export class Reader {
     return new Json(JsonKind.Number, decodeAt(from, this.at - from));
   }
 
-  /** The text whose quote comes next. Nearly all have no escapes, and are one run of bytes. */
+  /** The text after the next quote. Most texts have no escapes, and are one run of bytes. */
   private text(): string | null {
     this.at++;
     let text = "";
@@ -171,7 +174,7 @@ export class Reader {
     return null;
   }
 
-  /** What stands behind a backslash. */
+  /** The character after a backslash. */
   private escaped(): string | null {
     if (this.at < this.end) {
       const byte = load<u8>(this.at++);

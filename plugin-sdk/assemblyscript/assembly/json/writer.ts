@@ -1,4 +1,4 @@
-// Writes JSON, as parts of one text.
+// Writes JSON as parts of one text.
 
 import { Json, JsonKind } from "./json";
 
@@ -35,7 +35,7 @@ export function write(value: Json, parts: string[]): void {
   }
 }
 
-/** A text in quotes. Only quotes, backslashes and control characters are escaped: everything else may stand as it is. */
+/** A text in quotes. Only quotes, backslashes and control characters are escaped; JSON requires no other escapes. */
 function quote(text: string, parts: string[]): void {
   parts.push('"');
   let from = 0;

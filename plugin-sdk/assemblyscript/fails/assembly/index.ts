@@ -1,4 +1,4 @@
-// Does with every pod what the pod's annotation asks for, and is what the host's facts about this SDK are tried with.
+// Does with every pod what the pod's annotation asks for. The host's tests of this SDK use it.
 
 import {
   Change, Config, Descriptor, Event, Failure, Key, Reconciled, Subscription, done, log, utf8, workqueue,
@@ -36,7 +36,7 @@ function overrun(event: Event): i32 {
   return items[items.length];
 }
 
-/** Never ends: the language's own stack bounds it. */
+/** Never returns: the language's own stack bounds it. */
 function recurse(key: Key, depth: i32): i32 {
   const next = new Key(key.namespace, key.name);
   return depth < 0 ? depth : recurse(next, depth + 1) + next.name.length;
@@ -48,7 +48,7 @@ function hoard(): void {
   while (true) all.push(new Uint8Array(1 << 20));
 }
 
-/** What there is of a system: a clock and chance. */
+/** Reads the clock and random numbers. */
 function look(): Failure | null {
   const isClock = Date.now() > 1_600_000_000_000;
   console.log("printed");

@@ -4,7 +4,7 @@ import {
   Event, Failure, Json, Key, PatchType, Problem, Request, Side, eventData, hostInfo, http, indexer, kube, log, metrics, state, utf8, workqueue,
 } from "informant-plugin-assemblyscript";
 
-/** How many were found, by every way of looking. */
+/** The number of objects that all kinds of reads find. */
 function found(space: string): i32 {
   let count = 0;
   const pods = indexer.list("v1/pods", space, "app=sdk");
@@ -22,7 +22,7 @@ function kindOf(problem: Problem | null): string {
   return problem === null ? "none" : problem.kind;
 }
 
-/** What nobody has granted. */
+/** Calls without a grant. */
 function refused(key: Key): string[][] {
   const patched = kube.patch("v1/pods", key, PatchType.Merge, Json.raw("{}"));
   const forced = kube.patch("v1/pods", key, PatchType.ForceApply, Json.object().set("kind", "Pod"), "status");

@@ -1,4 +1,4 @@
-// Says what it hears of an event, and what the host answers to writes, requests and reads.
+// Logs its events, and the host's answers to writes, requests and reads.
 
 import {
   Config, Descriptor, Event, Failure, Json, Key, PatchType, Problem, Reconciled, Request, Result, Side, Subscription,

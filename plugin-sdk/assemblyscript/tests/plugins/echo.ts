@@ -1,4 +1,4 @@
-// Says what the SDK makes of a text: the key is a word, a space and the text. Each answer is one line of the log.
+// Logs the SDK's results for a text: the key is a word, a space and the text. Each result is one line of the log.
 
 import {
   Config, Descriptor, Enqueue, Failure, Json, Key, Reconciled, Subscription, again, done, failed, log, utf8,
@@ -27,7 +27,7 @@ export function start(config: Config): Failure | null {
   return config.failure();
 }
 
-/** Every kind of value that JSON is made of. */
+/** A value of every kind of JSON. */
 function made(): string {
   const none: string | null = null;
   const small: u8 = 7;
@@ -82,19 +82,19 @@ function decoded(text: string): string {
   return utf8.decode(bytes) + (json === null ? " json" : "");
 }
 
-/** Half a character, which UTF-8 does not have, where a text goes to the host. */
+/** Half a character, which UTF-8 does not have, in texts for the host. */
 function halved(): string {
   return "a" + String.fromCharCode(0xd800) + "b" + utf8.encode(String.fromCharCode(0xdc00)).toString();
 }
 
-/** JSON that lies so deep in itself. */
+/** JSON that is nested this deeply. */
 function deep(levels: i32): string {
   const json = Json.parse("[".repeat(levels) + "]".repeat(levels));
   const problem = json.problem;
   return problem === null ? json.value.toString().length.toString() : problem.toString();
 }
 
-/** Reads a document and writes it again and again: how often it was the same. */
+/** Parses and writes a document again and again. Returns how often the result was the same. */
 function hammer(times: i32): string {
   let same = 0;
   for (let i = 0; i < times; i++) {

@@ -1,4 +1,4 @@
-// Writes to its state wherever it is called, and works on the keys of pods.
+// Writes to its state in every call, and works on the keys of pods.
 
 import { Config, Descriptor, Enqueue, Failure, Reconciled, Subscription, done, failed, log, state, utf8, workqueue } from "informant-plugin-assemblyscript";
 
@@ -32,7 +32,7 @@ export function fire(schedule: string, unixMs: i64): Failure | null {
   return Failure.never("fired in vain");
 }
 
-/** The key says what to do: `add KEY`, or how to end and what to keep, `done KEY TEXT`. */
+/** The key is an instruction: `add KEY`, or the result and the value to keep, `done KEY TEXT`. */
 export function reconcile(key: string, attempt: u32): Reconciled {
   const words = key.split(" ");
   if (words[0] == "add") {

@@ -1,4 +1,4 @@
-// Looks at a queue that it does not have, as it works on no keys.
+// Uses a queue that it does not have, because it works on no keys.
 
 import { Config, Descriptor, Event, Failure, Subscription, workqueue } from "informant-plugin-assemblyscript";
 

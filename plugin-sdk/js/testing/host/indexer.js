@@ -1,4 +1,4 @@
-// In a test all is there at once: there is one page.
+// In a test all objects are on one page.
 
 import { encode, field, keyOf, world } from "../world.js";
 

@@ -1,4 +1,4 @@
-// In a test nothing waits: what is added is there.
+// In a test no key is delayed.
 
 import { world } from "../world.js";
 
