@@ -4,6 +4,7 @@
 #   make e2e-tools   builds kube-apiserver and etcd into target/e2e (several minutes the first time)
 #   make e2e         builds them and runs the suite against them; E2E_SKIP="host::golden host::sdk" leaves facts out
 #   make behaviour   runs the same suite against the embedded cluster
+#   make promtool    fetches promtool from Debian; the suite has it read the expressions of alerts and dashboard
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n);
 #                    SHARDS=n for a plugin in several instances, KILLS=n for hosts that are killed meanwhile
 #   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
@@ -25,7 +26,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools e2e-run e2e-host projects behaviour storm election siege soak-plugins deny image
+.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege soak-plugins deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -49,6 +50,12 @@ target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go
 	@mkdir -p target/e2e
 	cd host/e2e/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial .
 	@mv $@.partial $@
+
+promtool: target/e2e/promtool
+target/e2e/promtool:
+	@mkdir -p target/e2e/debian
+	@cd target/e2e/debian && apt-get download prometheus >apt.log 2>&1 && dpkg -x prometheus_*.deb . && mv usr/bin/promtool .. || \
+		echo "SKIPPED: make $@ fetches Debian's package prometheus with apt-get and dpkg, which failed; target/e2e/debian/apt.log has the reason." >&2
 
 # What the facts about the host are driven with.
 e2e-host: plugins test-guests everyday-build

@@ -10,11 +10,11 @@ import (
 // Config is the plugin's section of the host's configuration, as JSON.
 type Config []byte
 
-// Decode reads the configuration into a struct, whose fields keep what they have where nothing is said. A key that the struct does not have is an
-// error.
+// Decode decodes the configuration into a struct. Fields without a key keep their values. A key that the struct does
+// not have is an error.
 //
-// A slice that is said takes the place of the one that was there, and entries of a map join those that were there in a new map: neither is written into,
-// as others may have it, too.
+// A configured slice replaces the present one, and configured entries of a map are added to a copy of the present map.
+// Neither the present slice nor the present map is changed, because others may share them.
 func (c Config) Decode(into any) error {
 	if len(bytes.TrimSpace(c)) == 0 {
 		return nil
@@ -33,10 +33,10 @@ func (c Config) Decode(into any) error {
 	return nil
 }
 
-// defaults are the slices and maps of a value before it is decoded into, which are taken out of it meanwhile.
+// defaults are the slices and maps of a value before it is decoded into. They are removed from the value meanwhile.
 type defaults []struct{ at, had reflect.Value }
 
-// take looks into structs and arrays, not behind pointers: what is there is meant to be written into.
+// take looks into structs and arrays, but not behind pointers, which the configuration may change.
 func (d *defaults) take(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Struct:
@@ -60,7 +60,7 @@ func (d *defaults) take(value reflect.Value) {
 	}
 }
 
-// giveBack leaves what was there where nothing was said, or what was said does not fit.
+// giveBack restores the default if the configuration has no value, or one that does not fit.
 func (d defaults) giveBack(fits bool) {
 	for _, it := range d {
 		switch {

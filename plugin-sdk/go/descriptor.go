@@ -1,8 +1,9 @@
 package informant
 
-// Descriptor is what a plugin asks for. Its keys are those of plugin-sdk/descriptor.schema.json, which says what each means.
+// Descriptor declares a plugin's needs. Its keys are those of plugin-sdk/descriptor.schema.json, which describes each
+// of them.
 type Descriptor struct {
-	// Version is the plugin's own.
+	// Version is the plugin's own version.
 	Version       string         `json:"version"`
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 	Indexes       []Index        `json:"indexes,omitempty"`
@@ -10,20 +11,20 @@ type Descriptor struct {
 	Writes        []Write        `json:"writes,omitempty"`
 	HTTP          []HTTP         `json:"http,omitempty"`
 	Schedules     []Schedule     `json:"schedules,omitempty"`
-	// Shards is in how many instances the plugin asks to run; one where it is 0.
+	// Shards is the number of instances. 0 means one.
 	Shards int `json:"shards,omitempty"`
 }
 
-// Subscription asks to be told of the objects of a resource.
+// Subscription subscribes to the objects of a resource.
 type Subscription struct {
-	// Name is the resource's if it is empty.
+	// Name is the resource's name if it is empty.
 	Name string `json:"name,omitempty"`
-	// Resource as v1/pods or apps/v1/deployments.
+	// Resource is a resource such as v1/pods or apps/v1/deployments.
 	Resource      string   `json:"resource"`
 	Namespaces    []string `json:"namespaces,omitempty"`
 	LabelSelector string   `json:"labelSelector,omitempty"`
 	FieldSelector string   `json:"fieldSelector,omitempty"`
-	// Types are added, updated, deleted: only these.
+	// Types restricts the changes: added, updated, deleted.
 	Types []string `json:"types,omitempty"`
 	// Replay is initial, initial-and-reload or never.
 	Replay string `json:"replay,omitempty"`
@@ -33,13 +34,13 @@ type Subscription struct {
 	OnlyIfChanged []string `json:"onlyIfChanged,omitempty"`
 	// Filter is an expression in CEL.
 	Filter string `json:"filter,omitempty"`
-	// ResyncPeriod has every object told again after so long, as an update for the reason Resync: 10m.
+	// ResyncPeriod delivers every object again after this time, such as 10m, as an update with the reason Resync.
 	ResyncPeriod string `json:"resyncPeriod,omitempty"`
-	// Enqueue makes keys of events, for package workqueue.
+	// Enqueue adds keys for events, for package workqueue.
 	Enqueue []Enqueue `json:"enqueue,omitempty"`
 }
 
-// Enqueue is a rule by which an event becomes keys: one of Self, Owner and Pointer.
+// Enqueue is a rule that makes a key from an event: one of Self, Owner and Pointer.
 type Enqueue struct {
 	Self    bool   `json:"self,omitempty"`
 	Owner   string `json:"owner,omitempty"`
@@ -49,27 +50,27 @@ type Enqueue struct {
 	Prefix    string `json:"prefix,omitempty"`
 }
 
-// Index files objects by the value at a JSON pointer.
+// Index finds objects by the value at a JSON pointer.
 type Index struct {
 	Resource string `json:"resource"`
 	Name     string `json:"name"`
 	Pointer  string `json:"pointer"`
 }
 
-// Read asks to read a resource without being told of it.
+// Read reads a resource without events for its changes.
 type Read struct {
 	Resource   string   `json:"resource"`
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Write says what the plugin means to change: verbs are create, update, patch, delete.
+// Write declares writes of the plugin. Its verbs are create, update, patch and delete.
 type Write struct {
 	Resource   string   `json:"resource"`
 	Verbs      []string `json:"verbs"`
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// HTTP says whom the plugin means to ask.
+// HTTP declares HTTP requests of the plugin.
 type HTTP struct {
 	Origins   []string `json:"origins"`
 	Methods   []string `json:"methods"`
@@ -77,7 +78,7 @@ type HTTP struct {
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Schedule asks to be called by the clock, through package timer: one of Cron and Every.
+// Schedule sets times at which the host calls the plugin, through package timer: one of Cron and Every.
 type Schedule struct {
 	Name  string `json:"name"`
 	Cron  string `json:"cron,omitempty"`

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Change is what happened to an object.
+// Change is the kind of a change.
 type Change uint8
 
-// What can happen.
+// The kinds of changes.
 const (
 	Added Change = iota
 	Updated
@@ -18,22 +18,22 @@ const (
 
 func (c Change) String() string { return word(int(c), "added", "updated", "deleted") }
 
-// Reason is why the plugin hears of it now.
+// Reason is the reason for an event.
 type Reason uint8
 
-// Why.
+// The reasons.
 const (
-	// Initial: the object was there before the plugin subscribed.
+	// Initial: the object existed before the plugin subscribed.
 	Initial Reason = iota
-	// Watch: the API server reported it.
+	// Watch: the API server reported the change.
 	Watch
-	// Relist found a difference that the watch had missed.
+	// Relist: a list found a difference that the watch had missed.
 	Relist
-	// Resync: the subscription's period came round; nothing changed.
+	// Resync: the subscription's period has passed; the object has not changed.
 	Resync
 	// Reload: a new version asked for its objects again.
 	Reload
-	// Redrive: somebody sent a dead letter again.
+	// Redrive: a person sent a dead letter again.
 	Redrive
 )
 
@@ -41,16 +41,16 @@ func (r Reason) String() string {
 	return word(int(r), "initial", "watch", "relist", "resync", "reload", "redrive")
 }
 
-// Gone is how an object went.
+// Gone is the kind of a deletion.
 type Gone uint8
 
-// How.
+// The kinds of deletions.
 const (
-	// NotGone: it is there.
+	// NotGone: the object exists.
 	NotGone Gone = iota
-	// GoneDeleted: it was deleted.
+	// GoneDeleted: the object was deleted.
 	GoneDeleted
-	// GoneLeftView: it lives on, but no longer matches the subscription.
+	// GoneLeftView: the object exists, but no longer matches the subscription.
 	GoneLeftView
 	// GoneUnknown: one of the two.
 	GoneUnknown
@@ -65,13 +65,13 @@ func word(number int, words ...string) string {
 	return fmt.Sprintf("unknown (%d)", number)
 }
 
-// Key is an object's namespace, empty if it has none, and name.
+// Key is an object's namespace and name. The namespace is empty if the object has none.
 type Key struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 }
 
-// String is namespace/name, or the name alone.
+// String returns namespace/name, or the name alone.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Name
@@ -81,28 +81,28 @@ func (k Key) String() string {
 
 // Event is a change of one object.
 type Event struct {
-	// Seq rises with every event; one that comes again keeps its own.
+	// Seq rises with every event. A retry keeps its number.
 	Seq uint64
-	// Subscription is the place in the descriptor's list.
+	// Subscription is the index in the descriptor's list.
 	Subscription uint32
 	Change       Change
 	Reason       Reason
 	Key          Key
 	UID          string
-	// ResourceVersion of the object.
+	// ResourceVersion is the object's resourceVersion.
 	ResourceVersion string
 	Gone            Gone
-	// Coalesced is how many older events this one stands for.
+	// Coalesced is the number of older events that this event replaces.
 	Coalesced uint32
 	// Attempt is 1 for the first delivery.
 	Attempt uint32
-	// Object is its JSON; nil if it was deleted, and with lazy delivery.
+	// Object is the object's JSON. It is nil for a deleted object, and with lazy delivery.
 	Object json.RawMessage
-	// Old is the state before: of a deletion always, else where the subscription says WithOld.
+	// Old is the previous state: for every deletion, and for other events if the subscription has WithOld.
 	Old json.RawMessage
 }
 
-// Decode reads the object into a struct: the new state, or the last one of an object that is gone.
+// Decode decodes the object into a struct: the new state, or the last state of a deleted object.
 func (e *Event) Decode(into any) error {
 	object := e.Object
 	if object == nil {
@@ -114,7 +114,7 @@ func (e *Event) Decode(into any) error {
 	return json.Unmarshal(object, into)
 }
 
-// DecodeOld reads the state before into a struct, and says whether there is one.
+// DecodeOld decodes the previous state into a struct. It returns whether there is one.
 func (e *Event) DecodeOld(into any) (bool, error) {
 	if e.Old == nil {
 		return false, nil

@@ -50,7 +50,7 @@ func wasmStart(at unsafe.Pointer, length uint32) unsafe.Pointer {
 
 //go:wasmexport informant:plugin/lifecycle@0.1.0#stop
 func wasmStop() {
-	// What a panic says is in the log; nothing comes after this call.
+	// A panic is logged; no call follows this one.
 	_ = Guard(func() error {
 		if stopper, ok := registered.(Stopper); ok {
 			stopper.Stop()
@@ -66,7 +66,7 @@ func wasmHandle(at unsafe.Pointer) unsafe.Pointer {
 	return Settle(Guard(func() error { return registered.Handle(event) }))
 }
 
-// Settle is how the host hears how a call went. For the packages beside this one.
+// Settle passes the result of a call to the host. For the packages beside this one.
 func Settle(err error) unsafe.Pointer {
 	if err == nil {
 		return abi.Done()
@@ -75,7 +75,7 @@ func Settle(err error) unsafe.Pointer {
 	return abi.Failed(err.Error(), never, Milliseconds(after))
 }
 
-// Milliseconds as the contract counts time, and never sooner.
+// Milliseconds returns a wait in the contract's milliseconds, rounded up.
 func Milliseconds(wait time.Duration) uint64 {
 	return uint64((max(wait, 0) + time.Millisecond - 1) / time.Millisecond)
 }

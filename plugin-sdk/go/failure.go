@@ -16,7 +16,7 @@ type failure struct {
 
 func (f *failure) Unwrap() error { return f.error }
 
-// Never sends the event to the dead letters at once: trying again would not help.
+// Never makes the event a dead letter at once, because a retry would fail again.
 func Never(err error) error {
 	if err == nil {
 		return nil
@@ -24,7 +24,7 @@ func Never(err error) error {
 	return &failure{error: err, never: true}
 }
 
-// After has the event come again after this time, and not as the rate limiter says.
+// After sets the time of the event's retry, instead of the rate limiter's wait.
 func After(err error, wait time.Duration) error {
 	if err == nil {
 		return nil
@@ -32,8 +32,8 @@ func After(err error, wait time.Duration) error {
 	return &failure{error: err, after: wait}
 }
 
-// Retry is what becomes of an event that failed with err: never again, or after a time; both zero for the rate limiter's own. For tests, and for the
-// packages beside this one.
+// Retry returns the retry of an event that failed with err: never, or after a time. Both are zero for the rate
+// limiter's wait. For tests, and for the packages beside this one.
 func Retry(err error) (never bool, after time.Duration) {
 	var asked *failure
 	if errors.As(err, &asked) {
@@ -42,7 +42,8 @@ func Retry(err error) (never bool, after time.Duration) {
 	return false, 0
 }
 
-// Guard calls f, and makes an error of a panic, so that the instance goes on. Where it happened is logged. For the packages beside this one.
+// Guard calls f and converts a panic to an error, so that the instance continues. It logs the panic's place. For the
+// packages beside this one.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -10,8 +10,8 @@ func write(level uint32, message string, fields [][2]string) {
 	native.Log(level, message, fields)
 }
 
-// Name is the plugin's, which is that of its file.
+// Name returns the plugin's name, which is that of its file.
 func Name() string { return native.Get().Name }
 
-// IsLeader says whether this host is the one that acts.
+// IsLeader returns whether this host leads.
 func IsLeader() bool { return true }

@@ -27,7 +27,7 @@ func write(level uint32, message string, fields [][2]string) {
 	runtime.KeepAlive(fields)
 }
 
-// Name is the plugin's, which is that of its file.
+// Name returns the plugin's name, which is that of its file.
 func Name() string {
 	mark := abi.Mark()
 	defer abi.Release(mark)
@@ -35,5 +35,5 @@ func Name() string {
 	return abi.Answer().Text(0)
 }
 
-// IsLeader says whether this host is the one that acts.
+// IsLeader returns whether this host leads.
 func IsLeader() bool { return wasmIsLeader() != 0 }

@@ -1,34 +1,34 @@
 // Package informant writes Informant plugins in Go.
 //
-// A plugin says what it wants to hear of (Describe) and is then told of it, one event at a time and in order for each object (Handle). It registers
-// itself in an init function; main stays empty:
+// A plugin declares its subscriptions (Describe). It then gets events, one at a time and in order for each object
+// (Handle). It registers itself in an init function; main stays empty:
 //
 //	func init() { informant.Register(&plugin{}) }
 //	func main() {}
 //
-// Logs are slog's, and the log package's: both go to the host, with the keys that all of its logs have. An error that Handle returns is a failed event,
-// which comes again; so is a panic. What the host promises is written in the contract, plugin-sdk/wit.
+// Logs are slog's and the log package's. Both go to the host, with the keys of all of the host's logs. An error or a
+// panic of Handle is a failed event, which comes again. The contract, plugin-sdk/wit, contains the host's guarantees.
 package informant
 
-// Plugin is what everybody implements.
+// Plugin is the interface that every plugin implements.
 type Plugin interface {
-	// Describe says what the plugin wants. It is asked in an instance that has nothing and ends afterwards.
+	// Describe returns the plugin's needs. The host calls it in an instance without permissions, which ends afterwards.
 	Describe(config Config) (*Descriptor, error)
-	// Start is called once for an instance, before anything else. An error keeps this version from running.
+	// Start is called once for each instance, before all other calls. An error keeps this version from running.
 	Start(config Config) error
-	// Handle is told of one event. Events come at least once: it must be idempotent.
+	// Handle handles one event. Events come at least once, so Handle must be idempotent.
 	Handle(event *Event) error
 }
 
-// Stopper is a plugin that wants to know when it ends.
+// Stopper is a plugin that gets a call when it ends.
 type Stopper interface {
-	// Stop is the last call; there is none after a trap or a deadline.
+	// Stop is the last call. It is not called after a trap or an exceeded deadline.
 	Stop()
 }
 
 var registered Plugin
 
-// Register makes p the plugin of this file. It is called in an init function, and once.
+// Register makes p the plugin of this file. Call it once, in an init function.
 func Register(p Plugin) {
 	if registered != nil {
 		panic("two plugins are registered; a file has one")

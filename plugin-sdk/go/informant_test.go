@@ -22,7 +22,7 @@ import (
 	"github.com/informant-dev/informant/plugin-sdk/go/workqueue"
 )
 
-// does is a plugin that does this with every event, and on every key.
+// does is a plugin that calls this function for every event, and for every key.
 type does func(*informant.Event) error
 
 func (does) Describe(informant.Config) (*informant.Descriptor, error) {
@@ -69,7 +69,7 @@ type options struct {
 	Labels map[string]string
 	Inner  struct{ Names []string }
 	Pair   [2][]string
-	// What is no configuration's to write.
+	// The configuration cannot set unexported fields.
 	cache map[string]int
 }
 

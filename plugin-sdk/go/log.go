@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// LevelTrace is below slog's own.
+// LevelTrace is below slog's own levels.
 const LevelTrace = slog.LevelDebug - 4
 
 func init() { slog.SetDefault(slog.New(&handler{})) }
 
-// handler hands slog's records to the host.
+// handler passes slog's records to the host.
 type handler struct {
 	prefix string
 	fields [][2]string
 }
 
-// The host's levels are trace, debug, info, warn, error.
+// number returns the host's level: trace, debug, info, warn, error.
 func number(level slog.Level) uint32 {
 	switch {
 	case level < slog.LevelDebug:
@@ -59,7 +59,7 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{prefix: h.prefix + name + ".", fields: h.fields}
 }
 
-// Groups become names with dots.
+// appended converts groups to names with dots.
 func appended(fields [][2]string, prefix string, attribute slog.Attr) [][2]string {
 	value := attribute.Value.Resolve()
 	if value.Kind() != slog.KindGroup {

@@ -1,16 +1,17 @@
-//! The canonical ABI's values, as far as the contract has them: lists, options, results and records as they lie in memory. On wasm32 an
-//! `extern struct` has exactly that layout, which is asserted below; natively it is as wide as pointers are, for tests.
+//! The values of the canonical ABI that the contract uses: lists, options, results and records in their memory layout.
+//! On wasm32 an `extern struct` has exactly that layout, which is asserted below. In native builds, for tests, it has
+//! the width of native pointers.
 const std = @import("std");
 const builtin = @import("builtin");
 const memory = @import("memory.zig");
 
-/// A list, or a text: where it begins, and how many elements it has.
+/// A list or a text: its address and the number of its elements.
 pub fn List(comptime T: type) type {
     return extern struct {
         ptr: [*]const T,
         len: usize,
 
-        /// How the host reads `items`, which stay where they are. It wants an aligned address of an empty list, too.
+        /// Converts `items`, which are not copied, to the host's format. An empty list also needs an aligned address.
         pub fn of(items: []const T) @This() {
             return .{ .ptr = if (items.len == 0) @ptrFromInt(@alignOf(T)) else items.ptr, .len = items.len };
         }
@@ -24,7 +25,7 @@ pub fn List(comptime T: type) type {
 /// UTF-8, or bytes.
 pub const Text = List(u8);
 
-/// A value, or none.
+/// An optional value.
 pub fn Option(comptime T: type) type {
     return extern struct {
         is_some: u8,
@@ -40,7 +41,7 @@ pub fn Option(comptime T: type) type {
     };
 }
 
-/// An answer or an error. Where the contract has no answer, `Nothing` stands for it.
+/// An answer or an error. If the contract has no answer, its type is `Nothing`.
 pub fn Result(comptime T: type, comptime E: type) type {
     return extern struct {
         is_error: u8,
@@ -48,10 +49,10 @@ pub fn Result(comptime T: type, comptime E: type) type {
     };
 }
 
-/// In the place of what is not there.
+/// The type of a missing value.
 pub const Nothing = u8;
 
-/// Names an object.
+/// The key of an object.
 pub const Key = extern struct { namespace: Text, name: Text };
 
 /// A tuple of two texts.
@@ -73,7 +74,7 @@ pub const Event = extern struct {
     old: Option(Text),
 };
 
-/// `types.failure`; `retry` is the number of a case.
+/// `types.failure`. `retry` is the number of a case.
 pub const Failure = extern struct {
     message: Text,
     retry: extern struct { case: u8, after_ms: u64 },
@@ -84,7 +85,7 @@ pub fn Page(comptime T: type) type {
     return extern struct { items: List(T), next: Option(Text) };
 }
 
-/// `indexer.error` and `http.error`: a case, and a text with most of them.
+/// `indexer.error` and `http.error`: a case, and a text for most cases.
 pub const Refusal = extern struct { case: u8, text: Text };
 
 /// `kube.error`.
@@ -99,21 +100,21 @@ pub const WriteRefusal = extern struct {
 /// `http.response`.
 pub const Response = extern struct { status: u16, headers: List(Pair), body: Text };
 
-/// Texts as the host reads them, in memory of the call.
+/// Converts texts to the host's format, in memory of the call.
 pub fn texts(all: []const []const u8) error{OutOfMemory}!List(Text) {
     const list = try memory.arena.alloc(Text, all.len);
     for (list, all) |*place, text| place.* = .of(text);
     return .of(list);
 }
 
-/// Texts as the host has left them.
+/// Converts texts from the host's format.
 pub fn slices(list: List(Text)) error{OutOfMemory}![]const []const u8 {
     const all = try memory.arena.alloc([]const u8, list.len);
     for (all, list.slice()) |*place, text| place.* = text.slice();
     return all;
 }
 
-/// An optional text as two parameters of an import, and whether it is there.
+/// An optional text as two parameters of an import, and whether it exists.
 pub const Optional = struct {
     is_some: u32,
     text: Text,
@@ -123,7 +124,7 @@ pub const Optional = struct {
     }
 };
 
-/// Texts that may be missing, as the host has left them.
+/// Converts optional texts from the host's format.
 pub fn optionalSlices(list: List(Option(Text))) error{OutOfMemory}![]const ?[]const u8 {
     const all = try memory.arena.alloc(?[]const u8, list.len);
     for (all, list.slice()) |*place, text| place.* = optionalSlice(text);

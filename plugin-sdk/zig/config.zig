@@ -3,12 +3,13 @@ const std = @import("std");
 const json = @import("json.zig");
 const memory = @import("memory.zig");
 
-/// `config` of what the plugin runs with, as JSON.
+/// `config` of the plugin's configuration, as JSON.
 pub const Config = struct {
     json: []const u8,
 
-    /// Reads the configuration into a struct, whose fields need defaults where nothing has to be said. A key that the struct does not have is an
-    /// error: it is a mistake of whoever wrote it. What is read stays, in memory of `informant.allocator`.
+    /// Decodes the configuration into a struct. Fields that may be missing need defaults. A key that the struct does
+    /// not have is an error, because it is a mistake in the configuration. The result stays, in memory of
+    /// `informant.allocator`.
     pub fn decode(config: Config, comptime T: type) json.DecodeError!T {
         const text = std.mem.trim(u8, config.json, " \t\r\n");
         const options: std.json.ParseOptions = .{ .allocate = .alloc_always };

@@ -1,12 +1,13 @@
-//! What a plugin's struct declares, looked at while it is compiled. Only public declarations can be seen: a function without `pub` is as one that is
-//! not there, and shows only by what is missing.
+//! Checks the declarations of a plugin's struct at compile time. Only public declarations are visible: a function
+//! without `pub` looks like a missing one.
 const std = @import("std");
 const Config = @import("config.zig").Config;
 const Descriptor = @import("descriptor.zig").Descriptor;
 
 const contract = [_][]const u8{ "describe", "start", "handle", "reconcile", "fire", "synced", "snapshot", "restore", "stop" };
 
-/// What is wrong with the declarations of a plugin, as the end of a sentence that begins with its name; null if nothing is.
+/// The mistake in a plugin's declarations, as the end of a sentence that begins with the plugin's name. Null if there
+/// is none.
 pub fn mistake(comptime Plugin: type) ?[]const u8 {
     @setEvalBranchQuota(100_000);
     if (misspelt(Plugin)) |words| return words;
@@ -19,7 +20,7 @@ pub fn mistake(comptime Plugin: type) ?[]const u8 {
     return if (@TypeOf(Plugin.describe) == Descriptor) unmet(Plugin) else null;
 }
 
-/// A call that the descriptor asks for and nothing answers.
+/// A call that the descriptor needs and that the plugin does not have.
 fn unmet(comptime Plugin: type) ?[]const u8 {
     const descriptor: Descriptor = Plugin.describe;
     if (descriptor.schedules.len > 0 and !@hasDecl(Plugin, "fire"))
@@ -32,7 +33,7 @@ fn unmet(comptime Plugin: type) ?[]const u8 {
     return null;
 }
 
-/// A public function that is called as the contract's are, and has almost the name of one.
+/// A public function with the parameters of the contract's functions, and almost the name of one.
 fn misspelt(comptime Plugin: type) ?[]const u8 {
     for (@typeInfo(Plugin).@"struct".decl_names) |name| {
         if (!isCalledSo(Plugin, @TypeOf(@field(Plugin, name)))) continue;
@@ -42,7 +43,7 @@ fn misspelt(comptime Plugin: type) ?[]const u8 {
     return null;
 }
 
-/// Whether the first argument is the plugin or a configuration, as with the contract's functions.
+/// Whether the first argument is the plugin or a configuration, as in the contract's functions.
 fn isCalledSo(comptime Plugin: type, comptime Type: type) bool {
     const info = switch (@typeInfo(Type)) {
         .@"fn" => |info| info,
@@ -53,7 +54,7 @@ fn isCalledSo(comptime Plugin: type, comptime Type: type) bool {
     return First == *Plugin or First == *const Plugin or First == Plugin or First == Config;
 }
 
-/// Whether a name differs from another by one letter that is wrong, too much, missing or changed places with the next.
+/// Whether a name differs from another by one letter that is wrong, additional or missing, or by two swapped letters.
 fn isAlmost(name: []const u8, known: []const u8) bool {
     if (std.mem.eql(u8, name, known)) return false;
     const same = std.mem.findDiff(u8, name, known).?;

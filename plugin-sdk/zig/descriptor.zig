@@ -1,12 +1,13 @@
-//! What a plugin asks for. Its keys are those of plugin-sdk/descriptor.schema.json, which says what each means, in Zig's spelling: `labelSelector`
-//! is `label_selector`, `initial-and-reload` is `.initial_and_reload`.
+//! The descriptor, with which a plugin declares its needs. Its keys are those of plugin-sdk/descriptor.schema.json,
+//! which describes each of them, in Zig's spelling: `labelSelector` is `label_selector`, and `initial-and-reload` is
+//! `.initial_and_reload`.
 const std = @import("std");
 const Change = @import("event.zig").Change;
 const memory = @import("memory.zig");
 const Stringify = std.json.Stringify;
 
 pub const Descriptor = struct {
-    /// The plugin's own.
+    /// The plugin's own version.
     version: []const u8,
     subscriptions: []const Subscription = &.{},
     indexes: []const Index = &.{},
@@ -14,10 +15,10 @@ pub const Descriptor = struct {
     writes: []const Write = &.{},
     http: []const Http = &.{},
     schedules: []const Schedule = &.{},
-    /// In how many instances the plugin asks to run; one if it is null. Not together with `snapshot`.
+    /// The number of instances. Null means one. Not together with `snapshot`.
     shards: ?u8 = null,
 
-    /// The JSON that the host reads, until the call ends. What is not said is left out.
+    /// The JSON for the host. It lives until the call ends. Null, false and empty values are omitted.
     pub fn json(descriptor: Descriptor) error{OutOfMemory}![]const u8 {
         var text: std.Io.Writer.Allocating = .init(memory.arena);
         var writer: Stringify = .{ .writer = &text.writer };
@@ -26,16 +27,16 @@ pub const Descriptor = struct {
     }
 };
 
-/// Asks to be told of the objects of a resource.
+/// Subscribes to the objects of a resource.
 pub const Subscription = struct {
-    /// The resource's if it is null.
+    /// The name of the subscription. Null means the resource.
     name: ?[]const u8 = null,
-    /// As `v1/pods` or `apps/v1/deployments`.
+    /// A resource such as `v1/pods` or `apps/v1/deployments`.
     resource: []const u8,
     namespaces: []const []const u8 = &.{},
     label_selector: ?[]const u8 = null,
     field_selector: ?[]const u8 = null,
-    /// Only these changes.
+    /// Restricts the subscription to these changes.
     types: []const Change = &.{},
     replay: ?enum { initial, initial_and_reload, never } = null,
     delivery: ?enum { full, metadata, lazy } = null,
@@ -43,13 +44,14 @@ pub const Subscription = struct {
     only_if_changed: []const []const u8 = &.{},
     /// An expression in CEL.
     filter: ?[]const u8 = null,
-    /// Has every object told again after so long, as an update for the reason `resync`: `10m`.
+    /// Delivers every object again after this time, such as `10m`, as an update with the reason `resync`.
     resync_period: ?[]const u8 = null,
-    /// Makes keys of events for `reconcile`; `handle` is not called then.
+    /// Adds keys for `reconcile` instead of calls of `handle`.
     enqueue: []const Enqueue = &.{},
 };
 
-/// A rule by which an event becomes keys: of the object itself, its owners of a kind, or the name at a JSON pointer.
+/// A rule that makes a key from an event: the key of the object itself, of its owners of a kind, or with the name at a
+/// JSON pointer.
 pub const Enqueue = struct {
     of: union(enum) { self, owner: []const u8, pointer: []const u8 },
     /// `object`, `none` or a pointer.
@@ -57,20 +59,20 @@ pub const Enqueue = struct {
     prefix: ?[]const u8 = null,
 };
 
-/// Files objects by the value at a JSON pointer, in which `*` steps into every member.
+/// Finds objects by the value at a JSON pointer. `*` steps into every member.
 pub const Index = struct { resource: []const u8, name: []const u8, pointer: []const u8 };
 
-/// Asks to read a resource without being told of it.
+/// Reads a resource without events for its changes.
 pub const Read = struct { resource: []const u8, namespaces: []const []const u8 = &.{} };
 
-/// Says what the plugin means to change; it waits until that is granted.
+/// Declares writes of the plugin. The plugin does not run before they are granted.
 pub const Write = struct {
     resource: []const u8,
     verbs: []const enum { create, update, patch, delete },
     namespaces: []const []const u8 = &.{},
 };
 
-/// Says whom the plugin means to ask; it waits until that is granted.
+/// Declares HTTP requests of the plugin. The plugin does not run before they are granted.
 pub const Http = struct {
     origins: []const []const u8,
     methods: []const enum { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS },
@@ -78,7 +80,7 @@ pub const Http = struct {
     addresses: []const enum { public, private, loopback } = &.{},
 };
 
-/// Asks for calls of `fire`: by a cron line in UTC, or again and again after so long, as `30s`.
+/// Calls `fire` by a cron line in UTC, or again and again after a time such as `30s`.
 pub const Schedule = struct {
     name: []const u8,
     when: union(enum) { cron: []const u8, every: []const u8 },
@@ -105,7 +107,7 @@ fn write(writer: *Stringify, value: anytype) Stringify.Error!void {
 fn writeField(writer: *Stringify, comptime name: []const u8, value: anytype) Stringify.Error!void {
     switch (@typeInfo(@TypeOf(value))) {
         .optional => if (value) |some| try writeField(writer, name, some),
-        // One of several keys, of which the value has one.
+        // The value has exactly one of several keys.
         .@"union" => switch (value) {
             inline else => |of, key| try writeField(writer, @tagName(key), if (@TypeOf(of) == void) true else of),
         },
@@ -124,7 +126,7 @@ fn writeField(writer: *Stringify, comptime name: []const u8, value: anytype) Str
     }
 }
 
-/// `label_selector` as the schema has it: `labelSelector`.
+/// Converts `label_selector` to the schema's spelling: `labelSelector`.
 fn key_of(comptime name: []const u8) []const u8 {
     comptime var key: []const u8 = "";
     inline for (name, 0..) |letter, i| {
@@ -134,7 +136,7 @@ fn key_of(comptime name: []const u8) []const u8 {
     return key;
 }
 
-/// `initial_and_reload` as the schema has it: `initial-and-reload`.
+/// Converts `initial_and_reload` to the schema's spelling: `initial-and-reload`.
 fn spelt(tag: []const u8) Stringify.Error![]const u8 {
     const word = memory.arena.dupe(u8, tag) catch return error.WriteFailed;
     std.mem.replaceScalar(u8, word, '_', '-');

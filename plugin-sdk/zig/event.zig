@@ -1,45 +1,45 @@
-//! A change of one object, as one subscription sees it.
+//! A change of one object, for one subscription.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
 const json = @import("json.zig");
 const memory = @import("memory.zig");
 
-/// What happened to the object.
+/// The kind of the change.
 pub const Change = enum(u8) { added, updated, deleted };
 
-/// Why the plugin hears of it now.
+/// The reason for the event.
 pub const Reason = enum(u8) {
-    /// The object was there before the plugin subscribed.
+    /// The object existed before the plugin subscribed.
     initial,
-    /// The API server reported it on a watch.
+    /// The API server reported the change on a watch.
     watch,
     /// A relist found a difference that the watch had missed.
     relist,
-    /// The subscription's resync period came round; nothing changed.
+    /// The subscription's resync period has passed; the object has not changed.
     resync,
     /// A new version of the plugin asked for its objects again.
     reload,
-    /// Somebody sent a dead letter again: the object's present state.
+    /// A person sent a dead letter again, with the object's present state.
     redrive,
 };
 
-/// What became of an object that the subscription does not have any more.
+/// The kind of a deletion.
 pub const Gone = enum(u8) {
-    /// It was deleted.
+    /// The object was deleted.
     deleted,
-    /// It lives on, but no longer matches the subscription.
+    /// The object exists, but no longer matches the subscription.
     left_view,
     /// One of the two.
     unknown,
 };
 
-/// Names an object; `namespace` is empty for cluster-scoped ones.
+/// The key of an object. `namespace` is empty for cluster-scoped objects.
 pub const Key = struct {
     namespace: []const u8 = "",
     name: []const u8,
 
-    /// Of `namespace/name`, or of a name alone.
+    /// Parses `namespace/name`, or a name alone.
     pub fn parse(key: []const u8) Key {
         const slash = std.mem.indexOfScalar(u8, key, '/') orelse return .{ .name = key };
         return .{ .namespace = key[0..slash], .name = key[slash + 1 ..] };
@@ -51,7 +51,7 @@ pub const Key = struct {
         try writer.writeAll(key.name);
     }
 
-    /// The same as a text that lives until the call ends.
+    /// The same as a text, which lives until the call ends.
     pub fn text(key: Key) error{OutOfMemory}![]const u8 {
         return std.fmt.allocPrint(memory.arena, "{f}", .{key});
     }
@@ -61,37 +61,37 @@ pub const Key = struct {
     }
 };
 
-/// One event. What it points to lives until the call ends.
+/// One event. Its texts live until the call ends.
 pub const Event = struct {
-    /// Rises with every event; one that comes again keeps its own.
+    /// Rises with every event. A retry keeps its number.
     seq: u64,
-    /// The place in the descriptor's list of subscriptions.
+    /// The index of the subscription in the descriptor's list.
     subscription: u32,
     change: Change,
     reason: Reason,
     key: Key,
     uid: []const u8,
     resource_version: []const u8,
-    /// Only of a deletion.
+    /// Only for a deletion.
     gone: ?Gone,
-    /// How many older, undelivered events this one stands for.
+    /// The number of older, undelivered events that this event replaces.
     coalesced: u32,
     /// 1 for the first delivery.
     attempt: u32,
-    /// JSON of the new state; none if the object was deleted, and with lazy delivery.
+    /// The JSON of the new state. Null for a deleted object, and with lazy delivery.
     object: ?[]const u8,
-    /// JSON of the state before: of a deletion always, else where the subscription says `with_old`.
+    /// The JSON of the previous state: for every deletion, and for other events if the subscription has `with_old`.
     old: ?[]const u8,
 
-    /// Reads the object into a struct: the new state, or the last one of an object that is gone. Fields that the struct does not have are passed
-    /// over; what it has needs a default where an object may be without.
+    /// Decodes the object into a struct: the new state, or the last state of a deleted object. Fields that the struct
+    /// does not have are ignored. A field that an object may lack needs a default.
     pub fn decode(event: Event, comptime T: type) (json.DecodeError || failure.Failed)!T {
         const object = event.object orelse event.old orelse
             return failure.never("the event brought no object; read it with informant.event_data, or subscribe with full delivery", .{});
         return json.decode(T, object);
     }
 
-    /// Reads the state before; null if there is none.
+    /// Decodes the previous state. Null if there is none.
     pub fn decodeOld(event: Event, comptime T: type) json.DecodeError!?T {
         return try json.decode(T, event.old orelse return null);
     }

@@ -1,5 +1,6 @@
-//! What the host calls: the contract's exports, made from the declarations of a plugin's struct. Each keeps the ABI's rules: arguments lie in memory
-//! that `realloc` gave, answers stay in place until the host has read them, and then everything is free again.
+//! The functions that the host calls: the contract's exports, made from the declarations of a plugin's struct. Each
+//! keeps the ABI's rules. Arguments are in memory from `realloc`. An answer stays until the host has read it; then all
+//! of the call's memory is free again.
 const std = @import("std");
 const builtin = @import("builtin");
 const abi = @import("abi.zig");
@@ -11,9 +12,10 @@ const kube = @import("kube.zig");
 const memory = @import("memory.zig");
 const mistake = @import("declarations.zig").mistake;
 
-/// Exports a struct as the plugin of this file: `comptime { informant.plugin(Hello); }` in the root file. What it declares publicly is exported, and
-/// nothing else: a function without `pub` cannot be seen, and is not called. `describe` and one of `handle`, `reconcile` and `fire` have to be there.
-/// Refused are a public function whose name is almost one of these, and a constant `describe` that asks for calls of what is not there.
+/// Exports a struct as the plugin of this file: `comptime { informant.plugin(Hello); }` in the root file. Only public
+/// declarations are exported: a function without `pub` is not visible, and is not called. `describe` and one of
+/// `handle`, `reconcile` and `fire` are required. Two mistakes are refused: a public function whose name is almost one
+/// of these, and a constant `describe` that needs calls of missing functions.
 ///
 ///     pub const describe: informant.Descriptor = .{ ... };           // or
 ///     pub fn describe(config: informant.Config) !informant.Descriptor
@@ -21,7 +23,7 @@ const mistake = @import("declarations.zig").mistake;
 ///     pub fn handle(self: *Hello, event: informant.Event) !void
 ///     pub fn reconcile(self: *Hello, key: []const u8, attempt: u32) !?u64   // milliseconds until the key comes again
 ///     pub fn fire(self: *Hello, schedule: []const u8, unix_ms: u64) !void
-///     pub fn synced(self: *Hello, subscription: u32) !void            // the first objects of that subscription have been told
+///     pub fn synced(self: *Hello, subscription: u32) !void            // after the subscription's initial objects
 ///     pub fn snapshot(self: *Hello) !?[]const u8                      // for the next version; with restore
 ///     pub fn restore(self: *Hello, from_version: []const u8, data: []const u8) !void
 ///     pub fn stop(self: *Hello) void                                  // the last call; none after a trap or a deadline
@@ -58,12 +60,12 @@ fn check(comptime Plugin: type) void {
     if (mistake(Plugin)) |words| @compileError(@typeName(Plugin) ++ " " ++ words);
 }
 
-/// Called by the host when it has read what a call answered.
+/// Called by the host after it has read the answer of a call.
 fn afterwards(_: *const anyopaque) callconv(.c) void {
     endCall();
 }
 
-/// A new call knows nothing of the one before.
+/// Ends a call. The next call starts without its state.
 pub fn endCall() void {
     failure.forget();
     kube.forget();
@@ -77,10 +79,10 @@ const Settled = abi.Result(abi.Nothing, abi.Failure);
 const Again = abi.Result(abi.Option(u64), abi.Failure);
 const Kept = abi.Result(abi.Option(Text), Text);
 
-/// The functions that the host calls, for one plugin. Tests call the same ones.
+/// The functions that the host calls, for one plugin. Tests call them, too.
 pub fn Exports(comptime Plugin: type) type {
     return struct {
-        /// Started once, before anything else is called.
+        /// Created before all other calls.
         pub var instance: Plugin = undefined;
 
         var told: Told = undefined;

@@ -1,74 +1,75 @@
-//! Why a call did not succeed. A plugin returns Zig's errors; this keeps the text and the retry that belong to the last of them.
+//! The reason for a failed call. A plugin returns Zig's errors. This module keeps the text and the retry of the last
+//! error.
 //!
-//! An error that comes with nothing is a failure with its name as the message, and comes again with growing waits. `fail`, `never` and `after` say
-//! more, and what the host refuses brings its own words.
+//! By default, the message of an error is its name, and the event comes again with growing waits. `fail`, `never` and
+//! `after` set the message and the retry. An error of the host has the host's text.
 const std = @import("std");
 const abi = @import("abi.zig");
 const memory = @import("memory.zig");
 
-/// When what failed comes again.
+/// The time of the retry.
 pub const Retry = union(enum) {
-    /// As the plugin's rate limiter says: after a wait that grows with every failure.
+    /// The wait of the plugin's rate limiter, which grows with every failure.
     backoff,
-    /// After so many milliseconds.
+    /// After this number of milliseconds.
     after_ms: u64,
-    /// To the dead letters.
+    /// Never: the event becomes a dead letter.
     never,
 };
 
-/// A failure as the host hears it.
+/// A failure in the form for the host.
 pub const Failure = struct { message: []const u8, retry: Retry = .backoff };
 
-/// What `fail`, `never` and `after` return.
+/// The error of `fail`, `never` and `after`.
 pub const Failed = error{Failed};
 
 var last: ?struct { err: anyerror, failure: Failure } = null;
 
-/// `return informant.fail("no zone in {s}", .{name});`: comes again with growing waits.
+/// `return informant.fail("no zone in {s}", .{name});`: the event comes again with growing waits.
 pub fn fail(comptime format: []const u8, args: anytype) Failed {
     return note(error.Failed, .backoff, format, args);
 }
 
-/// Sends the event to the dead letters at once: trying again would not help.
+/// The event becomes a dead letter at once, because a retry would fail again.
 pub fn never(comptime format: []const u8, args: anytype) Failed {
     return note(error.Failed, .never, format, args);
 }
 
-/// Comes again after so many milliseconds, and not as the rate limiter says.
+/// The event comes again after this number of milliseconds, instead of the rate limiter's wait.
 pub fn after(ms: u64, comptime format: []const u8, args: anytype) Failed {
     return note(error.Failed, .{ .after_ms = ms }, format, args);
 }
 
-/// Keeps what is to be said of `err` if the call ends with it, and returns it.
+/// Keeps the text for `err`, in case the call ends with it. Returns `err`.
 pub fn note(err: anytype, retry: Retry, comptime format: []const u8, args: anytype) @TypeOf(err) {
     const text = std.fmt.allocPrint(memory.call, format, args) catch @errorName(err);
     last = .{ .err = err, .failure = .{ .message = text, .retry = retry } };
     return err;
 }
 
-/// What is known of an error: the words of whoever returned it last in this call, else its name.
+/// The failure for an error: the last text for it in this call, else its name.
 pub fn of(err: anyerror) Failure {
     if (last) |known| if (known.err == err) return known.failure;
     return .{ .message = @errorName(err) };
 }
 
-/// The words alone: `informant.log.warn(informant.message(err), .{});`
+/// The text alone: `informant.log.warn(informant.message(err), .{});`
 pub fn message(err: anyerror) []const u8 {
     return of(err).message;
 }
 
-/// Nothing is known of any error.
+/// Forgets the texts of all errors.
 pub fn forget() void {
     last = null;
 }
 
-/// A text as the host takes it: what is no UTF-8 is replaced, as it would end the instance.
+/// Converts a text to valid UTF-8. The host would end the instance for an invalid one.
 pub fn readable(text: []const u8) []const u8 {
     if (std.unicode.utf8ValidateSlice(text)) return text;
     return std.fmt.allocPrint(memory.call, "{f}", .{std.unicode.fmtUtf8(text)}) catch "a text that is no UTF-8";
 }
 
-/// How the host reads a failure.
+/// Converts a failure to the host's format.
 pub fn lower(failure: Failure) abi.Failure {
     const case: u8, const after_ms: u64 = switch (failure.retry) {
         .backoff => .{ 0, 0 },

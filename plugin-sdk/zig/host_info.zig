@@ -1,8 +1,8 @@
-//! Who and where the plugin is.
+//! Facts about the host and this instance.
 const abi = @import("abi.zig");
 const host = @import("imports.zig").host.host_info;
 
-/// Whether this host is the one that runs the plugins and writes. Where no hosts are elected it always is.
+/// Whether this host leads. Always true without an election.
 pub fn isLeader() bool {
     return host.@"is-leader"() != 0;
 }
@@ -14,10 +14,10 @@ pub fn pluginName() []const u8 {
     return answer.slice();
 }
 
-/// One of the instances in which the plugin runs.
+/// One of the plugin's instances.
 pub const Shard = struct { number: u32, count: u32 };
 
-/// This instance's number, from 0, and how many there are.
+/// This instance's number, from 0, and the number of instances.
 pub fn shard() Shard {
     var answer: [2]u32 = undefined;
     host.shard(&answer);

@@ -1,6 +1,6 @@
-//! Requests to HTTP servers, as far as whoever runs the host grants them to the plugin: the descriptor's `http` says beforehand whom. The plugin
-//! waits for the answer. It may ask in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it sent, and comes
-//! again.
+//! HTTP requests, if the host's operator has granted them to the plugin: the descriptor's `http` declares them. The
+//! plugin waits for the answer. Requests are possible in `handle`, `reconcile`, `fire` and `synced`. A failed call
+//! does not undo its requests, and it comes again.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
@@ -11,43 +11,43 @@ pub const Method = enum { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS };
 
 pub const Header = struct { name: []const u8, value: []const u8 };
 
-/// What is asked, and of whom.
+/// A request to a server.
 pub const Request = struct {
     method: Method = .GET,
     url: []const u8,
     headers: []const Header = &.{},
     body: []const u8 = "",
-    /// 0: as long as the call may wait.
+    /// 0 means the call's own time.
     timeout_ms: u32 = 0,
 };
 
-/// As it came. An answer that is an error of the server's, such as 500, is an answer.
+/// The unchanged answer. An error of the server, such as 500, is an answer, too.
 pub const Response = struct {
     status: u16,
-    /// Names are in small letters.
+    /// Names are in lower case.
     headers: []const Header,
     body: []const u8,
 
-    /// The first of this name, in small letters.
+    /// The first header with this name, in lower case.
     pub fn header(response: Response, name: []const u8) ?[]const u8 {
         for (response.headers) |one| if (std.mem.eql(u8, one.name, name)) return one.value;
         return null;
     }
 };
 
-/// Why there is no answer. `informant.message` has the host's words.
+/// The reason for a missing answer. `informant.message` returns the host's text.
 pub const Error = error{
-    /// Nothing was sent; the words have the lines of configuration that would grant it.
+    /// Nothing was sent. The text contains the lines of the configuration that would grant the request.
     NotGranted,
-    /// Another replica of the host acts. Nothing was sent.
+    /// Another replica of the host leads. Nothing was sent.
     NotLeader,
-    /// It cannot be a request. Nothing was sent.
+    /// The request is not valid. Nothing was sent.
     Invalid,
-    /// No whole answer came in time: it may have been done or not.
+    /// No complete answer came in time. The server may have carried the request out.
     TimedOut,
-    /// The answer is larger than it may be. It was done.
+    /// The answer is too large. The server carried the request out.
     TooLarge,
-    /// No answer came: it may have been done or not.
+    /// No answer came. The server may have carried the request out.
     NoAnswer,
     OutOfMemory,
 };

@@ -1,12 +1,12 @@
-//! The host's functions, by interface: core functions as reference.md lists them. Only those that a plugin uses are imported, so `informant plugin
-//! check` shows what is used. Natively, in tests, `testing/host.zig` stands in for them.
+//! The host's functions, by interface: core functions as in reference.md. Only the functions that a plugin uses are
+//! imported, so `informant plugin check` shows them. In native builds, for tests, `testing/host.zig` replaces them.
 const builtin = @import("builtin");
 const abi = @import("abi.zig");
 
 const Text = abi.Text;
 const Result = abi.Result;
 
-/// Where the host's functions come from.
+/// The source of the host's functions.
 pub const host = if (builtin.cpu.arch.isWasm()) wasm else @import("testing/host.zig");
 
 const wasm = struct {

@@ -1,5 +1,5 @@
-//! The shared cache: what the plugin subscribes to, and what it names in its descriptor's `reads`. Reads never wait and never reach the API server.
-//! What they answer lives until the call ends, or the innermost `informant.Scope`.
+//! The shared cache: the resources of the plugin's subscriptions and of its descriptor's `reads`. Reads never wait and
+//! never reach the API server. Their answers live until the call ends, or until the innermost `informant.Scope` ends.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
@@ -8,22 +8,22 @@ const json = @import("json.zig");
 const Key = @import("event.zig").Key;
 const pages = @import("pages.zig");
 
-/// Why nothing was read. `informant.message` has the host's words.
+/// The reason for a failed read. `informant.message` returns the host's text.
 pub const Error = error{
-    /// Also for an object that is there, but outside the plugin's selectors.
+    /// Also for an existing object outside of the plugin's selectors.
     NotGranted,
     UnknownResource,
     UnknownIndex,
-    /// The first list is not complete: an absent object may be there.
+    /// The first list is not complete: an absent object may exist.
     NotSynced,
     /// The cursor is too old.
     Expired,
-    /// The question cannot be asked: a selector or a number of pointers that is none.
+    /// The request is not valid: an invalid selector, or too many pointers.
     Invalid,
     OutOfMemory,
 };
 
-/// One object's JSON; null if it is not there.
+/// One object's JSON. Null if the object does not exist.
 pub fn get(resource: []const u8, key: Key) Error!?[]const u8 {
     const of: abi.Text, const namespace: abi.Text, const name: abi.Text = .{ .of(resource), .of(key.namespace), .of(key.name) };
     var answer: abi.Result(abi.Option(abi.Text), abi.Refusal) = undefined;
@@ -32,13 +32,13 @@ pub fn get(resource: []const u8, key: Key) Error!?[]const u8 {
     return abi.optionalSlice(answer.with.answer);
 }
 
-/// One object in a struct with the fields that matter; null if it is not there.
+/// One object in a struct with the needed fields. Null if the object does not exist.
 pub fn decode(comptime T: type, resource: []const u8, key: Key) (Error || json.DecodeError)!?T {
     return try json.decode(T, try get(resource, key) orelse return null);
 }
 
-/// Of one object the JSON value at each of these JSON pointers, null where nothing is there; null for no object. That is much cheaper than the whole
-/// object. Up to 256 pointers.
+/// The JSON value at each of these JSON pointers of one object, or null. Null if there is no object. That is much
+/// cheaper than the whole object. Up to 256 pointers.
 pub fn fields(resource: []const u8, key: Key, pointers: []const []const u8) Error!?[]const ?[]const u8 {
     const of: abi.Text, const namespace: abi.Text, const name: abi.Text = .{ .of(resource), .of(key.namespace), .of(key.name) };
     const asked = try abi.texts(pointers);
@@ -48,17 +48,17 @@ pub fn fields(resource: []const u8, key: Key, pointers: []const []const u8) Erro
     return try abi.optionalSlices(answer.with.answer.get() orelse return null);
 }
 
-/// What is listed.
+/// The options of a list.
 pub const Listing = struct {
-    /// All of them, and objects that have none, if it is null.
+    /// The namespace. Null means all namespaces, and objects without a namespace.
     namespace: ?[]const u8 = null,
-    /// As kubectl writes it; the empty one selects all.
+    /// A selector in kubectl's notation. The empty one selects all objects.
     label_selector: []const u8 = "",
-    /// How many come at once, up to 1,000; 0 is the host's own number.
+    /// The number of objects on a page, up to 1,000. 0 means the host's default.
     limit: u32 = 0,
 };
 
-/// Objects, a page at a time; `next` gives the JSON of each. It may be left at any moment.
+/// Objects, page by page. `next` returns the JSON of each. The iteration may end at any object.
 ///
 ///     var pods = informant.indexer.list("v1/pods", .{ .label_selector = "app=web" });
 ///     defer pods.deinit();
@@ -72,17 +72,17 @@ pub fn byIndex(resource: []const u8, index: []const u8, value: []const u8) pages
     return .{ .question = .{ .by_index = .{ .resource = resource, .index = index, .value = value } } };
 }
 
-/// The keys of such objects alone.
+/// Only the keys of these objects.
 pub fn indexKeys(resource: []const u8, index: []const u8, value: []const u8) pages.Pages(Key) {
     return .{ .question = .{ .by_index = .{ .resource = resource, .index = index, .value = value } } };
 }
 
-/// All values that an index has.
+/// All values of an index.
 pub fn indexValues(resource: []const u8, index: []const u8) pages.Pages([]const u8) {
     return .{ .question = .{ .values = .{ .resource = resource, .index = index } } };
 }
 
-/// How many objects the plugin sees in a namespace, or in all.
+/// The number of objects that the plugin sees in a namespace, or in all.
 pub fn count(resource: []const u8, namespace: ?[]const u8) Error!u64 {
     const of: abi.Text, const in: abi.Optional = .{ .of(resource), .of(namespace) };
     var answer: abi.Result(u64, abi.Refusal) = undefined;
@@ -91,7 +91,7 @@ pub fn count(resource: []const u8, namespace: ?[]const u8) Error!u64 {
     return answer.with.answer;
 }
 
-/// Whether the first list is complete: only then is what is not there known not to be.
+/// Whether the first list is complete. Before that, an absent object may exist.
 pub fn hasSynced(resource: []const u8) Error!bool {
     const of: abi.Text = .of(resource);
     var answer: abi.Result(u8, abi.Refusal) = undefined;
@@ -100,7 +100,7 @@ pub fn hasSynced(resource: []const u8) Error!bool {
     return answer.with.answer != 0;
 }
 
-/// The error of a refusal, with the host's words kept.
+/// The error for a refused read. Keeps the host's text.
 pub fn refused(refusal: abi.Refusal) Error {
     const kinds = [_]Error{ error.NotGranted, error.UnknownResource, error.UnknownIndex, error.NotSynced, error.Expired, error.Invalid };
     const kind = kinds[refusal.case];

@@ -1,7 +1,8 @@
-//! Informant plugins in Zig: bindings for the whole contract (plugin-sdk/wit/plugin.wit), with Zig's own compiler and nothing else. A plugin is a
-//! struct whose declarations say what it wants and what it does; README.md has one, `plugin` the list of what it can declare.
+//! Informant plugins in Zig: bindings for the whole contract (plugin-sdk/wit/plugin.wit), with only Zig's own
+//! compiler. A plugin is a struct whose declarations contain its needs and its functions. README.md has an example,
+//! and `plugin` lists the possible declarations.
 //!
-//! What the host hands over, and what is made in `arena`, lives until the call ends. `allocator` is for what stays.
+//! Arguments of the host, and memory of `arena`, live until the call ends. Use `allocator` for memory that stays.
 const exports = @import("exports.zig");
 const failure = @import("failure.zig");
 const log_lines = @import("log.zig");

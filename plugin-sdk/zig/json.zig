@@ -1,23 +1,24 @@
-//! JSON into Zig's values and back, by `std.json`, with errors that say where.
+//! Converts JSON to and from Zig's values with `std.json`, and adds the position to errors.
 const std = @import("std");
 const failure = @import("failure.zig");
 const memory = @import("memory.zig");
 
 pub const DecodeError = std.json.ParseError(std.json.Scanner);
 
-/// Reads a struct with the fields that matter; others are passed over. A field needs a default where the object may not have it. Texts lie in the
-/// object itself where they can, so what is read lives as long as that: until the call ends.
+/// Decodes a struct with the needed fields and ignores other fields. A field that the object may lack needs a default.
+/// Texts point into the JSON if possible, so the result lives as long as the JSON: until the call ends.
 pub fn decode(comptime T: type, text: []const u8) DecodeError!T {
     return decodeWith(T, text, memory.arena, .{ .ignore_unknown_fields = true }, "the JSON", .backoff);
 }
 
-/// The same in memory of `informant.allocator`, for what is to stay.
+/// The same in memory of `informant.allocator`, for values that stay.
 pub fn keep(comptime T: type, text: []const u8) DecodeError!T {
     const options: std.json.ParseOptions = .{ .ignore_unknown_fields = true, .allocate = .alloc_always };
     return decodeWith(T, text, memory.allocator, options, "the JSON", .backoff);
 }
 
-/// The same with other options; `what` names the text where it does not fit. The key before the place is in the error's words then, and no value.
+/// The same with other options. `what` names the text in an error. The error contains the key before the position, and
+/// no value.
 pub fn decodeWith(
     comptime T: type,
     text: []const u8,
@@ -39,7 +40,8 @@ pub fn decodeWith(
     };
 }
 
-/// The last key before a place in JSON, as it stands there: what does not fit is its value, or in it. The value itself may be nobody's to read.
+/// The last key before a position in JSON, as written there. The value that does not fit is the value of this key, or
+/// within it. Values are not shown, because they may be secret.
 fn keyBefore(text: []const u8, place: u64) ?[]const u8 {
     const longest = 60;
     var key: ?[]const u8 = null;
@@ -64,11 +66,11 @@ fn keysOf(comptime T: type) []const u8 {
     return keys;
 }
 
-/// The JSON of a value; of a text, the text itself, which is JSON then. Optional fields that are null are left out.
+/// Encodes a value as JSON. A text is taken as JSON and returned unchanged. Optional fields that are null are omitted.
 pub fn encode(value: anytype) error{OutOfMemory}![]const u8 {
     const T = @TypeOf(value);
     if (comptime isText(T)) return value;
-    // `.{}` is an object without members; Zig cannot tell it from a tuple.
+    // `.{}` means an object without members; Zig cannot distinguish it from a tuple.
     if (T == @TypeOf(.{})) return "{}";
     return std.json.Stringify.valueAlloc(memory.arena, value, .{ .emit_null_optional_fields = false });
 }

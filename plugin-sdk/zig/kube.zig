@@ -1,6 +1,6 @@
-//! Writes to the cluster, as far as whoever runs the host grants them to the plugin: the descriptor's `writes` say beforehand what for. The plugin
-//! waits for the answer. It may write in `handle`, `reconcile`, `fire` and `synced`; a call that fails takes back nothing that it wrote, and comes
-//! again.
+//! Writes to the cluster, if the host's operator has granted them to the plugin: the descriptor's `writes` declare
+//! them. The plugin waits for the answer. Writes are possible in `handle`, `reconcile`, `fire` and `synced`. A failed
+//! call does not undo its writes, and it comes again.
 const std = @import("std");
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
@@ -9,68 +9,69 @@ const json = @import("json.zig");
 const memory = @import("memory.zig");
 const Key = @import("event.zig").Key;
 
-/// What is written: an object of a resource, and for some verbs a subresource, as `status`.
+/// The object of a write: its resource and key, and for some verbs a subresource such as `status`.
 pub const Object = struct { resource: []const u8, key: Key, subresource: []const u8 = "" };
 
-/// What a patch is written in.
+/// The format of a patch.
 pub const PatchType = enum {
     /// RFC 6902.
     json_patch,
     /// RFC 7386.
     merge,
-    /// Lists merge by key; not for custom resources.
+    /// Lists merge by key. Not for custom resources.
     strategic,
-    /// Server-side apply; the field manager is `informant-` and the plugin's name.
+    /// Server-side apply. The field manager is `informant-` and the plugin's name.
     apply,
-    /// The same, and conflicting fields are taken over.
+    /// The same, and it takes over fields of other managers.
     force_apply,
 };
 
-/// Why it was not written, or may not have been. `informant.message` has the host's words, `status` the API server's.
+/// The reason for a failed or uncertain write. `informant.message` returns the host's text, and `status` the API
+/// server's.
 pub const Error = error{
-    /// Nothing was sent; the words have the lines of configuration that would grant it.
+    /// Nothing was sent. The text contains the lines of the configuration that would grant the write.
     NotGranted,
-    /// Another replica of the host writes.
+    /// Another replica of the host leads.
     NotLeader,
-    /// It cannot be a request. Nothing was sent.
+    /// The write is not valid. Nothing was sent.
     Invalid,
-    /// The API server's `Conflict`: somebody else was quicker.
+    /// The API server's `Conflict`: another client has changed the object first.
     Conflict,
     /// The API server's `AlreadyExists`.
     AlreadyExists,
     /// The API server's `NotFound`.
     NotFound,
-    /// The API server refused it for another reason.
+    /// The API server refused the write for another reason.
     Refused,
-    /// No answer came: it may have been done or not, unless the words say that nothing was sent.
+    /// No answer came. The API server may have carried the write out, unless the text says that nothing was sent.
     NoAnswer,
     OutOfMemory,
 };
 
 /// The API server's `Status`.
 pub const Status = struct {
-    /// Of the answer over HTTP.
+    /// The HTTP status code.
     code: u16,
-    /// As the API server says it: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
+    /// The API server's reason: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
     reason: []const u8,
     message: []const u8,
-    /// With 429 and 503, when to try again.
+    /// With 429 and 503: the time until the next try.
     retry_after_ms: ?u64,
 };
 
-/// Makes an object: `body` is its JSON as a text, or a value that becomes it. An empty name leaves it to the object's `generateName`. The answer is
-/// the object as the API server has it.
+/// Creates an object. `body` is its JSON as a text, or a value that is encoded as JSON. If the name is empty, the
+/// object's `generateName` applies. Returns the object of the API server's answer.
 pub fn create(object: Object, body: anytype) Error![]const u8 {
     return put(host.create, object, body);
 }
 
-/// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation: where the one
-/// in the cluster has it, the update is refused as invalid. Rather patch.
+/// Replaces an object. Objects from the cache lack the last-applied annotation. If the object in the cluster has it,
+/// the update is refused as invalid; use `patch` instead.
 pub fn update(object: Object, body: anytype) Error![]const u8 {
     return put(host.update, object, body);
 }
 
-/// Changes what the patch names, and nothing else.
+/// Changes only the fields that the patch names.
 pub fn patch(object: Object, patch_type: PatchType, body: anytype) Error![]const u8 {
     const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
     const subresource: abi.Text, const text: abi.Text = .{ .of(object.subresource), .of(try json.encode(body)) };
@@ -101,7 +102,8 @@ pub fn patch(object: Object, patch_type: PatchType, body: anytype) Error![]const
     return answer.with.answer.slice();
 }
 
-/// Deletes an object; with a UID only that one, and `Conflict` if another has its name.
+/// Deletes an object. With a UID it deletes only the object with this UID; another object with the same name is a
+/// `Conflict`.
 pub fn delete(object: Object, uid: ?[]const u8) Error!void {
     const gvr: abi.Text, const namespace: abi.Text, const name: abi.Text = lower(object);
     const of: abi.Optional = .of(uid);
@@ -124,12 +126,12 @@ pub fn recordEvent(object: Object, event: Note) Error!void {
     if (answer.is_error != 0) return refused(answer.with.err);
 }
 
-/// What the API server said to the last write that it refused in this call.
+/// The API server's status for the last refused write of this call.
 pub fn status() ?Status {
     return last;
 }
 
-/// A new call has begun.
+/// Forgets the status at the start of a new call.
 pub fn forget() void {
     last = null;
 }
@@ -172,7 +174,7 @@ fn refused(refusal: abi.WriteRefusal) Error {
     }
 }
 
-/// Comes again when the API server says, if it does.
+/// Sets the retry after the API server's time, if it has one.
 fn ofStatus(err: Error) Error {
     const said = last.?;
     const retry: failure.Retry = if (said.retry_after_ms) |ms| .{ .after_ms = ms } else .backoff;

@@ -2,15 +2,16 @@
 //!
 //!     informant.log.info("seen", .{ .pod = event.key, .change = event.change });
 //!
-//! `std.log` goes there, too, with its scope as a field; the root file says so by `pub const std_options = informant.std_options;`.
+//! `std.log` also goes there, with its scope as a field, if the root file has
+//! `pub const std_options = informant.std_options;`.
 const std = @import("std");
 const abi = @import("abi.zig");
 const host = @import("imports.zig").host.log;
 
-/// How much a line matters. Whoever runs the host chooses from which level on lines are written.
+/// The level of a line. The host's operator chooses the lowest level that is written.
 pub const Level = enum(u8) { trace, debug, info, warn, err };
 
-/// The host cuts a message there, and a line's fields together.
+/// The host cuts a message at this size, and the fields of a line together.
 const text_bytes_max = 16 << 10;
 
 pub fn trace(message: []const u8, values: anytype) void {
@@ -33,12 +34,13 @@ pub fn err(message: []const u8, values: anytype) void {
     write(.err, message, values);
 }
 
-/// Whether a line of this level would go anywhere: to be asked before making one that is dear.
+/// Whether lines of this level are written. Check it before you build an expensive line.
 pub fn enabled(level: Level) bool {
     return host.enabled(@backingInt(level)) != 0;
 }
 
-/// One line with a field for each field of the struct `values`: texts, numbers, enums, errors, and what prints itself by `{f}`.
+/// Writes one line with a field for each field of the struct `values`: texts, numbers, enums, errors, and values with
+/// `{f}`.
 pub fn write(level: Level, message: []const u8, values: anytype) void {
     if (!enabled(level)) return;
     var room: Room = .begin(&texts);
@@ -48,13 +50,13 @@ pub fn write(level: Level, message: []const u8, values: anytype) void {
     put(level, text, fields(&room, values, &pairs));
 }
 
-/// One line as `std.fmt` makes it, without fields.
+/// Writes one line in the format of `std.fmt`, without fields.
 pub fn print(level: Level, comptime format: []const u8, args: anytype) void {
     if (!enabled(level)) return;
     put(level, formattedText(format, args), &.{});
 }
 
-/// `std.Options` that have `std.log` write here: every level, as the host's own setting decides.
+/// `std.Options` that make `std.log` write here: every level, filtered by the host's own setting.
 pub const std_options: std.Options = .{ .log_level = .debug, .logFn = stdLog };
 
 fn stdLog(comptime level: std.log.Level, comptime scope: @EnumLiteral(), comptime format: []const u8, args: anytype) void {
@@ -90,7 +92,7 @@ pub fn fieldCount(comptime Values: type) usize {
     return @typeInfo(Values).@"struct".field_names.len;
 }
 
-/// The fields of a struct as pairs of texts, in `room`; for labels of metrics, too.
+/// Converts the fields of a struct to pairs of texts, in `room`. Also used for labels of metrics.
 pub fn fields(room: *Room, values: anytype, pairs: []abi.Pair) []const abi.Pair {
     inline for (@typeInfo(@TypeOf(values)).@"struct".field_names, pairs) |name, *pair| {
         pair.* = .{ .first = .of(name), .second = .of(room.value(@field(values, name))) };
@@ -98,7 +100,8 @@ pub fn fields(room: *Room, values: anytype, pairs: []abi.Pair) []const abi.Pair 
     return pairs;
 }
 
-/// Memory for texts, which are cut where it ends. Nothing is allocated, so that a plugin without memory can say so.
+/// Memory for texts, which are cut at its end. Nothing is allocated, so that a plugin can log that it is out of
+/// memory.
 pub const Room = struct {
     writer: std.Io.Writer,
 
@@ -112,7 +115,7 @@ pub const Room = struct {
         return room.writer.buffered()[start..];
     }
 
-    /// A text that the host takes: valid UTF-8, whatever it was.
+    /// Converts any text to valid UTF-8, which the host requires.
     fn readable(room: *Room, text: []const u8) []const u8 {
         if (text.len <= text_bytes_max and std.unicode.utf8ValidateSlice(text)) return text;
         return whole(room.print("{f}", .{std.unicode.fmtUtf8(text)}));
@@ -137,7 +140,7 @@ pub const Room = struct {
     }
 };
 
-/// Without the beginning of a character that was cut off.
+/// Removes the incomplete character at the end of a cut text.
 fn whole(text: []const u8) []const u8 {
     var end = text.len;
     while (end > 0 and text.len - end < 4 and !std.unicode.utf8ValidateSlice(text[0..end])) end -= 1;

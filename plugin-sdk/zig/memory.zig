@@ -1,32 +1,35 @@
-//! Memory: what lives until the call into the plugin ends, and what stays.
+//! Memory that lives until the call into the plugin ends, and memory that stays.
 //!
-//! The host asks `realloc` for room for what it hands over, arguments and answers alike. That comes from `arena`, as what a plugin makes for the
-//! moment does, and all of it is free again when the host has read what the call answers. A `Scope` gives it back sooner.
+//! The host gets memory for arguments and answers from `realloc`, which uses `arena`. The plugin's own temporary
+//! memory comes from `arena`, too. All of it is free again when the host has read the answer of the call. A `Scope`
+//! frees it earlier.
 const std = @import("std");
 const builtin = @import("builtin");
 const Allocator = std.mem.Allocator;
 const Alignment = std.mem.Alignment;
 
-/// So much of an arena is kept from call to call, with its head one page of WebAssembly. What a larger event took goes back to the allocator.
+/// The size of the arena that is kept from call to call. With its head it is one page of WebAssembly. Additional
+/// memory of a larger event goes back to the allocator.
 const kept_bytes = 60 << 10;
 
-/// For what outlives the call: it is the plugin's to free. In a test it all is when the test's host goes.
+/// For memory that outlives the call; the plugin must free it. In a test, the end of the test's host frees it.
 pub const allocator: Allocator = if (builtin.cpu.arch.isWasm()) std.heap.wasm_allocator else native.lasting.allocator();
 
 const native = struct {
     var lasting: std.heap.ArenaAllocator = .init(std.heap.page_allocator);
 };
 
-/// For what lives until the call ends, or the innermost `Scope`. Nothing in it has to be freed.
+/// For memory that lives until the call ends, or until the innermost `Scope` ends. It need not be freed.
 pub const arena: Allocator = .{ .ptr = undefined, .vtable = &.{ .alloc = alloc, .resize = resize, .remap = remap, .free = free } };
 
-/// For what lives until the call ends, whatever scope is open: the words of an error, which outlive the scope that it ends.
+/// For memory that lives until the call ends, even if a scope is open: the text of an error outlives the scope that
+/// the error ends.
 pub const call = of_call.allocator();
 
 var of_call: std.heap.ArenaAllocator = .init(allocator);
-/// Begun and not ended, the innermost first.
+/// The open scopes, the innermost first.
 var scopes: ?*Scope = null;
-/// Detached, and freed with the call if nobody else does.
+/// The detached scopes. The end of the call frees the remaining ones.
 var detached: ?*Scope = null;
 
 fn current() *std.heap.ArenaAllocator {
@@ -35,7 +38,8 @@ fn current() *std.heap.ArenaAllocator {
     return &of_call;
 }
 
-/// One block from the start: each of the sizes by which an arena would grow takes a page of its own. An arena takes half as much again as it is asked for.
+/// Takes one block at the start. Otherwise, each size by which an arena grows would take a separate page. An arena
+/// takes one and a half times the requested size.
 fn takeFirstBlock() void {
     _ = of_call.allocator().rawAlloc(kept_bytes * 2 / 3 - 256, .@"1", @returnAddress()) orelse return;
     _ = of_call.reset(.retain_capacity);
@@ -45,7 +49,7 @@ fn alloc(_: *anyopaque, len: usize, alignment: Alignment, address: usize) ?[*]u8
     return current().allocator().rawAlloc(len, alignment, address);
 }
 
-/// A block may be of an outer scope, in which nothing grows in place. An arena that holds nothing cannot be asked.
+/// A block may belong to an outer scope, whose blocks do not grow in place. An arena without memory cannot be asked.
 fn resize(_: *anyopaque, block: []u8, alignment: Alignment, len: usize, address: usize) bool {
     const of = current();
     if (of.state.used_list == null) return len <= block.len;
@@ -61,8 +65,9 @@ fn free(_: *anyopaque, block: []u8, alignment: Alignment, address: usize) void {
     if (of.state.used_list != null) of.allocator().rawFree(block, alignment, address);
 }
 
-/// Memory that is given back before the call ends. What is taken from `arena` and what the host answers between `begin` and `end` is gone after
-/// that: for loops that look at more than there is room for. Scopes end in the opposite order of their beginnings.
+/// Memory that is freed before the call ends. Memory from `arena` and answers of the host between `begin` and `end`
+/// are freed at `end`: use it for loops over more data than fits into memory. Scopes end in the opposite order of
+/// their beginnings.
 ///
 ///     for (keys) |key| {
 ///         const scope = try informant.Scope.begin();
@@ -96,14 +101,14 @@ pub const Scope = struct {
         allocator.destroy(scope);
     }
 
-    /// One that is entered for moments only, for the pages of the cache.
+    /// Creates a detached scope, which is entered only for short times. For the pages of the cache.
     pub fn detach() error{OutOfMemory}!*Scope {
         const scope = try make(detached);
         detached = scope;
         return scope;
     }
 
-    /// Gives back what was taken in a detached one, and has the next answers go there until `leave`.
+    /// Frees the memory of a detached scope. Until `leave`, the next answers use this scope.
     pub fn enterAnew(scope: *Scope) Entered {
         _ = scope.memory.reset(.{ .retain_with_limit = kept_bytes });
         const entered: Entered = .{ .before = scopes };
@@ -111,7 +116,7 @@ pub const Scope = struct {
         return entered;
     }
 
-    /// The end of a detached one.
+    /// Ends a detached scope.
     pub fn drop(scope: *Scope) void {
         var place = &detached;
         while (place.*) |other| : (place = &other.outer) {
@@ -130,7 +135,7 @@ pub const Scope = struct {
     };
 };
 
-/// Room for what the host hands over: `cabi_realloc`. It is asked for nothing, too, and then answers with an address that is only aligned.
+/// `cabi_realloc`: memory for the host's values. For a size of zero it returns an aligned address without memory.
 pub fn realloc(old: ?[*]u8, old_len: usize, alignment: usize, len: usize) callconv(.c) [*]u8 {
     if (len == 0) return @ptrFromInt(alignment);
     const block = arena.rawAlloc(len, .fromByteUnits(alignment), @returnAddress()) orelse
@@ -142,19 +147,19 @@ pub fn realloc(old: ?[*]u8, old_len: usize, alignment: usize, len: usize) callco
     return block;
 }
 
-/// Everything that came with the call is free again.
+/// Frees all memory of the call.
 pub fn endCall() void {
     while (scopes) |scope| scope.end();
     while (detached) |scope| scope.drop();
     _ = of_call.reset(.{ .retain_with_limit = kept_bytes });
 }
 
-/// How many bytes an arena holds for calls, those of scopes not counted. For tests.
+/// The number of bytes that an arena holds for calls, without those of scopes. For tests.
 pub fn heldByCall() usize {
     return of_call.queryCapacity();
 }
 
-/// The end of a test's host.
+/// Ends a test's host.
 pub fn endTest() void {
     endCall();
     _ = of_call.reset(.free_all);

@@ -1,4 +1,4 @@
-//! Series on the host's `/metrics`, with a label for the plugin. What a call counts that fails is counted.
+//! Series on the host's `/metrics`, with a label for the plugin. Additions of a failed call count, too.
 //!
 //!     try informant.metrics.counterAdd("restarts_total", .{ .namespace = event.key.namespace }, 1);
 const abi = @import("abi.zig");
@@ -6,10 +6,10 @@ const failure = @import("failure.zig");
 const host = @import("imports.zig").host.metrics;
 const log = @import("log.zig");
 
-/// `informant.message` says why: a name or label that Prometheus or the host does not take, a number that is none, one series too many.
+/// `informant.message` returns the reason: an invalid name, label or number, or too many series.
 pub const Error = error{Refused};
 
-/// Adds to a counter what is not negative. `labels` is a struct, whose fields are texts, numbers or enums.
+/// Adds a value that is not negative to a counter. `labels` is a struct whose fields are texts, numbers or enums.
 pub fn counterAdd(name: []const u8, labels: anytype, value: f64) Error!void {
     try change(host.@"counter-add", name, labels, value);
 }
@@ -24,7 +24,7 @@ pub fn histogramObserve(name: []const u8, labels: anytype, value: f64) Error!voi
     try change(host.@"histogram-observe", name, labels, value);
 }
 
-/// The host takes up to 16 labels of up to 256 bytes each.
+/// The host accepts up to 16 labels of up to 256 bytes each.
 var label_texts: [16 << 8]u8 = undefined;
 
 fn change(comptime call: anytype, name: []const u8, labels: anytype, value: f64) Error!void {

@@ -1,12 +1,12 @@
-//! Answers of the cache that come in pages, as iterators. A page lives in memory of its own, which the next one takes over: however many objects
-//! there are, there is room for one page.
+//! Iterators over answers of the cache that come in pages. Each page has its own memory, which the next page reuses.
+//! So any number of objects needs the memory of one page.
 const abi = @import("abi.zig");
 const host = @import("imports.zig").host.indexer;
 const indexer = @import("indexer.zig");
 const Key = @import("event.zig").Key;
 const Scope = @import("memory.zig").Scope;
 
-/// What is asked; it is not copied.
+/// The request; it is not copied.
 const Question = union(enum) {
     list: struct { resource: []const u8, what: indexer.Listing },
     by_index: struct { resource: []const u8, index: []const u8, value: []const u8 },
@@ -20,15 +20,16 @@ pub fn Pages(comptime Item: type) type {
         question: Question,
         items: []const Raw = &.{},
         at: usize = 0,
-        /// Where the next page begins; in this page's memory.
+        /// The start of the next page, in this page's memory.
         cursor: ?[]const u8 = null,
         is_last: bool = false,
-        /// Two, as a page is asked for with the cursor that stands in the one before.
+        /// There are two scopes, because the request for a page uses the cursor in the previous page.
         scopes: [2]?*Scope = .{ null, null },
 
         const Self = @This();
 
-        /// The next one, or null after the last. What it gives lives until the next page is asked for: keep nothing of it beyond the next call.
+        /// The next item, or null after the last one. The item lives until the next page is requested: keep no
+        /// reference to it beyond the next call.
         pub fn next(self: *Self) indexer.Error!?Item {
             while (self.at == self.items.len) {
                 if (self.is_last) return null;
@@ -39,7 +40,7 @@ pub fn Pages(comptime Item: type) type {
             return if (Item == Key) .lift(item) else item.slice();
         }
 
-        /// Gives its memory back. Without it, that is done when the call ends.
+        /// Frees the iterator's memory. Otherwise the end of the call frees it.
         pub fn deinit(self: *Self) void {
             for (self.scopes) |scope| if (scope) |one| one.drop();
             self.* = undefined;
@@ -53,7 +54,7 @@ pub fn Pages(comptime Item: type) type {
             var answer: abi.Result(abi.Page(Raw), abi.Refusal) = undefined;
             self.ask(.of(self.cursor), &answer);
             if (answer.is_error != 0) {
-                // The words are to outlive the page.
+                // The error's text must outlive the page.
                 entered.leave();
                 return indexer.refused(answer.with.err);
             }

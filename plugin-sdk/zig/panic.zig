@@ -1,17 +1,18 @@
-//! What a panic does: Zig has no unwinding, so it cannot become an error of the event. Its message goes to the log, and a trap ends the instance; the
-//! host makes a new one, which knows nothing of what this one kept, and brings the event again.
+//! Panics. Zig has no unwinding, so a panic cannot become an error of the event. Its message goes to the log, and a
+//! trap ends the instance. The host makes a new instance without the old one's state, and delivers the event again.
 //!
-//! The root file says so by `pub const panic = informant.panic;`.
+//! The root file needs `pub const panic = informant.panic;`.
 const std = @import("std");
 const log = @import("log.zig");
 
-/// For the root file. In a build with safety checks it also hears of overflows, indexes that are out of bounds, and the like.
+/// For the root file. In a build with safety checks it also handles overflows, indexes that are out of bounds, and
+/// similar errors.
 pub const panic = std.debug.FullPanic(end);
 
 var is_ending = false;
 
 fn end(message: []const u8, _: ?usize) noreturn {
-    // A panic while the first one is written has nothing to say.
+    // A second panic, during the output of the first one, is not logged.
     if (!is_ending) {
         is_ending = true;
         log.print(.err, "panic: {s}", .{message});

@@ -1,14 +1,14 @@
-//! A small store of the plugin's own that outlives reloads, and restarts where the host has a state directory. It is written in `handle`,
-//! `reconcile` and `fire`, and read everywhere but in `describe`. What a call wrote that fails was never there. Keys have 1 to 512 bytes; 1,000 keys
-//! and 1 MiB fit.
+//! A small store for the plugin. It outlives reloads, and also restarts if the host has a state directory. `handle`,
+//! `reconcile` and `fire` may write it, and all functions but `describe` may read it. The writes of a failed call are
+//! dropped. Keys have 1 to 512 bytes. The store has up to 1,000 keys and 1 MiB.
 const abi = @import("abi.zig");
 const failure = @import("failure.zig");
 const host = @import("imports.zig").host.state;
 
-/// `informant.message` says why.
+/// `informant.message` returns the reason.
 pub const Error = error{Refused};
 
-/// What is kept under the key; null if nothing is.
+/// The value of the key, or null.
 pub fn get(key: []const u8) Error!?[]const u8 {
     const text: abi.Text = .of(key);
     var answer: abi.Result(abi.Option(abi.Text), abi.Text) = undefined;
@@ -17,7 +17,7 @@ pub fn get(key: []const u8) Error!?[]const u8 {
     return abi.optionalSlice(answer.with.answer);
 }
 
-/// Keeps a value under the key, in the place of the one before. Null removes it.
+/// Sets the value of the key. Null removes it.
 pub fn set(key: []const u8, value: ?[]const u8) Error!void {
     const text: abi.Text, const new: abi.Optional = .{ .of(key), .of(value) };
     var answer: abi.Result(abi.Nothing, abi.Text) = undefined;
@@ -25,7 +25,7 @@ pub fn set(key: []const u8, value: ?[]const u8) Error!void {
     if (answer.is_error != 0) return refused(answer.with.err);
 }
 
-/// Sets if the value is as expected, where null is no value, and says whether it was.
+/// Sets the value if the present one is as expected, where null means no value. Returns whether it was.
 pub fn compareAndSet(key: []const u8, expected: ?[]const u8, value: ?[]const u8) Error!bool {
     const text: abi.Text, const old: abi.Optional, const new: abi.Optional = .{ .of(key), .of(expected), .of(value) };
     var answer: abi.Result(u8, abi.Text) = undefined;
@@ -35,7 +35,7 @@ pub fn compareAndSet(key: []const u8, expected: ?[]const u8, value: ?[]const u8)
     return answer.with.answer != 0;
 }
 
-/// The keys that begin so, sorted.
+/// The keys with this prefix, sorted.
 pub fn keys(prefix: []const u8) (Error || error{OutOfMemory})![]const []const u8 {
     const text: abi.Text = .of(prefix);
     var answer: abi.Result(abi.List(abi.Text), abi.Text) = undefined;

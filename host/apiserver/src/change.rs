@@ -33,4 +33,12 @@ impl Change {
             Self::Modified { new, .. } => new.resource_version(),
         }
     }
+
+    /// The bytes of the state that the change has brought.
+    pub fn json_len(&self) -> usize {
+        match self {
+            Self::Added(object) | Self::Deleted { last: object, .. } => object.json_len(),
+            Self::Modified { new, .. } => new.json_len(),
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::Change;
+use crate::{ApiObject, Change};
 
-/// How much of a resource's past is kept. A real server keeps etcd's last five minutes; a watcher further
-/// behind than this is told 410, which is also how a watcher that reads too slowly is cut off.
+/// How much of a resource's past is kept. A real server keeps etcd's last five minutes. A watcher further behind
+/// gets 410, which is also how a watcher that reads too slowly is cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBounds {
     /// Changes.
@@ -71,6 +71,11 @@ impl ChangeLog {
         self.changes.back().map(Change::resource_version)
     }
 
+    /// The resourceVersion of the newest change, or the one up to which the past is unknown.
+    pub fn newest(&self) -> u64 {
+        self.last().unwrap_or(self.floor)
+    }
+
     /// Forgets every change up to and including a resourceVersion.
     pub fn forget(&mut self, up_to: u64) {
         while self.changes.front().is_some_and(|change| change.resource_version() <= up_to) {
@@ -81,12 +86,11 @@ impl ChangeLog {
     }
 }
 
-/// What a change keeps alive by itself: the state it brought. The one before was brought by another.
+/// The bytes that a change keeps alive: its new state, its handles, and its place in the log. The state before is that
+/// of an earlier change, or the source's own until then.
 fn cost(change: &Change) -> usize {
-    match change {
-        Change::Added(object) | Change::Deleted { last: object, .. } => object.json_len(),
-        Change::Modified { new, .. } => new.json_len(),
-    }
+    let handles = if matches!(change, Change::Added(_)) { 1 } else { 2 };
+    size_of::<Change>() + handles * size_of::<ApiObject>() + change.json_len()
 }
 
 #[cfg(test)]
@@ -96,7 +100,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ApiObject;
 
     const BOUNDS: LogBounds = LogBounds { changes_max: 100, bytes_max: 64 * 1024 };
 
@@ -149,7 +152,7 @@ mod tests {
         }
         check(&log, 1, Err(2));
         assert_eq!(log.after(2).ok().map(Iterator::count), Some(100));
-        let bytes_max = 2 * added(100).resource_version().to_string().len() + 2 * cost(&added(100));
+        let bytes_max = 2 * cost(&added(100));
         let mut log = ChangeLog::starting_at(0, LogBounds { bytes_max, ..BOUNDS });
         for version in 101..=104 {
             log.push(added(version));

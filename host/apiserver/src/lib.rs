@@ -1,4 +1,4 @@
-//! The read side of a Kubernetes API over a trait: whoever implements [`Source`] is served the way a real
+//! The read side of a Kubernetes API over a trait: an implementation of [`Source`] is served as a real
 //! API server does it: discovery, get, list in pages, watch with initial events and bookmarks, selectors,
 //! tables and partial metadata.
 //!
@@ -40,5 +40,6 @@ pub use route::{ResourcePath, Route};
 pub use selection::{Selection, check_fields};
 pub use server::serve;
 pub use source::{
-    ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchQuery, WatchStart,
+    ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchEnd, WatchQuery,
+    WatchStart,
 };

@@ -155,7 +155,7 @@ impl ListOptions {
         })
     }
 
-    /// Whether the client is to be told where the initial events end.
+    /// Whether a bookmark marks the end of the initial events.
     pub fn wants_initial_events_end(&self) -> bool {
         self.send_initial_events == Some(true) && self.allow_watch_bookmarks
     }

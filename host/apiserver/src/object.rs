@@ -11,12 +11,8 @@ use crate::ResourceInfo;
 /// An object at one resourceVersion. The bytes are shared by every answer that shows it.
 #[derive(Clone, Debug)]
 pub struct ApiObject {
-    json: Json,
-    namespace: String,
-    name: String,
+    content: Content,
     resource_version: u64,
-    labels: Vec<(String, String)>,
-    fields: Fields,
 }
 
 /// An object that its source keeps in another form than JSON.
@@ -26,33 +22,46 @@ pub trait StoredObject: Send + Sync {
 
     /// How many bytes that is, without making them.
     fn json_len(&self) -> usize;
+
+    /// Empty for an object of the cluster's own.
+    fn namespace(&self) -> &str;
+
+    /// The object's name.
+    fn name(&self) -> &str;
+
+    /// The value of a label.
+    fn label(&self, key: &str) -> Option<&str>;
 }
 
-/// Where the bytes are.
+/// Where the object is.
 #[derive(Clone)]
-enum Json {
-    Text(Bytes),
-    Stored(Arc<dyn StoredObject>),
+enum Content {
+    Text(Text),
+    Stored {
+        object: Arc<dyn StoredObject>,
+        resource: Arc<ResourceInfo>,
+        /// Read from the JSON for the first field selector: most lists and watches have none.
+        fields: OnceLock<Vec<(String, String)>>,
+    },
 }
 
-impl fmt::Debug for Json {
+/// An object as JSON, and the values that selectors need.
+#[derive(Clone)]
+struct Text {
+    json: Bytes,
+    namespace: String,
+    name: String,
+    labels: Vec<(String, String)>,
+    fields: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => text.fmt(f),
-            Self::Stored(stored) => stored.json().fmt(f),
+            Self::Text(text) => text.json.fmt(f),
+            Self::Stored { object, .. } => object.json().fmt(f),
         }
     }
-}
-
-/// What field selectors ask for.
-#[derive(Clone, Debug)]
-enum Fields {
-    Known(Vec<(String, String)>),
-    /// Read from the JSON by the first who asks: most lists and watches have no field selector.
-    Unread {
-        of: Arc<ResourceInfo>,
-        read: OnceLock<Vec<(String, String)>>,
-    },
 }
 
 impl PartialEq for ApiObject {
@@ -71,47 +80,39 @@ impl ApiObject {
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
         let labels = metadata["labels"].as_object().into_iter().flatten();
         let labels = labels.map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned()));
-        Self {
-            json: Json::Text(serde_json::to_vec(value).expect("a Value is always JSON").into()),
+        let content = Content::Text(Text {
+            json: serde_json::to_vec(value).expect("a Value is always JSON").into(),
             namespace: text("namespace"),
             name: text("name"),
-            resource_version: text("resourceVersion").parse().unwrap_or_default(),
             labels: labels.collect(),
-            fields: Fields::Known(read_fields(value, fields)),
-        }
+            fields: read_fields(value, fields),
+        });
+        Self { content, resource_version: text("resourceVersion").parse().unwrap_or_default() }
     }
 
     /// Takes an object as its source keeps it. Its JSON is made when an answer shows it.
     pub fn from_stored(
-        stored: Arc<dyn StoredObject>,
-        [namespace, name]: [&str; 2],
+        object: Arc<dyn StoredObject>,
         resource_version: u64,
-        labels: impl Iterator<Item = (String, String)>,
         resource: &Arc<ResourceInfo>,
     ) -> Self {
-        Self {
-            json: Json::Stored(stored),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            resource_version,
-            labels: labels.collect(),
-            fields: Fields::Unread { of: Arc::clone(resource), read: OnceLock::new() },
-        }
+        let (resource, fields) = (Arc::clone(resource), OnceLock::new());
+        Self { content: Content::Stored { object, resource, fields }, resource_version }
     }
 
     /// The whole object, `apiVersion` and `kind` included.
     pub fn json(&self) -> Bytes {
-        match &self.json {
-            Json::Text(text) => text.clone(),
-            Json::Stored(stored) => stored.json(),
+        match &self.content {
+            Content::Text(text) => text.json.clone(),
+            Content::Stored { object, .. } => object.json(),
         }
     }
 
     /// How many bytes [`Self::json`] has.
     pub fn json_len(&self) -> usize {
-        match &self.json {
-            Json::Text(text) => text.len(),
-            Json::Stored(stored) => stored.json_len(),
+        match &self.content {
+            Content::Text(text) => text.json.len(),
+            Content::Stored { object, .. } => object.json_len(),
         }
     }
 
@@ -122,12 +123,18 @@ impl ApiObject {
 
     /// Empty for an object of the cluster's own.
     pub fn namespace(&self) -> &str {
-        &self.namespace
+        match &self.content {
+            Content::Text(text) => &text.namespace,
+            Content::Stored { object, .. } => object.namespace(),
+        }
     }
 
     /// The object's name.
     pub fn name(&self) -> &str {
-        &self.name
+        match &self.content {
+            Content::Text(text) => &text.name,
+            Content::Stored { object, .. } => object.name(),
+        }
     }
 
     /// The version of this state of the object.
@@ -137,27 +144,21 @@ impl ApiObject {
 
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.labels.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
-    }
-
-    /// All labels, in the object's order.
-    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        match &self.content {
+            Content::Text(text) => value_of(&text.labels, key),
+            Content::Stored { object, .. } => object.label(key),
+        }
     }
 
     /// The value of a selectable field.
     pub fn field(&self, path: &str) -> Option<&str> {
-        match path {
-            "metadata.name" => Some(&self.name),
-            "metadata.namespace" => Some(&self.namespace),
-            path => {
-                let fields = match &self.fields {
-                    Fields::Known(fields) => fields,
-                    Fields::Unread { of, read } => {
-                        read.get_or_init(|| read_fields(&self.to_value(), &of.selectable_fields))
-                    }
-                };
-                fields.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str())
+        match (path, &self.content) {
+            ("metadata.name", _) => Some(self.name()),
+            ("metadata.namespace", _) => Some(self.namespace()),
+            (path, Content::Text(text)) => value_of(&text.fields, path),
+            (path, Content::Stored { resource, fields, .. }) => {
+                let read = || read_fields(&self.to_value(), &resource.selectable_fields);
+                value_of(fields.get_or_init(read), path)
             }
         }
     }
@@ -191,9 +192,20 @@ impl ApiObject {
     pub fn with_resource_version(&self, resource_version: u64) -> Self {
         let mut value = self.to_value();
         value["metadata"]["resourceVersion"] = resource_version.to_string().into();
-        let json = serde_json::to_vec(&value).expect("a Value is always JSON").into();
-        Self { json: Json::Text(json), resource_version, ..self.clone() }
+        let known;
+        let fields = match &self.content {
+            Content::Text(text) => {
+                known = text.fields.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+                &known
+            }
+            Content::Stored { resource, .. } => &resource.selectable_fields,
+        };
+        Self::from_value(&value, fields)
     }
+}
+
+fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
 }
 
 fn read_fields(value: &Value, paths: &[String]) -> Vec<(String, String)> {

@@ -31,7 +31,7 @@ impl Selection {
         self.labels.is_everything() && self.fields.is_everything()
     }
 
-    /// What a watcher is told of a change: moving into the selectors is ADDED, moving out is DELETED with the
+    /// The event of a change for a watcher: moving into the selectors is ADDED, moving out is DELETED with the
     /// old state under the new resourceVersion, as the API server does it (storage/cacher's
     /// `cacheWatcher.convertToWatchEvent`).
     pub fn event(&self, change: &Change) -> Option<(WatchEventType, Arc<ApiObject>)> {

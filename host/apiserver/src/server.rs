@@ -55,7 +55,7 @@ async fn serve_resource(
     let resource = Arc::clone(resource);
     let request = Request { resource, path, query, representation, options };
     check_scope(&request)?;
-    let watches = request.query.flag("watch").unwrap_or(false);
+    let watches = is_watch(&request.query);
     match (path.name.as_deref(), path.subresource.as_deref()) {
         (Some(name), None) => get::get(source, &request, name).await,
         (Some(name), Some("status")) if request.resource.subresource("status").is_some() => {
@@ -65,6 +65,21 @@ async fn serve_resource(
         (None, _) if watches => watch::watch(source, &request).await,
         (None, _) => list::list(source, &request).await,
     }
+}
+
+impl ResourcePath {
+    /// The verb of a GET for this path, as [`serve`] answers it: `get`, `list` or `watch`.
+    pub fn verb(&self, query: Option<&str>) -> &'static str {
+        match (&self.name, is_watch(&QueryParameters::parse(query))) {
+            (Some(_), _) => "get",
+            (None, true) => "watch",
+            (None, false) => "list",
+        }
+    }
+}
+
+fn is_watch(query: &QueryParameters) -> bool {
+    query.flag("watch").unwrap_or(false)
 }
 
 /// Objects of namespaces are named within one, those of the cluster in none; verbs must be served.

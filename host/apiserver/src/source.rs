@@ -1,4 +1,4 @@
-//! The seam: what a server needs from whoever holds the objects.
+//! The seam between a server and the owner of the objects.
 
 use std::sync::Arc;
 
@@ -121,4 +121,19 @@ pub trait ChangeFeed: Send {
     /// The newest resourceVersion up to which every change was given out by [`Self::next`]: what a bookmark
     /// may say.
     fn progress(&self) -> u64;
+
+    /// So many of the changes were selected, and go to the client.
+    fn sent(&mut self, _changes: usize) {}
+
+    /// The server ends the watch. A watch that is dropped without this was ended by its client or by the feed.
+    fn end(&mut self, _end: WatchEnd) {}
+}
+
+/// Why a server ends a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchEnd {
+    /// Its time is over.
+    TimedOut,
+    /// The server stops.
+    Stopped,
 }

@@ -20,8 +20,8 @@ use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::{
-    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchQuery,
-    WatchStart, render_object, representation,
+    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchEnd,
+    WatchQuery, WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -45,7 +45,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
     let timeout = timeout.min(request.options.watch_timeout_max);
-    let told = match (&started.initial, start) {
+    let known = match (&started.initial, start) {
         (Some(initial), _) => initial.resource_version,
         (None, WatchStart::After(version)) => version,
         (None, WatchStart::Now | WatchStart::InitialState { .. }) => 0,
@@ -55,7 +55,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         selection,
         representation: request.representation,
         headers_shown: false,
-        told,
+        known,
     };
     let initial = started.initial.map(|initial| Initial {
         objects: initial.objects.into_iter(),
@@ -86,7 +86,7 @@ struct View {
     /// Only the first table of a watch has headers.
     headers_shown: bool,
     /// The newest resourceVersion that the client knows of.
-    told: u64,
+    known: u64,
 }
 
 /// When bookmarks are due: once in an interval, and shortly before the watch's time is over, so that the
@@ -138,7 +138,9 @@ enum Wake {
     Changes(Vec<Change>),
     Failed(Status),
     BookmarkDue,
+    /// The feed has ended.
     Over,
+    Ended(WatchEnd),
 }
 
 impl Room {
@@ -158,8 +160,8 @@ impl Room {
             let bookmark_due = self.bookmarks.as_ref().map_or(self.deadline, Bookmarks::due);
             let wake = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => Wake::Over,
-                () = sleep_until(self.deadline) => Wake::Over,
+                () = self.stop.cancelled() => Wake::Ended(WatchEnd::Stopped),
+                () = sleep_until(self.deadline) => Wake::Ended(WatchEnd::TimedOut),
                 next = feed.next() => match next {
                     Some(Ok(changes)) => Wake::Changes(changes),
                     Some(Err(status)) => Wake::Failed(status),
@@ -169,7 +171,8 @@ impl Room {
             };
             match wake {
                 Wake::Changes(changes) => {
-                    let chunk = self.view.changes_chunk(&changes);
+                    let (chunk, sent) = self.view.changes_chunk(&changes);
+                    feed.sent(sent);
                     if !chunk.is_empty() {
                         return Some(chunk);
                     }
@@ -180,13 +183,17 @@ impl Room {
                     }
                     let version = feed.progress();
                     // A bookmark tells of progress; where there is none it would say nothing.
-                    if version > self.view.told {
+                    if version > self.view.known {
                         return Some(self.view.bookmark(version, false));
                     }
                 }
                 Wake::Failed(status) => {
                     self.feed = None;
                     return Some(encode_event(WatchEventType::Error, &status.to_json()));
+                }
+                Wake::Ended(end) => {
+                    feed.end(end);
+                    return None;
                 }
                 Wake::Over => return None,
             }
@@ -212,14 +219,16 @@ impl View {
         (chunk.freeze(), true)
     }
 
-    fn changes_chunk(&mut self, changes: &[Change]) -> Bytes {
-        let mut chunk = BytesMut::new();
+    /// The events of the selected changes, and how many there are.
+    fn changes_chunk(&mut self, changes: &[Change]) -> (Bytes, usize) {
+        let (mut chunk, mut count) = (BytesMut::new(), 0);
         for change in changes {
             if let Some((event_type, object)) = self.selection.event(change) {
                 self.append(&mut chunk, event_type, &object);
+                count += 1;
             }
         }
-        chunk.freeze()
+        (chunk.freeze(), count)
     }
 
     fn append(&mut self, chunk: &mut BytesMut, event_type: WatchEventType, object: &ApiObject) {
@@ -231,12 +240,12 @@ impl View {
             self.headers_shown,
         );
         self.headers_shown = true;
-        self.told = self.told.max(object.resource_version());
+        self.known = self.known.max(object.resource_version());
         append_event(chunk, event_type, &json);
     }
 
     fn bookmark(&mut self, version: u64, initial_events_end: bool) -> Bytes {
-        self.told = self.told.max(version);
+        self.known = self.known.max(version);
         let resource = &self.resource;
         let json =
             representation::bookmark(resource, version, initial_events_end, self.representation);

@@ -1,11 +1,11 @@
-//! Parts by themselves, for the benches of this crate. No part of its interface: it changes whenever they do.
+//! Single parts for the benches of this crate. They are not public interface and change with the parts.
 
 use crate::object::{Object, Packing, Siblings};
 
-/// Bytes of a dictionary, as a large store has one.
+/// Bytes of a dictionary in a large store.
 const DICTIONARY_BYTES: usize = 64 << 10;
 
-/// What packs a store's objects, without the store.
+/// The packer of a store's objects, without the store.
 #[derive(Debug)]
 pub struct BenchPacker {
     packing: Packing,
@@ -15,7 +15,7 @@ pub struct BenchPacker {
 }
 
 impl BenchPacker {
-    /// Trains a dictionary on these objects; none where they are too few.
+    /// Trains a dictionary on these objects; `None` if they are too few.
     pub fn train(objects: &[Object]) -> Option<Self> {
         let texts: Vec<_> = objects.iter().map(Object::json).collect();
         let samples: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
@@ -24,12 +24,12 @@ impl BenchPacker {
         Some(Self { packing, siblings: Siblings::default(), plain })
     }
 
-    /// The object packed by itself.
+    /// The object, packed by itself.
     pub fn pack(&self, object: &Object) -> Object {
         object.packed(Some(&self.packing)).at_rest()
     }
 
-    /// The object as a store keeps it: as edits of a sibling or of the version before it, where that is less.
+    /// The object as a store keeps it: as edits of a sibling or of the version before, if that is smaller.
     pub fn pack_among(&mut self, object: &Object, before: Option<&Object>) -> Object {
         self.siblings.pack(object, before, Some(&self.packing), self.plain).at_rest()
     }

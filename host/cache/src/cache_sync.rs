@@ -8,11 +8,11 @@ use crate::view::View;
 use futures::future::{BoxFuture, join_all};
 use std::time::Duration;
 
-/// What syncs once.
+/// An object that syncs once.
 pub trait HasSyncedChecker: Sync {
-    /// Whether it has synced. Never false again.
+    /// Whether it has synced. Stays `true`.
     fn has_synced(&self) -> bool;
-    /// Waits until it has synced. False if that will never be.
+    /// Waits until it has synced. `false` if it never will.
     fn synced(&self) -> BoxFuture<'_, bool>;
 }
 
@@ -46,22 +46,22 @@ impl HasSyncedChecker for Registration {
     }
 }
 
-/// These had not synced when the time was up or waiting for them had become pointless.
+/// Not all had synced when the time was over, or when no other could sync any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not synced: {}; see what their informers are doing", missing.join(", "))]
 pub struct NotAllSynced {
-    /// By the names under which they were waited for, in their order.
+    /// By the names that the caller gave, in the caller's order.
     pub missing: Vec<String>,
 }
 
-/// Waits until all of these have synced, each under the name that the caller gives it. Gives up when the deadline has passed or the
-/// last of those that still can has synced.
+/// Waits until all of these have synced, each under the caller's name. Ends at the deadline, or when no other can sync
+/// any more.
 pub async fn wait_for_cache_sync(
     deadline: Duration,
     checkers: &[(&str, &dyn HasSyncedChecker)],
 ) -> Result<(), NotAllSynced> {
     let all = join_all(checkers.iter().map(|(_, checker)| checker.synced()));
-    // Whether the time is up or not, what counts is who has synced.
+    // The result depends on the checkers, not on the timeout.
     drop(tokio::time::timeout(deadline, all).await);
     let missing = checkers.iter().filter(|(_, checker)| !checker.has_synced());
     let missing: Vec<_> = missing.map(|(name, _)| (*name).to_owned()).collect();

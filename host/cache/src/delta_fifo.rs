@@ -1,13 +1,13 @@
 //! The hand-off from the reflectors of one informer to its task: bounded and in order.
 //!
-//! Behaves like client-go's `RealFIFO` (`tools/cache/the_real_fifo.go`, what its informers have used since 0.33)
-//! under the familiar name: one delta each, in the order of arrival, nothing compressed. A list is its
-//! begin, its objects and its end, so that never two whole sets are held; its end answers to `ReplacedAll`. Each delta says
-//! which part of the informer's scope it belongs to: the order holds within a part and between them.
+//! Behaves like client-go's `RealFIFO` (`tools/cache/the_real_fifo.go`, used by its informers since 0.33) under the
+//! familiar name: one delta each, in the order of arrival, without compression. A list is its begin, its objects and
+//! its end, so that two whole sets are never held; its end is like `ReplacedAll`. Each delta names its part of the
+//! informer's scope. The order holds within a part and between parts.
 //!
-//! What it does not have is knowledge of the store, so it makes no tombstones: the informer compares. Nor has it `Sync` deltas: a
-//! resync concerns one handler and goes from the store to that handler's queue (`shared_processor.rs`), which leaves
-//! out what has something newer waiting, as `Resync` there does.
+//! The queue does not know the store, so it makes no tombstones: the informer compares. There are no `Sync` deltas
+//! either. A resync concerns one handler and goes from the store to that handler's queue (`shared_processor.rs`). That
+//! queue leaves out objects with a newer notification, as `Resync` does in client-go.
 
 use crate::list_watch::Change;
 use crate::object::Object;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// One step of what the informer has to do.
+/// One step of the informer's work.
 #[derive(Clone, Debug)]
 pub(crate) enum Delta {
     /// A list begins. It is a consistent read: even a lower resourceVersion counts.
@@ -28,8 +28,8 @@ pub(crate) enum Delta {
     Listed(Object, Instant),
     /// A change.
     Changed(Change, Object, Instant),
-    /// The list is complete. `whole`: what it did not show is gone; else something in it could not be read, which may
-    /// be any object that is known, and nothing is removed.
+    /// The list is complete. With `whole`, objects that the list did not show are gone. Otherwise an unreadable item
+    /// may be any known object, and nothing is removed.
     End { resource_version: Box<str>, whole: bool },
     /// The resource is no longer served: its objects are gone.
     Gone,
@@ -46,19 +46,19 @@ impl Delta {
     }
 }
 
-/// Where a full queue makes the reflector wait: a batch, or 4 MiB, whichever comes first. One delta is always let in. What waits
-/// here is most of what a first list takes and gives back. Invariant 19.
+/// A full queue makes the reflector wait: at a batch of this many deltas, or at 4 MiB. An empty queue takes one delta
+/// of any size. These deltas are most of the memory that a first list takes and frees. Invariant 19.
 const DELTAS_WAITING_MAX: usize = 256;
 const BYTES_WAITING_MAX: usize = 4 << 20;
 
-/// The number of a part of an informer's scope; none is ever used again.
+/// The number of a part of an informer's scope. Numbers are never reused.
 pub(crate) type PartId = u64;
 
-/// What every object that arrives goes through, once, before it is queued.
+/// The processing of each arriving object before it is queued.
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) transform: Transform,
-    /// Told of each object that the transform failed on; it is queued as it came.
+    /// Called for each object on which the transform failed; the object is queued unchanged.
     pub(crate) failed: Arc<dyn Fn(&TransformError) + Send + Sync>,
 }
 
@@ -72,7 +72,7 @@ impl Intake {
     }
 }
 
-/// Where one part's reflector pushes.
+/// The input of one part's reflector.
 #[derive(Clone)]
 pub(crate) struct DeltaSink {
     fifo: Arc<DeltaFifo>,
@@ -104,13 +104,13 @@ impl DeltaSink {
     }
 }
 
-/// The reflectors push, one informer pops.
+/// The queue: the reflectors push, one informer pops.
 #[derive(Debug, Default)]
 pub(crate) struct DeltaFifo {
     waiting: Mutex<WaitingDeltas>,
     pushed: Notify,
     popped: Notify,
-    /// Changed under the lock of what waits.
+    /// Changed under the lock of `waiting`.
     flow: Arc<Flow>,
 }
 
@@ -128,7 +128,7 @@ impl WaitingDeltas {
 }
 
 impl DeltaFifo {
-    /// Whoever has the other `flow` sees whether what is pushed is popped.
+    /// A queue with this `flow`, which shows whether pushed deltas are popped.
     pub(crate) fn watched(flow: Arc<Flow>) -> Self {
         Self { flow, ..Self::default() }
     }
@@ -145,7 +145,7 @@ impl DeltaFifo {
         }
     }
 
-    /// Takes everything that is waiting; waits for the first.
+    /// Takes all waiting deltas; waits for the first.
     pub(crate) async fn pop_all(&self) -> VecDeque<(PartId, Delta)> {
         loop {
             let deltas = self.try_pop_all();
@@ -156,7 +156,7 @@ impl DeltaFifo {
         }
     }
 
-    /// Takes everything that is waiting, perhaps nothing. Whoever takes is through with what was taken before.
+    /// Takes all waiting deltas, if there are any. The caller has finished the deltas of its last call.
     pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
         let deltas = {
             let mut waiting = self.waiting.lock();

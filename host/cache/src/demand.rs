@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Namespaces of one resource that are listed and watched each by itself: where more are asked for, all that there are, at once.
+/// The most namespaces of one resource that are listed and watched individually. With more, all namespaces are listed
+/// and watched at once.
 const NAMESPACES_MAX: usize = 256;
 
-/// The scopes that are asked for, each until it is given back and for a while after.
+/// The requested scopes, each until it is given back and for a while after.
 #[derive(Debug, Default)]
 pub(crate) struct Demand {
     asked: Mutex<Asked>,
@@ -20,11 +21,11 @@ pub(crate) struct Demand {
 struct Asked {
     scopes: BTreeMap<u64, DemandEntry>,
     last: u64,
-    /// The union may have changed since it was last worked out.
+    /// Whether the union may have changed since it was last computed.
     changed: bool,
-    /// When the first scope that was given back counts no more.
+    /// When the first scope that was given back no longer counts.
     due: Option<Instant>,
-    /// The API server refused all namespaces at once when the union was last worked out.
+    /// Whether the API server refused all namespaces at once when the union was last computed.
     is_refused_whole: bool,
 }
 
@@ -35,7 +36,7 @@ struct DemandEntry {
 }
 
 impl Demand {
-    /// Somebody asks; answers by which number it is given back.
+    /// Adds a scope; returns the number with which to give it back.
     pub(crate) fn add(&self, scope: Arc<Scope>) -> u64 {
         let mut asked = self.asked.lock();
         asked.last += 1;
@@ -101,7 +102,7 @@ impl Demand {
         now.map(|entry| &entry.scope).all(|scope| holds(scope))
     }
 
-    /// When the union has to be looked at again.
+    /// When to compute the union again.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.asked.lock().due
     }

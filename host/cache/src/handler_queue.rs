@@ -15,16 +15,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// A walk over the store (a replay, a resync) pauses while this many notifications of walks wait, live ones aside: it is a cursor then, and no copy of the
-/// store. Four steps of a walk, so that the handler's task never runs dry between two.
+/// A walk over the store (a replay, a resync) pauses while this many of its notifications wait, without live ones. So
+/// it takes a cursor and no copy of the store. This is four steps of a walk, so that the handler's task never runs dry
+/// between two steps.
 const WALK_ROOM: usize = 1024;
 
-/// Where a queue begins to merge.
+/// The mark from which a queue merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HighWaterMark {
-    /// Notifications that wait, 10,000 by default: at 1,000 changes a second, ten seconds of a handler's absence in full.
+    /// Waiting notifications, 10,000 by default: at 1,000 changes a second, ten seconds of a handler's absence without
+    /// merging.
     pub notifications: usize,
-    /// Bytes of the objects they keep alive, 32 MiB by default: some 5,000 objects that the cache has replaced since.
+    /// Bytes of the objects that they keep alive, 32 MiB by default: some 5,000 objects that the cache has replaced
+    /// since.
     pub bytes: usize,
 }
 
@@ -44,7 +47,7 @@ pub struct HandlerOptions {
     /// concern an object that it never got. Until the informer's first list is complete, every
     /// object is a change.
     pub replay: bool,
-    /// Where its queue begins to merge; of no effect on an inline handler, which has no queue.
+    /// The mark from which its queue merges. Without effect on an inline handler, which has no queue.
     pub high_water_mark: HighWaterMark,
     /// For an inline handler: its replay, and the objects of the first list, come by
     /// [`on_replay`](crate::ResourceEventHandler::on_replay) while the handler [has
@@ -65,22 +68,22 @@ impl Default for HandlerOptions {
     }
 }
 
-/// How far behind a handler is.
+/// How far a handler is behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Notifications that wait.
+    /// Waiting notifications.
     pub depth: usize,
-    /// Bytes of the objects they keep alive, counted even where the cache holds the same.
+    /// Bytes of the objects that they keep alive, also if the cache holds the same objects.
     pub bytes: usize,
     /// Notifications that were merged into others or cancelled out, so far.
     pub coalesced: u64,
-    /// How long the first of them has waited.
+    /// The wait of the oldest notification.
     pub oldest_age: Option<Duration>,
 }
 
-/// What waits for a handler's room.
+/// Waits for a handler's room.
 pub(crate) trait Wake: Send + Sync {
-    /// There is room again. Never waits.
+    /// Signals that there is room again. Never waits.
     fn wake(&self);
 }
 
@@ -90,9 +93,9 @@ pub(crate) struct HandlerQueue {
     queue: Mutex<NotificationQueue>,
     pushed: Notify,
     closed: AtomicBool,
-    /// A walk waits for room.
+    /// Whether a walk waits for room.
     parked: AtomicBool,
-    /// Where a walk is to pause.
+    /// The mark at which a walk pauses.
     walk_room: usize,
     /// Woken when there is room again.
     informer: Weak<dyn Wake>,
@@ -110,7 +113,7 @@ impl HandlerQueue {
         }
     }
 
-    /// `walked`: it comes from a walk over the store.
+    /// Pushes a notification. `walked`: it comes from a walk over the store.
     pub(crate) fn push(&self, notification: Notification, now: Instant, walked: bool) {
         if !self.is_closed() {
             self.queue.lock().push(notification, now, walked);
@@ -129,7 +132,7 @@ impl HandlerQueue {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Whether a walk may go on; if not, the informer is woken once it may.
+    /// Whether a walk may go on. If not, the informer is woken once it may.
     pub(crate) fn has_room(&self) -> bool {
         let queue = self.queue.lock();
         let room = queue.walked() < self.walk_room.max(1);
@@ -161,7 +164,7 @@ impl HandlerQueue {
         next
     }
 
-    /// The next notification; none once the queue is closed. Nothing is lost if the future is dropped.
+    /// The next notification; `None` once the queue is closed. Dropping the future loses nothing.
     pub(crate) async fn next(&self) -> Option<Notification> {
         loop {
             if let Some(next) = self.try_next() {

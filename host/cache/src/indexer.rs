@@ -30,28 +30,28 @@ use state::IndexerState;
 use std::sync::Arc;
 use writer::Writer;
 
-/// Objects indexed in one turn of the writer when an index is added.
+/// The objects indexed in one turn of the writer when an index is added.
 const INDEX_CHUNK_OBJECTS: usize = 512;
 
-/// The index of namespaces (client-go's `NamespaceIndex`): always there, and a range of the store itself.
+/// The index of namespaces (client-go's `NamespaceIndex`). It always exists, and is a range of the store itself.
 pub const NAMESPACE_INDEX: &str = "namespace";
 
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What was found.
+    /// The found items.
     pub items: Vec<T>,
-    /// Give it back to go on; none on the last page.
+    /// Pass this to the next call; `None` on the last page.
     pub next: Option<String>,
 }
 
-/// A read or an index that cannot be.
+/// An invalid read or index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexerError {
     /// No index has this name.
     #[error("index {0:?} does not exist; add it first")]
     UnknownIndex(String),
-    /// An index of this name is there.
+    /// An index of this name exists.
     #[error("index {0:?} exists already; choose another name or remove it first")]
     IndexExists(String),
     /// Not a cursor of this indexer.
@@ -59,7 +59,7 @@ pub enum IndexerError {
     InvalidCursor(String),
 }
 
-/// Reads one resource's cache. Cheap to clone; a clone sees the same.
+/// Reads one resource's cache. Cheap to clone; clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct Indexer {
     shared: Arc<IndexerShared>,
@@ -68,23 +68,23 @@ pub struct Indexer {
 #[derive(Debug, Default)]
 struct IndexerShared {
     published: Published<IndexerState>,
-    /// No reader takes it. Invariant 3.
+    /// No reader takes this lock. Invariant 3.
     writer: Mutex<Writer>,
 }
 
 impl Indexer {
-    /// The state of now, for several reads that are to agree. What it holds is kept until it is dropped.
+    /// The present state, for several reads that must agree. Its objects stay in memory until it is dropped.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.published.snapshot())
     }
 
-    /// The object, if it is there.
+    /// The object, if it exists.
     pub fn get(&self, key: &ObjectKey) -> Option<Object> {
         self.shared.published.read().get(key).cloned()
     }
 
-    /// Objects by key, of one namespace or of all, that the selector matches. `limit` 0 is all. `Some("")` are the
-    /// objects that have no namespace.
+    /// Objects that match the selector, by key, of one namespace or of all. A `limit` of 0 means no limit. `Some("")`
+    /// selects the objects without a namespace.
     pub fn list(
         &self,
         namespace: Option<&str>,
@@ -100,17 +100,17 @@ impl Indexer {
         write_cursor(key)
     }
 
-    /// How many objects there are, in one namespace or in all.
+    /// The number of objects, in one namespace or in all.
     pub fn count(&self, namespace: Option<&str>) -> usize {
         self.shared.published.read().count(namespace)
     }
 
-    /// The bytes of all objects at rest, roughly.
+    /// The bytes of all objects at rest. An estimate.
     pub fn bytes(&self) -> usize {
         self.shared.published.read().bytes
     }
 
-    /// The resourceVersion up to which everything is here; none before the first list is complete.
+    /// The resourceVersion up to which the store is complete; `None` before the end of the first list.
     pub fn resource_version(&self) -> Option<Box<str>> {
         self.shared.published.read().resource_version.as_deref().map(Into::into)
     }
@@ -137,8 +137,8 @@ impl Indexer {
         self.shared.published.read().index_keys(index, value, limit, cursor)
     }
 
-    /// The values under which the index files anything, in order (client-go's `ListIndexFuncValues`, which
-    /// answers an unknown index with no values).
+    /// The values in the index, in order. client-go's `ListIndexFuncValues`, which returns no values for an unknown
+    /// index.
     pub fn index_values(
         &self,
         index: &str,
@@ -148,13 +148,13 @@ impl Indexer {
         self.shared.published.read().index_values(index, limit, cursor)
     }
 
-    /// Memory of an index in bytes, estimated from its entries and their texts. It is 0 for an unknown name.
+    /// Memory of an index in bytes, estimated from its entries and their texts; 0 for an unknown name.
     pub fn index_bytes(&self, name: &str) -> usize {
         self.shared.published.read().index_bytes(name)
     }
 
-    /// Adds an index; objects that are there are filed before this returns. Readers go on meanwhile, and
-    /// the writer between two short turns. [`NAMESPACE_INDEX`] exists already.
+    /// Adds an index; existing objects are filed before this returns. Readers go on meanwhile, and so does the writer
+    /// between two short turns. [`NAMESPACE_INDEX`] exists already.
     pub fn add_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {
         let id = self.write().add_index(name, function.clone())?;
         let mut after = None;
@@ -173,22 +173,22 @@ impl Indexer {
         Ok(())
     }
 
-    /// Removes an index; answers whether it was there.
+    /// Removes an index; returns whether it existed.
     pub fn remove_index(&self, name: &str) -> bool {
         self.write().remove_index(name)
     }
 
-    /// How often an index function panicked; each time one version of an object was filed nowhere in its index.
+    /// The number of panics of index functions. Each leaves one version of an object out of its index.
     pub fn index_panics(&self) -> u64 {
         self.shared.published.read().index_panics
     }
 
-    /// Up to `limit` objects after a key, by key: a walk over the store in short steps.
+    /// Up to `limit` objects after a key, by key, for a walk over the store in short steps.
     pub(crate) fn chunk(&self, after: Option<&ObjectKey>, limit: usize) -> Vec<Object> {
         self.shared.published.read().range(None, after).take(limit).cloned().collect()
     }
 
-    /// A step of what can wait until there is nothing else to do. Answers whether there is more.
+    /// Does a step of deferrable work. Returns whether there is more.
     pub(crate) fn tidy(&self) -> bool {
         self.write().tidy()
     }
@@ -199,7 +199,7 @@ impl Indexer {
     }
 }
 
-/// The last key of a page. Neither part of a key has a slash, so what is read is what was written.
+/// The last key of a page. No part of a key has a slash, so parsing is exact.
 fn write_cursor(key: &ObjectKey) -> String {
     format!("{}/{}", key.namespace(), key.name())
 }

@@ -25,12 +25,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What all informers of a factory share.
+/// The options that all informers of a factory share.
 #[derive(Clone)]
 pub struct FactoryOptions {
-    /// Lists that may run at once, of all informers of the factory: a process needs one factory.
+    /// The most lists that run at once, of all informers of the factory: a process needs one factory.
     pub concurrent_lists_max: usize,
-    /// Told of each failed list or watch.
+    /// Called for each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
@@ -41,7 +41,7 @@ pub struct FactoryOptions {
     pub resync_period: Option<Duration>,
     /// The same for single resources: client-go's `WithCustomResyncConfig`. A period of zero: never.
     pub resync_periods: BTreeMap<GroupVersionResource, Duration>,
-    /// Changes the objects of every resource that has no transform of its own, as [`InformerOptions::transform`] says.
+    /// Changes the objects of every resource without its own transform, as [`InformerOptions::transform`] describes.
     pub transform: Option<Transform>,
     /// The same for single resources.
     pub transforms: BTreeMap<GroupVersionResource, Transform>,
@@ -70,11 +70,11 @@ impl Default for FactoryOptions {
     }
 }
 
-/// These informers had not synced when the time was up.
+/// These informers had not synced when the time was over.
 #[derive(Debug, thiserror::Error)]
 #[error("not synced in time: {}", missing.iter().map(describe).collect::<Vec<_>>().join(", "))]
 pub struct NotSynced {
-    /// Each with what it was doing.
+    /// Each with its state.
     pub missing: Vec<(GroupVersionResource, InformerState)>,
 }
 
@@ -95,7 +95,7 @@ pub struct SharedInformerFactory {
     linger: Duration,
     shutdown: CancellationToken,
     running: Arc<Mutex<Running>>,
-    /// A last lease has gone.
+    /// Notified when a last lease has ended.
     idle: Arc<Notify>,
 }
 
@@ -103,16 +103,16 @@ struct Running {
     informers: BTreeMap<GroupVersionResource, FactoryEntry>,
     /// One task for each started informer, and one that stops informers without a lease.
     tasks: JoinSet<()>,
-    /// The latter runs.
+    /// Whether that second task runs.
     started: bool,
-    /// How many informers were made: each has a seed of its own.
+    /// The number of informers that were made: each has its own seed.
     made: u64,
 }
 
 struct FactoryEntry {
     informer: SharedIndexInformer,
     stop: CancellationToken,
-    /// It was asked for without a lease and runs to the end.
+    /// Set if a caller requested it without a lease: then it runs to the end.
     pinned: Option<AskedScope>,
     leases: usize,
     /// The instant at which its last lease ended.
@@ -143,8 +143,8 @@ impl SharedInformerFactory {
         Self { source, options, resync_periods, transforms, scope, linger, shutdown, running, idle }
     }
 
-    /// The resource's informer, made on first demand; the resource need not exist. It covers the factory's scope and runs from the
-    /// next [`SharedInformerFactory::start`] until `shutdown`.
+    /// The resource's informer, made on first demand; the resource need not exist. It covers the factory's scope and
+    /// runs from the next [`SharedInformerFactory::start`] until `shutdown`.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> SharedIndexInformer {
         let mut running = self.running.lock();
         let entry = self.entry(&mut running, resource);
@@ -154,7 +154,8 @@ impl SharedInformerFactory {
         entry.informer.asking(self.scope.clone())
     }
 
-    /// As [`SharedInformerFactory::for_resource`], for a type: of k8s-openapi, or one that kube's `CustomResource` derives.
+    /// As [`SharedInformerFactory::for_resource`], for a type of k8s-openapi, or one that kube's `CustomResource`
+    /// derives.
     pub fn informer_for<K: TypedResource>(&self) -> SharedIndexInformer {
         self.for_resource(&K::resource())
     }
@@ -166,9 +167,9 @@ impl SharedInformerFactory {
         self.lease_scoped(resource, self.scope.clone())
     }
 
-    /// As [`SharedInformerFactory::lease`], of a scope: the informer covers it beside whatever others ask for, and `has_synced` of the
-    /// lease's handle is about it alone. Handlers and reads see whatever the informer covers; [`SharedInformerFactory::view`] has those of
-    /// the scope.
+    /// As [`SharedInformerFactory::lease`], for a scope: the informer covers it beside the scopes of other callers,
+    /// and `has_synced` of the lease's handle concerns it alone. Handlers and reads see everything that the informer
+    /// covers; [`SharedInformerFactory::view`] is limited to the scope.
     pub fn lease_of(
         &self,
         resource: &GroupVersionResource,
@@ -207,7 +208,7 @@ impl SharedInformerFactory {
         resource: &GroupVersionResource,
     ) -> &'a mut FactoryEntry {
         let Running { informers, made, .. } = running;
-        // One that has failed serves nobody any more.
+        // A failed informer serves no caller any more.
         let failed =
             |entry: &FactoryEntry| entry.informer.is_stopped() && !self.shutdown.is_cancelled();
         if informers.get(resource).is_some_and(failed) {
@@ -237,8 +238,8 @@ impl SharedInformerFactory {
         })
     }
 
-    /// Starts what is not started; call it again after asking for more. Nothing starts after `shutdown`. Must be called
-    /// within a tokio runtime.
+    /// Starts informers that were not started; call it again after further requests. Starts none after `shutdown`.
+    /// Must be called within a tokio runtime.
     pub fn start(&self) {
         let mut running = self.running.lock();
         if self.shutdown.is_cancelled() {
@@ -271,7 +272,8 @@ impl SharedInformerFactory {
         running.informers.values().map(|entry| entry.informer.clone()).collect()
     }
 
-    /// Waits until all informers have synced, or says which have not: those that were never started or have stopped are among them.
+    /// Waits until all informers have synced, or returns those that have not. These include informers that were never
+    /// started or have stopped.
     pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), NotSynced> {
         let informers = self.informers();
         let all = async {
@@ -279,7 +281,7 @@ impl SharedInformerFactory {
                 informer.synced().await;
             }
         };
-        // Whether the time is up or all have come to an end, what counts is who has synced.
+        // The result depends on the informers, not on the timeout.
         tokio::time::timeout(deadline, all).await.unwrap_or(());
         let missing = informers.iter().filter(|informer| !informer.has_synced());
         let missing: Vec<_> =
@@ -287,8 +289,9 @@ impl SharedInformerFactory {
         if missing.is_empty() { Ok(()) } else { Err(NotSynced { missing }) }
     }
 
-    /// Stops one informer, whoever needs it, and waits until its tasks have ended; the others go on. Its leases and views are told nothing
-    /// more. The next to ask for the resource gets a new one. Answers whether there was one.
+    /// Stops one informer, also if it is in use, and waits until its tasks have ended; the others go on. Its leases
+    /// and views get no more notifications. The next request for the resource gets a new one. Returns whether there
+    /// was one.
     pub async fn stop(&self, resource: &GroupVersionResource) -> bool {
         let entry = self.running.lock().informers.remove(resource);
         let Some(entry) = entry else { return false };

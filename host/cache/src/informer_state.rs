@@ -8,38 +8,39 @@ use crate::list_watch::ListWatchError;
 use crate::relist_cause::RelistCause;
 use std::time::Duration;
 
-/// What an informer is doing. It leaves every state but `Stopped` by itself. Where its scope has several parts (namespaces), it is the
-/// state of the part that is worst off, and the message says which.
+/// The state of an informer. It leaves every state but `Stopped` by itself. If its scope has several parts
+/// (namespaces), the state is that of the worst part, and the message names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InformerState {
     /// Not started.
     Created,
     /// The first list is not complete.
     Syncing {
-        /// What keeps it from being so, where something does: the API server cannot be reached or failed.
+        /// What delays it, if the API server cannot be reached or failed.
         message: Option<String>,
     },
-    /// The cache is complete and followed.
+    /// The cache is complete and the watch follows it.
     Synced,
     /// The cache is complete, but the API server cannot be reached or asks for patience: it may be stale.
     Stale {
-        /// What happened last.
+        /// The last failure.
         message: String,
     },
-    /// The API server says that it does not serve the resource: tried again as soon as its definition changes, and now and
-    /// then. If the resource was there before, its objects are gone once discovery has confirmed it.
+    /// The API server does not serve the resource. The informer tries again as soon as the resource's definition
+    /// changes, and from time to time. If the resource existed before, its objects are removed once discovery has
+    /// confirmed its absence.
     Waiting {
-        /// What happened last.
+        /// The last failure.
         message: String,
     },
     /// The credentials may not list or watch the resource: tried again with growing pauses.
     Forbidden {
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// For good.
+    /// Stopped for good.
     Stopped {
-        /// Why, if not by request.
+        /// The reason, if it was not requested.
         message: Option<String>,
     },
 }
@@ -58,7 +59,7 @@ impl InformerState {
         }
     }
 
-    /// What went wrong, if something did.
+    /// The problem, if there is one.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Created | Self::Synced => None,
@@ -69,13 +70,13 @@ impl InformerState {
         }
     }
 
-    /// Whether the informer is as far as it can be for now: it has synced, or the API server has said why it
-    /// cannot. A server that cannot be reached has said nothing.
+    /// Whether the informer is as far as it can be for now: it has synced, or the API server has given a reason why it
+    /// cannot. A server that cannot be reached has given none.
     pub const fn is_settled(&self) -> bool {
         !matches!(self, Self::Created | Self::Syncing { .. })
     }
 
-    /// How badly off: what is not known yet, then what the API server refuses, then what may be old.
+    /// The rank of the state, the worst highest: unknown objects, then refusals of the API server, then stale ones.
     fn rank(&self) -> u8 {
         match self {
             Self::Stopped { .. } => 7,
@@ -101,7 +102,7 @@ impl InformerState {
         }
     }
 
-    /// The state after a failure; for one that says nothing about the resource, that of a synced informer.
+    /// The state after a failure. A failure that says nothing about the resource gives the state of a synced informer.
     pub(crate) fn after(error: &ListWatchError) -> Self {
         let message = error.to_string();
         match error {
@@ -124,7 +125,7 @@ impl InformerState {
     }
 }
 
-/// What an informer has done so far.
+/// The counts of an informer so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InformerStats {
     /// Watch events of type ADDED, after the first list and outside of lists.
@@ -135,26 +136,26 @@ pub struct InformerStats {
     pub deleted: u64,
     /// BOOKMARK.
     pub bookmarks: u64,
-    /// Objects that lists showed.
+    /// Objects in lists.
     pub listed: u64,
     /// Failed lists and watches.
     pub errors: u64,
-    /// Objects and events that could not be read.
+    /// Unreadable objects and events.
     pub malformed: u64,
-    /// Objects that the transform failed on; they are cached as they came.
+    /// Objects on which the transform failed; they are cached unchanged.
     pub transform_failures: u64,
     /// Panics of handlers.
     pub handler_panics: u64,
-    /// Lists by cause, the first one included.
+    /// Lists by cause, with the first one.
     pub relists: Vec<(RelistCause, u64)>,
-    /// How often the API server was found to have been set back (an etcd restored from a backup): resourceVersions from
+    /// How often the API server was found to be set back (an etcd restored from a backup). ResourceVersions of
     /// different epochs cannot be compared.
     pub epoch: u64,
-    /// Since the API server sent anything: an event, a bookmark, an object.
+    /// The time since the last event, bookmark or object from the API server.
     pub last_event_age: Option<Duration>,
-    /// In the cache.
+    /// Objects in the cache.
     pub objects: usize,
-    /// In the cache, at rest.
+    /// Bytes of the objects in the cache, at rest.
     pub bytes: usize,
 }
 
@@ -190,7 +191,7 @@ mod tests {
         check(ListWatchError::transient("connection refused"), false, ("syncing", false));
         check(ListWatchError::Internal { message: message() }, false, ("syncing", false));
         check(patience(), false, ("syncing", false));
-        // A server that does not know watch-lists says so on the way to a list in pages.
+        // A server without watch-lists answers so before a list in pages.
         check(ListWatchError::BadRequest { message: message() }, false, ("syncing", false));
     }
 

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Not set, then set for good.
+/// Not set at first, then set for good.
 #[derive(Debug, Default)]
 pub(crate) struct Latch {
     token: CancellationToken,

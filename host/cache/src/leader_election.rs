@@ -1,22 +1,23 @@
 //! Leader election: of several processes, one leads. Client-go's `tools/leaderelection` for Rust.
 //!
-//! Who leads stands in a Lease, which the leader renews and which another may take when it has not changed for the lease
-//! duration. Each process counts that time on its own clock, from when it saw the last change; the times
-//! in the record are for people and are never compared with a clock.
+//! A Lease names the leader, which renews it. Another process may take the Lease when it has not changed for the lease
+//! duration. Each process counts that time on its own clock, from when it saw the last change. The times in the record
+//! are for people and are never compared with a clock.
 //!
-//! **Fencing.** [`Leadership::is_leader`] is worked out from the clock at each call: it is true until `renew_deadline` has
-//! passed since *before the last successful renewal was sent*. Every other process waits for `lease_duration` since it saw that
-//! renewal, which was after it was sent, and `renew_deadline` is the shorter one. So it turns false
-//! before another can lead, even where this process is starved or an answer comes late, as long as
-//! clocks do not run at rates that differ by more than `lease_duration / renew_deadline` (1.5 by default). Three things it
-//! cannot do: a call that began while this process led may still be under way when it no longer does, for which
-//! [`Leadership::term`] has a number that rises with each new leader; a clock that stands still, as
-//! that of a machine which sleeps, does not tell the time; and where somebody deletes or edits the Lease itself, another can take it at once:
-//! then this turns false when the next renewal is refused.
+//! **Fencing.** [`Leadership::is_leader`] is computed from the clock at each call. It is true until `renew_deadline`
+//! has passed since *before the last successful renewal was sent*. Every other process waits for `lease_duration`
+//! since it saw that renewal, which was after it was sent, and `renew_deadline` is the shorter time. So it turns false
+//! before another process can lead, even if this process is starved or an answer comes late. This holds as long as the
+//! rates of the clocks do not differ by more than `lease_duration / renew_deadline` (1.5 by default). It has three
+//! limits. A call that began while this process led may still be under way when it no longer does; for that,
+//! [`Leadership::term`] has a number that rises with each new leader. A clock that stands still, as on a machine that
+//! sleeps, does not show the time. And if a user deletes or edits the Lease itself, another process can take it at
+//! once: then this turns false when the next renewal is refused.
 //!
-//! What differs from client-go: losing does not end the elector, which goes on as a candidate; nothing is called back at
-//! the end of a process that never led; a request that hangs is given up after half the renew deadline; candidates for coordinated
-//! election (`LeaseCandidate`) are not made, though a Lease of such an election is respected as any other.
+//! Differences from client-go: losing does not end the elector, which goes on as a candidate. Nothing is called back
+//! at the end of a process that never led. A request that hangs is given up after half the renew deadline. Candidates
+//! for coordinated election (`LeaseCandidate`) are not made, though a Lease of such an election is respected as any
+//! other.
 //!
 //! ```
 //! use informant_cache::leader_election::testing::FakeLock;

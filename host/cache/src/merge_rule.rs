@@ -5,7 +5,7 @@
 //! (`tools/cache/shared_informer.go`, `processorListener.pendingNotifications`). The rule is pure
 //! and knows no queue, so all queues of notifications share it.
 
-/// What happened to an object, as a queue keeps it.
+/// The change of an object, as a queue keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MergeKind {
     /// The handler does not know it yet.
@@ -19,7 +19,8 @@ pub enum MergeKind {
 /// The result of the merge of a waiting notification and a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// One of this kind stands for both, with the newer one's state; an update keeps the waiting one's old state.
+    /// One event of this kind stands for both, with the newer one's state; an update keeps the waiting one's old
+    /// state.
     One(MergeKind),
     /// The handler never saw the object, and need not see it.
     Nothing,

@@ -13,18 +13,19 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Own writes that are kept: those of one busy controller between two looks of its informer. client-go keeps 100.
+/// The most own writes that are kept: those of one busy controller between two updates of its informer. client-go
+/// keeps 100.
 pub const MUTATIONS_MAX: usize = 1000;
-/// How long an own write is shown at most, as client-go's callers set it: an informer that is so far behind is not
-/// going to confirm it.
+/// The longest time for which an own write is shown, as client-go's callers set it. An informer that is so far behind
+/// will not confirm it.
 pub const MUTATION_TTL: Duration = Duration::from_mins(5);
 
 /// An [`Indexer`] for a caller that also writes to the cluster.
 ///
-/// Call [`MutationCache::mutated`] with what the API server answered to a create, update or patch, and
-/// [`MutationCache::deleted`] after a delete. Each is shown until the informer's cache has come to its resourceVersion, then
-/// the cache alone counts. Beyond `mutations_max` the oldest is forgotten: reads may then be as old as
-/// the cache. ResourceVersions that are not numbers cannot be compared: then the cache counts.
+/// Call [`MutationCache::mutated`] with the API server's answer to a create, update or patch, and
+/// [`MutationCache::deleted`] after a delete. Each write is shown until the informer's cache has reached its
+/// resourceVersion; then only the cache counts. Beyond `mutations_max` the oldest is forgotten: reads may then be as
+/// old as the cache. ResourceVersions that are not numbers cannot be compared: then the cache counts.
 #[derive(Debug)]
 pub struct MutationCache {
     indexer: Indexer,
@@ -36,7 +37,7 @@ pub struct MutationCache {
 #[derive(Debug, Default)]
 struct Mutations {
     by_key: BTreeMap<ObjectKey, Mutation>,
-    /// The keys of `by_key`, by the order in which they were written.
+    /// The keys of `by_key`, in the order of the writes.
     by_age: BTreeMap<u64, ObjectKey>,
     last: u64,
 }
@@ -44,26 +45,26 @@ struct Mutations {
 #[derive(Clone, Debug)]
 struct Mutation {
     object: Object,
-    /// A tombstone: `object` is what was deleted.
+    /// A tombstone: `object` is the deleted object.
     deleted: bool,
-    /// None: never, for the time to live leads beyond all time.
+    /// `None`: never, because the time to live exceeds the clock's range.
     expires: Option<Instant>,
     /// Its place in `by_age`.
     age: u64,
 }
 
-/// What is to be read for a key.
+/// The result of a read of a key.
 enum Seen {
-    /// What the store has.
+    /// The object in the store.
     Store,
     /// The own write.
     Own(Object),
-    /// Nothing: it was deleted.
+    /// None: it was deleted.
     Nothing,
 }
 
 impl MutationCache {
-    /// With [`MUTATION_TTL`] and [`MUTATIONS_MAX`].
+    /// A cache with [`MUTATION_TTL`] and [`MUTATIONS_MAX`].
     pub fn new(indexer: Indexer) -> Self {
         Self::with_bounds(indexer, MUTATION_TTL, MUTATIONS_MAX)
     }
@@ -74,18 +75,18 @@ impl MutationCache {
         Self { indexer, ttl, mutations_max, mutations: Mutex::default() }
     }
 
-    /// Notes what the API server answered to an own write. An older answer never hides a newer one.
+    /// Notes the API server's answer to an own write. An older answer never hides a newer one.
     pub fn mutated(&self, object: Object, now: Instant) {
         self.note(object, false, now);
     }
 
-    /// Notes an own deletion of `object`: its last known version, or the one that the API server answered. What has a later
-    /// resourceVersion is shown: the object lives on, for it has finalizers or time to end.
+    /// Notes an own deletion of `object`: its last known version, or the API server's answer. A later version is
+    /// shown: the object still exists, because of finalizers or a grace period.
     pub fn deleted(&self, object: Object, now: Instant) {
         self.note(object, true, now);
     }
 
-    /// How many own writes are kept; those that the informer has confirmed go with the next write or read of their key.
+    /// The number of kept own writes. Confirmed ones are dropped at the next write or read of their key.
     pub fn len(&self) -> usize {
         self.mutations.lock().by_key.len()
     }
@@ -95,9 +96,9 @@ impl MutationCache {
         self.len() == 0
     }
 
-    /// The object as the informer or the last own write has it, whichever is newer.
+    /// The object from the informer or the last own write, whichever is newer.
     pub fn get(&self, key: &ObjectKey, now: Instant) -> Option<Object> {
-        // The own writes first: what they have been confirmed by is then in the snapshot.
+        // The own writes first: then the snapshot contains the changes that confirmed them.
         let mut mutations = self.mutations.lock();
         let snapshot = self.indexer.snapshot();
         match mutations.see(key, &snapshot, now) {
@@ -123,7 +124,7 @@ impl MutationCache {
         })
     }
 
-    /// Objects that the index files under `value`, by key; own writes are asked by its function.
+    /// Objects that the index files under `value`, by key; its function is called for own writes.
     pub fn by_index(
         &self,
         index: &str,
@@ -135,7 +136,7 @@ impl MutationCache {
         Ok(lay_over(found, &own, |object| snapshot.is_filed_under(index, value, object)))
     }
 
-    /// The own writes that count, and the state that they count against. Others wait no longer than this takes.
+    /// The own writes that count, and the state that they are compared with. Other callers wait only for this.
     fn own(&self, now: Instant) -> (OwnWrites, Snapshot) {
         let mut mutations = self.mutations.lock();
         let snapshot = self.indexer.snapshot();
@@ -154,7 +155,7 @@ impl MutationCache {
                 if !deleted || before.uid() != object.uid() {
                     return;
                 }
-                // Its last version is the one that was written, whatever its deleter knew.
+                // Its last version is the written one, whatever its deleter knew.
                 before.clone()
             }
             _ => object,
@@ -173,7 +174,7 @@ impl MutationCache {
     }
 }
 
-/// None: deleted.
+/// `None`: deleted.
 type OwnWrites = BTreeMap<ObjectKey, Option<Object>>;
 
 impl Mutations {
@@ -183,7 +184,7 @@ impl Mutations {
         }
     }
 
-    /// All have the same time to live, so the oldest go first.
+    /// All have the same time to live, so the oldest are dropped first.
     fn expire(&mut self, now: Instant) {
         while let Some((_, key)) = self.by_age.first_key_value()
             && self.by_key.get(key).is_none_or(|mutation| mutation.has_expired(now))
@@ -193,7 +194,7 @@ impl Mutations {
         }
     }
 
-    /// What counts for a key; an own write that no longer does is forgotten.
+    /// The result for a key; drops an own write that no longer counts.
     fn see(&mut self, key: &ObjectKey, snapshot: &Snapshot, now: Instant) -> Seen {
         self.expire(now);
         let Some(mutation) = self.by_key.get(key) else { return Seen::Store };
@@ -218,7 +219,7 @@ impl Mutations {
     }
 }
 
-/// What was found in the store, with the own writes that `wanted` takes laid over it.
+/// The found objects of the store, with the `wanted` own writes laid over them.
 fn lay_over(found: Vec<Object>, own: &OwnWrites, wanted: impl Fn(&Object) -> bool) -> Vec<Object> {
     if own.is_empty() {
         return found;
@@ -235,14 +236,14 @@ impl Mutation {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
-    /// Whether the informer has not come as far as this write.
+    /// Whether the informer has not reached this write.
     fn counts(&self, snapshot: &Snapshot) -> bool {
         let written = self.object.resource_version();
         match snapshot.get(self.object.key()) {
             Some(stored) => {
                 let order = compare_resource_versions(stored.resource_version(), written);
                 let same = stored.uid() == self.object.uid();
-                // What a deletion was made of may be just what is stored.
+                // A deletion may be of exactly the stored version.
                 order == Some(Ordering::Less)
                     || (self.deleted && same && order == Some(Ordering::Equal))
             }

@@ -1,11 +1,11 @@
-//! One handler's notifications, for a caller that pulls them in its own time.
+//! One handler's notifications, for a caller that pulls them at its own pace.
 
 use crate::handler_queue::HandlerQueue;
 use crate::resource_event_handler::Notification;
 use crate::shared_processor::Registration;
 use std::sync::Arc;
 
-/// A handler's place in an informer, to pull from: every object that is there (`Reason::Initial`), then
+/// A handler's place in an informer, to pull from: every existing object (`Reason::Initial`), then
 /// [`Notification::Synced`], then every change, each object's in order. Dropping it removes the handler.
 #[derive(Debug)]
 pub struct Notifications {
@@ -18,8 +18,8 @@ impl Notifications {
         Self { queue, registration }
     }
 
-    /// The next notification; none once the informer has stopped or the handler was removed: what waits then is dropped. Nothing
-    /// is lost if the future is dropped before it is ready.
+    /// The next notification. `None` once the informer has stopped or the handler was removed; waiting notifications
+    /// are then dropped. Dropping the future before it is ready loses nothing.
     pub async fn next(&mut self) -> Option<Notification> {
         let next = self.queue.next().await;
         self.note(next)

@@ -32,7 +32,7 @@ use std::sync::{Arc, OnceLock};
 use triomphe::ThinArc;
 use words::Words;
 
-/// `apiVersion` and `kind`: what a typed list says once for all its items.
+/// `apiVersion` and `kind`: a typed list has them once for all its items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TypeMeta {
     /// For example `apps/v1`.
@@ -43,17 +43,17 @@ pub struct TypeMeta {
 
 /// A cheap handle to one version of one object: cloning counts a reference.
 ///
-/// What a store keeps of an object is one allocation: the metadata that selectors, indexes and comparisons ask for, and the
-/// JSON, packed. A handle that somebody is about to read carries the JSON's text beside it, which all its clones share
-/// and which goes with the last of them ([`Object::at_rest`]). Only [`Object::json`] ever unpacks.
+/// A stored object is one allocation: the metadata for selectors, indexes and comparisons, and the JSON, packed. A
+/// handle that will be read soon carries the JSON's text beside it. All its clones share the text, which is freed with
+/// the last of them ([`Object::at_rest`]). Only [`Object::json`] ever unpacks.
 #[derive(Clone)]
 pub struct Object {
     inner: ThinArc<Head, u8>,
-    /// Always there where `inner` has no JSON.
+    /// Always present if `inner` has no JSON.
     text: Option<Arc<ObjectText>>,
 }
 
-/// What stands before an object's bytes, which are its resourceVersion, its UID and its JSON.
+/// The head in front of an object's bytes, which are its resourceVersion, its UID and its JSON.
 #[derive(Clone)]
 struct Head {
     meta: Meta,
@@ -64,7 +64,7 @@ struct Head {
     json_len: u32,
 }
 
-/// What is read from the metadata and is more than text.
+/// The parsed parts of the metadata.
 #[derive(Clone)]
 struct Meta {
     key: ObjectKey,
@@ -74,16 +74,16 @@ struct Meta {
     lacks_last_applied: bool,
 }
 
-/// How an object keeps its JSON.
+/// The way in which an object keeps its JSON.
 #[derive(Clone, Debug)]
 enum Kept {
-    /// Not at all: it has just arrived, and its handles carry the text.
+    /// Not kept: it has just arrived, and its handles carry the text.
     Carried,
-    /// As it is, for packing would save little.
+    /// Unchanged, because packing would save little.
     Plain,
-    /// With this dictionary or with none.
+    /// Packed, with this dictionary or without one.
     Packed(Option<Arc<Dictionary>>),
-    /// As edits of another text, which is packed: of an earlier version, or of one of the same owner's other objects.
+    /// As edits of another text, which is packed: of an earlier version, or of another object of the same owner.
     Edited(Frame),
 }
 
@@ -91,11 +91,11 @@ enum Kept {
 #[derive(Default)]
 struct ObjectText {
     json: OnceLock<Bytes>,
-    /// What [`Object::metadata_json`] answers: of hundred handlers that ask, the first one has it made.
+    /// The result of [`Object::metadata_json`]: of a hundred handlers that ask, the first one causes the work.
     metadata: OnceLock<Bytes>,
 }
 
-/// Shorter JSON is not worth packing.
+/// Shorter JSON is not packed.
 const PACKED_MIN: usize = 128;
 
 impl Drop for Meta {
@@ -107,16 +107,16 @@ impl Drop for Meta {
 impl Object {
     /// Reads one object from exactly its JSON.
     ///
-    /// `managedFields` is cut out; `apiVersion` and `kind` come first, taken from `type_meta` where the bytes leave them out, so that
-    /// the result does not depend on the way (list, watch or GET) that the object came.
+    /// `managedFields` is cut out. `apiVersion` and `kind` come first, from `type_meta` if the bytes lack them. So the
+    /// result does not depend on the object's path (list, watch or GET).
     ///
-    /// Where a key stands twice the last one counts, as for `serde_json::Value`.
+    /// Of a duplicate key the last one counts, as for `serde_json::Value`.
     pub fn decode(json: &[u8], type_meta: Option<&TypeMeta>) -> Result<Self, DecodeError> {
         Self::read(json, type_meta, LastApplied::Kept)
     }
 
-    /// As [`Object::decode`], without the annotation `kubectl.kubernetes.io/last-applied-configuration`: less memory, for who never
-    /// replaces the object in the cluster by what was read.
+    /// As [`Object::decode`], without the annotation `kubectl.kubernetes.io/last-applied-configuration`. This saves
+    /// memory for callers that never replace the object in the cluster by the read one.
     pub fn decode_without_last_applied(
         json: &[u8],
         type_meta: Option<&TypeMeta>,
@@ -153,12 +153,12 @@ impl Object {
         &self.meta().key
     }
 
-    /// `metadata.uid`; empty where the server gives none.
+    /// `metadata.uid`; empty if the server gives none.
     pub fn uid(&self) -> &str {
         text(&self.inner.slice[self.head().uid_at as usize..self.head().json_at as usize])
     }
 
-    /// `metadata.resourceVersion`; empty where the server gives none.
+    /// `metadata.resourceVersion`; empty if the server gives none.
     pub fn resource_version(&self) -> &str {
         text(&self.inner.slice[..self.head().uid_at as usize])
     }
@@ -168,10 +168,9 @@ impl Object {
         self.meta().generation.map(NonZeroI64::get)
     }
 
-    /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out as it was read.
-    ///
-    /// An object in the cluster that is replaced by these bytes loses it. Then `kubectl apply` no longer removes what its manifest no
-    /// longer has.
+    /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out. An object in the
+    /// cluster that is replaced by these bytes loses it. Then `kubectl apply` no longer removes fields that its
+    /// manifest no longer has.
     pub fn lacks_last_applied(&self) -> bool {
         self.meta().lacks_last_applied
     }
@@ -202,8 +201,8 @@ impl Object {
         }
     }
 
-    /// `apiVersion`, `kind` and `metadata` alone, as `PartialObjectMetadata` has them. Worked out once for all clones of a handle that a handler was
-    /// told of.
+    /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a
+    /// notification's handle.
     pub fn metadata_json(&self) -> Bytes {
         match &self.text {
             Some(text) => text.metadata.get_or_init(|| metadata::only(&self.json())).clone(),
@@ -218,30 +217,30 @@ impl Object {
         Self { inner: self.inner.clone(), text: text.cloned() }
     }
 
-    /// Whether both are the same handle, not merely the same version. Whether they carry text does not matter.
+    /// Whether both are the same handle, and not only the same version. Carried text does not matter.
     pub fn same_handle(&self, other: &Self) -> bool {
         std::ptr::eq(self.inner.ptr(), other.inner.ptr())
     }
 
-    /// How many bytes [`Object::json`] has.
+    /// The number of bytes of [`Object::json`].
     pub fn json_len(&self) -> usize {
         self.head().json_len as usize
     }
 
-    /// What the object costs, roughly: names, JSON as it is kept, the text that this handle carries. What it
-    /// shares with others is not counted: labels, owners, a base that was made of another object.
+    /// The cost of the object in bytes: names, kept JSON, and the text that this handle carries. An estimate. Shared
+    /// parts do not count: labels, owners, a base that was made of another object.
     pub fn size(&self) -> usize {
         let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<ObjectText>());
         let versions = self.head().json_at as usize;
         text + self.meta().key.len() + size_of::<Head>() + versions + self.kept_len()
     }
 
-    /// The same object with other bytes: what was read from the server's stays as it was read.
+    /// The same object with other bytes; the metadata stays as it was read from the server's bytes.
     pub(crate) fn with_json(&self, json: Bytes) -> Self {
         Self::new(self.meta().clone(), self.resource_version(), self.uid(), json)
     }
 
-    /// The object as a store keeps it, packed; the handle carries what text it carried.
+    /// The object as a store keeps it, packed; the handle still carries its text.
     pub(crate) fn packed(&self, packing: Option<&Packing>) -> Self {
         let json = self.json();
         let versions = self.versions();
@@ -270,7 +269,7 @@ impl Object {
             || with.is_some_and(|with| Arc::ptr_eq(with, &packing.dictionary))
     }
 
-    /// What it takes to unpack it.
+    /// The dictionary for unpacking.
     fn dictionary(&self) -> Option<&Arc<Dictionary>> {
         match &self.head().kept {
             Kept::Carried | Kept::Plain => None,
@@ -279,29 +278,29 @@ impl Object {
         }
     }
 
-    /// The owners, as one handle for all objects that have the same ones.
+    /// The owners, as one handle for all objects with the same ones.
     fn owners(&self) -> &Words {
         &self.meta().owners
     }
 
-    /// Tells dictionaries apart while objects have them.
+    /// Distinguishes dictionaries while objects have them.
     #[cfg(test)]
     pub(crate) fn packed_with(&self) -> Option<usize> {
         self.dictionary().map(|dictionary| Arc::as_ptr(dictionary).addr())
     }
 
-    /// Whether both have the same JSON; nothing is unpacked where their lengths say that they have not.
+    /// Whether both have the same JSON. If the lengths differ, nothing is unpacked.
     pub(crate) fn same_json(&self, other: &Self) -> bool {
         self.json_len() == other.json_len() && self.json() == other.json()
     }
 
-    /// How many bytes the object keeps of its JSON, unless that is edits of another text.
+    /// The number of bytes that the object keeps of its JSON, unless these are edits of another text.
     pub(crate) fn packed_len(&self) -> Option<usize> {
         let edited = matches!(self.head().kept, Kept::Edited(_));
         (!edited).then(|| self.kept_bytes().len())
     }
 
-    /// How many bytes the object keeps of its JSON. A base counts for the object that it was made of, and for none of the others.
+    /// The number of bytes that the object keeps of its JSON. A base counts only for the object that it was made of.
     pub(crate) fn kept_len(&self) -> usize {
         let frame = match &self.head().kept {
             Kept::Edited(frame)

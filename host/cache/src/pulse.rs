@@ -1,17 +1,18 @@
-//! The progress of a task: it shows whether a task has nothing to do, or hangs.
+//! The progress of a task, which shows whether the task has no work or hangs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far a task had come when it was looked at. One that has work at many looks in a row and makes no step between them is stuck.
+/// The progress of a task at one moment. A task that has work at many checks in a row and makes no step between them
+/// is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse {
-    /// Steps that it has made so far.
+    /// Its steps so far.
     pub steps: u64,
-    /// Whether something was there for it to do.
+    /// Whether it had work.
     pub has_work: bool,
 }
 
-/// What one task does with what others bring it.
+/// The flow of work through one task.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     taken: AtomicU64,
@@ -19,17 +20,17 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Something was brought.
+    /// Notes new work.
     pub(crate) fn brought(&self) {
         self.waits.store(true, Ordering::Release);
     }
 
-    /// Everything that was there was taken, and is worked on.
+    /// Notes that the task took all work, and works on it.
     pub(crate) fn taken(&self) {
         self.taken.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What was taken is through, and nothing is there.
+    /// Notes that the task has done its work, and that there is no more.
     pub(crate) fn idle(&self) {
         self.waits.store(false, Ordering::Release);
     }

@@ -5,7 +5,7 @@ use crate::resource_event_handler::{Cause, FinalState, ResourceEventHandler};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Writes down what it is told: `add a@1 Initial`.
+/// Notes its notifications: `add a@1 Initial`.
 #[derive(Clone, Default)]
 pub(crate) struct Recorder {
     pub(crate) told: Arc<Mutex<Vec<String>>>,

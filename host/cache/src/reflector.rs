@@ -1,7 +1,7 @@
 //! Lists and watches one part of a resource into its [`DeltaFifo`]: the driver of the machine in `reflector/state.rs`.
 //!
-//! Answers to client-go's `Reflector`. It decides nothing: it makes the request that the machine asks for,
-//! queues what the machine says to queue, and reports each failure once.
+//! As client-go's `Reflector`. It decides nothing: it makes the machine's requests, queues the machine's deltas, and
+//! reports each failure once.
 
 mod arrived;
 mod backoff;
@@ -20,19 +20,19 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// A failure of a list or watch, and what is done about it.
+/// A failure of a list or watch, and the next step.
 #[derive(Clone, Debug)]
 pub struct WatchFailure<'a> {
     /// The resource.
     pub resource: &'a GroupVersionResource,
-    /// What failed.
+    /// The error.
     pub error: &'a ListWatchError,
-    /// What is done, for example `watching again in 1.2s`.
+    /// The next step, for example `watching again in 1.2s`.
     pub next: String,
 }
 
-/// Told of every failure of every list and watch, in the middle of a stream too, and of what could not be read; once each. It must
-/// not block.
+/// Called once for every failure of every list and watch, also in the middle of a stream, and for unreadable objects.
+/// It must not block.
 pub type WatchErrorHandler = dyn Fn(&WatchFailure<'_>) + Send + Sync;
 
 /// One part's list and watch.
@@ -41,26 +41,26 @@ pub(crate) struct Reflector {
     pub(crate) lister_watcher: Arc<dyn ListerWatcher>,
     pub(crate) fifo: DeltaSink,
     pub(crate) progress: PartProgress,
-    /// Lists of the whole process that may run at once. The list that waited longest is next.
+    /// The permits of the whole process for lists. The list that waited longest is next.
     pub(crate) lists: Arc<Semaphore>,
     pub(crate) watch_error_handler: Option<Arc<WatchErrorHandler>>,
-    /// Tells when a resource that is waited for may be there.
+    /// Signals that an awaited resource may be served.
     pub(crate) definition: Option<DefinitionSignal>,
     pub(crate) tweaks: ListTweaks,
     pub(crate) seed: u64,
-    /// It follows another one of the same part, whose objects are in the store.
+    /// Whether it follows another reflector of the same part, whose objects are in the store.
     pub(crate) again: bool,
 }
 
-/// What the driver holds between two steps.
+/// The driver's data between two steps.
 struct Hands {
     stream: Stream,
-    /// Lists in progress hold one; every list has deadlines, so it is never kept for good.
+    /// A list in progress holds one; every list has deadlines, so it is never kept for good.
     permit: Option<OwnedSemaphorePermit>,
     definition: Option<DefinitionSignal>,
     epoch: u64,
     following: bool,
-    /// The last failure's text: what repeats is logged quietly.
+    /// The last failure's text: repetitions are logged at a lower level.
     last_error: String,
 }
 
@@ -119,7 +119,7 @@ impl Reflector {
         }
     }
 
-    /// Does what the action says beyond queueing, and waits for what comes of it.
+    /// Carries out the action beyond queueing, and waits for its result.
     async fn carry_out(
         &self,
         action: &ReflectorAction,
@@ -129,7 +129,7 @@ impl Reflector {
         match action {
             ReflectorAction::Open(request) => {
                 hands.stream = Stream::None;
-                // What is told from here on is not older than the answer.
+                // Later signals are not older than the answer.
                 if let Some(definition) = &mut hands.definition {
                     definition.mark();
                 }
@@ -160,7 +160,7 @@ impl Reflector {
         }
     }
 
-    /// Waiting for the turn to list does not count against the answer's deadline.
+    /// The wait for the turn to list does not count against the answer's deadline.
     async fn open(&self, request: &ReflectorRequest, hands: &mut Hands) -> Arrived {
         let lists = match request {
             ReflectorRequest::List(_) => true,
@@ -192,7 +192,7 @@ impl Reflector {
         within(deadline, open).await
     }
 
-    /// What cannot be asked is not known.
+    /// An error or a timeout counts as unknown.
     async fn discover(&self) -> Arrived {
         let answer = tokio::time::timeout(state::ANSWER_MAX, self.lister_watcher.is_served()).await;
         let served = match answer {
@@ -222,7 +222,7 @@ impl Reflector {
         }
     }
 
-    /// The state for people and the one report of a failure.
+    /// Sets the state for people, and makes the one report of a failure.
     fn report(
         &self,
         arrived: &Arrived,
@@ -246,7 +246,7 @@ impl Reflector {
             arrived,
             Arrived::List(ListEvent::Malformed(_)) | Arrived::Watch(WatchEvent::Malformed(_))
         );
-        // What could not be read says nothing of the rest.
+        // An unreadable object says nothing about the rest.
         if !one_object {
             self.progress.failed(error);
         }

@@ -1,6 +1,6 @@
 //! The cause of a relist, for counters and people.
 
-/// Why the objects are listed anew.
+/// The cause of a new list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelistCause {
     /// The first list.
@@ -15,13 +15,13 @@ pub enum RelistCause {
     Unavailable,
     /// The list before broke off.
     Interrupted,
-    /// An event could not be read: what it was about may be wrong in the cache.
+    /// An event could not be read: the cached object may be wrong.
     Unreadable,
-    /// After a broken connection the server could not show that its past is the one that was followed.
+    /// After a broken connection the server could not show that its history is the followed one.
     Unconfirmed,
-    /// The server's past is not the one that was followed: its storage was restored from a backup.
+    /// The server's history is not the followed one: its storage was restored from a backup.
     Rewind,
-    /// Watches are refused, or end at once, while lists are answered: lists take their place.
+    /// Watches are refused, or end at once, while lists are answered: lists replace them.
     Unwatched,
 }
 

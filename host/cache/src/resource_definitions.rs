@@ -1,11 +1,11 @@
 //! Wakes the reflectors that wait for a resource when the API server may serve it: it watches
 //! CustomResourceDefinitions and APIServices and does not poll.
 //!
-//! client-go has no equal; its users restart, or poll discovery. While a reflector waits, the metadata of both kinds of definition
-//! are listed and watched with the same reflectors as everything else. A change of a resource's definition wakes the reflectors
-//! that wait for the resource, and their next request shows whether it is served. Nothing is cached here. Where
-//! the definitions may not be listed, or their watch has not begun or is broken, the reflectors' own pauses are short (5 s,
-//! after five minutes 30 s); else they are those of the backoff, as a second net.
+//! client-go has no counterpart; its users restart, or poll discovery. While a reflector waits, the metadata of both
+//! kinds of definition are listed and watched by the usual reflectors. A change of a resource's definition wakes the
+//! reflectors that wait for the resource, and their next request shows whether it is served. Nothing is cached here.
+//! The reflectors' own pauses are short (5 s, after five minutes 30 s) in two cases: the definitions may not be
+//! listed, or their watch is not running. Otherwise they are those of the backoff, as a second net.
 
 use crate::definition_signal::{DefinitionSignal, DefinitionSignals};
 use crate::delta_fifo::{Delta, DeltaFifo, DeltaSink};
@@ -18,12 +18,12 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-/// How long the definitions are followed after the last one stopped waiting: a resource that has just been defined is
-/// often removed, or joined by others, soon.
+/// How long the definitions are followed after the last wait has ended: a resource that has just been defined is often
+/// removed, or followed by others, soon.
 const LINGER: Duration = Duration::from_secs(60);
 
-/// Follows the definitions while anybody waits. Cheap to clone; a clone is the same. A factory has one; informers that are
-/// made by hand share one through their options, and somebody runs it.
+/// Follows the definitions while a reflector waits. Cheap to clone; clones share the state. A factory has one.
+/// Manually made informers share one through their options, and a caller runs it.
 #[derive(Clone)]
 pub struct ResourceDefinitions {
     shared: Arc<DefinitionsShared>,
@@ -37,13 +37,14 @@ struct DefinitionsShared {
 }
 
 impl ResourceDefinitions {
-    /// Lists and watches definitions through `source`, as one of those that share `lists`, when they are waited for.
+    /// Lists and watches definitions through `source` when a reflector waits for them. The lists share the permits of
+    /// `lists`.
     pub fn new(source: Arc<dyn ListerWatcherSource>, lists: Arc<Semaphore>, seed: u64) -> Self {
         let shared = DefinitionsShared { source, lists, seed, signals: Arc::default() };
         Self { shared: Arc::new(shared) }
     }
 
-    /// For the reflector of `resource`; none for resources that every API server has.
+    /// The signal for the reflector of `resource`; `None` for resources that every API server has.
     pub(crate) fn signal(&self, resource: &GroupVersionResource) -> Option<DefinitionSignal> {
         DefinitionSignal::of(&self.shared.signals, resource)
     }
@@ -63,7 +64,7 @@ impl ResourceDefinitions {
             };
             let (first, second) = (kind(0), kind(1));
             let states = [first.progress.clone(), second.progress.clone()];
-            // Definitions first, so that what they tell counts before the decision to stop; in this order always.
+            // Definitions first, so that their changes count before the decision to stop; always in this order.
             tokio::select! {
                 biased;
                 () = first.run(&self.shared) => {}
@@ -83,7 +84,7 @@ impl ResourceDefinitions {
             };
             let told = synced(&mut first) & synced(&mut second);
             self.shared.signals.say_told(told);
-            // Either may be first: both are looked at again.
+            // Either may be first: both are checked again.
             tokio::select! {
                 biased;
                 changed = first.changed() => if changed.is_err() { return },
@@ -93,7 +94,7 @@ impl ResourceDefinitions {
     }
 }
 
-/// Ends when nobody has waited for some time.
+/// Ends when no reflector has waited for some time.
 async fn nobody_waits(waiting: &mut watch::Receiver<usize>) {
     loop {
         if waiting.wait_for(|waiting| *waiting == 0).await.is_err() {
@@ -149,7 +150,7 @@ impl Followed {
                 }
             }
         };
-        // Neither ends. Told first: what is queued is older than what is read.
+        // Neither ends. Signals first: a queued change is older than a read one.
         tokio::select! {
             biased;
             () = tell => {}

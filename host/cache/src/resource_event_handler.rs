@@ -11,7 +11,7 @@ pub use notification::Notification;
 use crate::object::Object;
 use std::time::Instant;
 
-/// Why a notification comes now.
+/// The reason of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The object was there before the handler was added: client-go's `isInInitialList`.
@@ -24,16 +24,16 @@ pub enum Reason {
     Resync,
 }
 
-/// What caused a notification and when its bytes were read.
+/// The cause of a notification, and when its bytes were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Cause {
-    /// Why now.
+    /// The reason.
     pub reason: Reason,
     /// When the bytes were read from the API server; for replays, when the replay was made.
     pub received: Instant,
 }
 
-/// How much is known of a deleted object's end.
+/// The knowledge about a deleted object's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalState {
     /// The API server sent the object's last state with the deletion.
@@ -41,8 +41,8 @@ pub enum FinalState {
     /// The deletion itself was missed and a relist found the object gone: the state is the last one
     /// cached. client-go's `DeletedFinalStateUnknown`.
     Unknown,
-    /// The object lives on, outside of what was asked for: an update moved it out of a view's scope or of a handler's filter. The state
-    /// is the last one inside.
+    /// The object still exists outside of the requested scope: an update moved it out of a view's scope or of a
+    /// handler's filter. The state is the last one inside.
     LeftScope,
 }
 
@@ -86,7 +86,7 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     fn on_ahead(&self, notification: &Notification) {
         let _ = notification;
     }
-    /// Whether the replay of a paced inline handler may go on. One that says no sends its informer's
+    /// Whether the replay of a paced inline handler may go on. A handler that returns `false` sends its informer's
     /// [`RoomSignal`](crate::RoomSignal) once it may.
     fn has_room(&self) -> bool {
         true

@@ -14,30 +14,30 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Which namespaces a [`Scope`] covers.
+/// The namespaces of a [`Scope`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
-    /// All of them, and the only choice for a resource that has none.
+    /// All namespaces, and the only choice for a resource without namespaces.
     #[default]
     All,
-    /// These. Each is listed and watched by itself, so that a permission in these namespaces is enough.
+    /// These namespaces. Each is listed and watched individually, so that a permission in these namespaces is enough.
     Set(BTreeSet<Box<str>>),
 }
 
-/// What is covered: objects in the namespaces that both selectors select. The default is everything.
+/// Objects in the namespaces that both selectors select. The default is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     namespaces: Namespaces,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// Where the fields of `fields` are found, in the same order.
+    /// The paths of the fields in `fields`, in the same order.
     paths: Vec<FieldPath>,
 }
 
-/// A scope that cannot be.
+/// An invalid scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// The API server works this field out by rules of its own, so a host that serves several scopes from one store cannot
+    /// The API server computes this field by its own rules. So a host that serves several scopes from one store cannot
     /// evaluate it.
     #[error(
         "field {0:?} cannot be evaluated outside of the API server; select by another field or by labels"
@@ -48,27 +48,27 @@ pub enum ScopeError {
         "scope {asked} goes beyond the factory's, {allowed}; ask for less or widen the factory's"
     )]
     BeyondFactory {
-        /// What was asked for.
+        /// The requested scope.
         asked: String,
-        /// What the factory covers.
+        /// The factory's scope.
         allowed: String,
     },
 }
 
-/// Where a field selector's field is found in an object.
+/// The place of a field selector's field in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FieldPath {
     Name,
     Namespace,
-    /// The string, number or boolean there, or `absent` where there is none.
+    /// The string, number or boolean there, or `absent` without one.
     Value {
         pointer: JsonPointer,
         absent: &'static str,
     },
 }
 
-/// Fields that are not just the value at their path: the API server fills in defaults (`ToSelectableFields` of each resource in
-/// kubernetes `pkg/registry`).
+/// Fields that differ from the value at their path: the API server fills in defaults (`ToSelectableFields` of each
+/// resource in kubernetes `pkg/registry`).
 const WITH_DEFAULT: [(&str, &str, &str); 5] = [
     ("spec.unschedulable", "/spec/unschedulable", "false"),
     ("spec.hostNetwork", "/spec/hostNetwork", "false"),
@@ -114,7 +114,7 @@ impl FieldPath {
 }
 
 impl Scope {
-    /// What a part shows. Its texts come from a scope, so they can be read; one that cannot be is not selected by.
+    /// The scope of a part. A part's selectors come from a scope, so they can be parsed; an unparsable one is ignored.
     pub(crate) fn of_part(part: &Part) -> Self {
         let scope = part.namespace.clone().map_or_else(Self::all, Self::namespace);
         let labels: LabelSelector = part.label_selector.parse().unwrap_or_default();
@@ -133,20 +133,21 @@ impl Scope {
         Self::namespaces([namespace])
     }
 
-    /// Everything in these namespaces; none is nothing.
+    /// Everything in these namespaces; an empty set covers nothing.
     pub fn namespaces(namespaces: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         let namespaces = Namespaces::Set(namespaces.into_iter().map(Into::into).collect());
         Self { namespaces, ..Self::default() }
     }
 
-    /// Of that, what this selector selects by labels.
+    /// Restricts the scope to objects that this selector selects by labels.
     #[must_use]
     pub fn with_labels(self, labels: LabelSelector) -> Self {
         Self { labels, ..self }
     }
 
-    /// Of that, what this selector selects by fields: `metadata.name`, `metadata.namespace`, and what is a path to a string, number or
-    /// boolean, such as `spec.nodeName`. A field that the API server works out otherwise is refused.
+    /// Restricts the scope to objects that this selector selects by fields. Supported are `metadata.name`,
+    /// `metadata.namespace`, and paths to a string, number or boolean, such as `spec.nodeName`. A field that the API
+    /// server computes is refused.
     pub fn with_fields(self, fields: FieldSelector) -> Result<Self, ScopeError> {
         let paths =
             fields.requirements().iter().map(|requirement| FieldPath::of(&requirement.field));
@@ -158,7 +159,7 @@ impl Scope {
         self.namespaces == Namespaces::All && self.selects_everything()
     }
 
-    /// Whether the object belongs: what a transform removed of it does not count.
+    /// Whether the object belongs. Fields that a transform removed do not count.
     pub fn contains(&self, object: &Object) -> bool {
         let json = OnceCell::new();
         self.covers_namespace(object.key().namespace())
@@ -181,7 +182,7 @@ impl Scope {
         &self.namespaces
     }
 
-    /// Whether everything of `other` surely belongs: its namespaces are here, and its selectors are the same or here are none.
+    /// Whether this scope surely covers `other`: it has the other's namespaces, and the same selectors or none.
     pub fn covers(&self, other: &Self) -> bool {
         let namespaces = match (&self.namespaces, &other.namespaces) {
             (Namespaces::All, _) => true,
@@ -195,8 +196,8 @@ impl Scope {
             && same(&fields, &other.fields.to_string())
     }
 
-    /// The smallest scope that covers all of these, as far as the API server can be asked for it: selectors are kept only where all
-    /// agree. None for none.
+    /// The smallest scope that covers all of these, among those that the API server supports: selectors are kept only
+    /// if all agree. `None` for no scopes.
     pub(crate) fn union<'a>(scopes: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut scopes = scopes.into_iter();
         let first = scopes.next()?.clone();
@@ -221,7 +222,7 @@ impl Scope {
         Self { namespaces: Namespaces::All, ..self }
     }
 
-    /// What is listed and watched for it.
+    /// The parts to list and watch for it.
     pub(crate) fn parts(&self) -> BTreeSet<Part> {
         let part = |namespace| Part {
             namespace,
@@ -258,7 +259,7 @@ impl Scope {
     }
 }
 
-/// For people: `all namespaces`, `namespaces a, b, labels app=web`.
+/// As text for people: `all namespaces`, `namespaces a, b, labels app=web`.
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespaces {

@@ -1,8 +1,7 @@
-//! One resource's informer: it writes the reflector's deltas to the indexer, then notifies the
-//! handlers.
+//! One resource's informer: it writes the reflector's deltas to the indexer, then notifies the handlers.
 //!
-//! Answers to client-go's `SharedIndexInformer` (`tools/cache/shared_informer.go`, `processDeltas` in
-//! `controller.go`). The store decides what a delta means. It differs on purpose: nothing unchanged is told, another UID
+//! As client-go's `SharedIndexInformer` (`tools/cache/shared_informer.go`, `processDeltas` in `controller.go`). The
+//! store decides the meaning of a delta. Intended differences: an unchanged object causes no notification, another UID
 //! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
 mod awaited;
@@ -32,29 +31,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
-/// Lists at once, of the whole process: enough to keep two cores busy, few enough that after an outage the
-/// API server is not asked for everything by everybody in the same moment.
+/// The most lists at once in the whole process. They keep two cores busy. And after an outage the API server does not
+/// get requests for everything from all informers at once.
 pub(crate) const CONCURRENT_LISTS_MAX: usize = 8;
 
-/// Long enough for a plugin's reload or a user's next look, short enough that memory comes back.
+/// Long enough for a plugin's reload or a user's next read, short enough that memory is freed soon.
 pub(crate) const LINGER: Duration = Duration::from_secs(60);
 
-/// What an informer needs beside its resource.
+/// The options of an informer beside its resource.
 #[derive(Clone)]
 pub struct InformerOptions {
-    /// Lists that may run at once, shared by all informers that are given the same; a factory gives its own. By default no other informer
-    /// shares it.
+    /// The permits for lists that run at once, shared by all informers with the same value; a factory gives its own.
+    /// By default no other informer shares it.
     pub lists: Arc<Semaphore>,
-    /// Told of each failed list or watch.
+    /// Called for each failed list or watch.
     pub watch_error_handler: Option<Arc<WatchErrorHandler>>,
-    /// Tells when a resource that is not served may be; a factory's informers have it.
+    /// Signals that a resource may be served again; a factory's informers have it.
     pub definitions: Option<ResourceDefinitions>,
     /// How lists and watches are made.
     pub tweaks: ListTweaks,
     /// Changes each object that arrives, once, before it is cached. If it fails, the object is
     /// cached unchanged, counted, and reported to the watch-error handler.
     pub transform: Option<Transform>,
-    /// The period of resyncs for handlers that choose none; none: never.
+    /// The period of resyncs for handlers that choose none; `None`: never.
     pub resync_period: Option<Duration>,
     /// How long a scope is covered after its last request, so that a caller that comes back finds
     /// it warm.
@@ -78,13 +77,13 @@ impl Default for InformerOptions {
     }
 }
 
-/// A handle to one resource's informer. Cheap to clone; a clone is the same informer.
+/// A handle to one resource's informer. Cheap to clone; clones share the informer.
 #[derive(Clone)]
 pub struct SharedIndexInformer {
     shared: Arc<InformerShared>,
-    /// What this handle was asked for with; none: whatever anybody asks for.
+    /// The scope that this handle was requested with; `None`: all scopes of all requests.
     asked: Option<Arc<Scope>>,
-    /// That was listed whole once.
+    /// Whether that scope was listed completely once.
     synced: Arc<AtomicBool>,
 }
 
@@ -99,7 +98,7 @@ struct InformerShared {
     started: AtomicBool,
 }
 
-/// Asks an informer for a scope until it is dropped.
+/// A request for a scope, until it is dropped.
 pub(crate) struct AskedScope {
     shared: Arc<InformerShared>,
     id: u64,
@@ -119,8 +118,8 @@ impl std::fmt::Debug for SharedIndexInformer {
 }
 
 impl SharedIndexInformer {
-    /// An informer of what `lister_watcher` lists and watches. It does nothing until [`SharedIndexInformer::run`]; a
-    /// factory does that by itself.
+    /// An informer of the objects that `lister_watcher` lists and watches. It does nothing until
+    /// [`SharedIndexInformer::run`]; a factory calls that by itself.
     pub fn new(
         resource: GroupVersionResource,
         lister_watcher: Arc<dyn ListerWatcher>,
@@ -137,7 +136,7 @@ impl SharedIndexInformer {
         Self { shared: self.shared.clone(), asked: Some(scope), synced: Arc::default() }
     }
 
-    /// An informer that covers whatever it is asked for: see [`SharedIndexInformer::ask`].
+    /// An informer that covers all requested scopes: see [`SharedIndexInformer::ask`].
     pub(crate) fn with_source(
         resource: GroupVersionResource,
         source: Arc<dyn ListerWatcherSource>,
@@ -156,7 +155,7 @@ impl SharedIndexInformer {
         Self { shared: Arc::new(shared), asked: None, synced: Arc::default() }
     }
 
-    /// Asks for a scope, as long as the answer is kept and for a while after.
+    /// Requests a scope, until the returned value is dropped and for a while after.
     pub(crate) fn ask(&self, scope: Arc<Scope>) -> AskedScope {
         let id = self.shared.demand.add(scope);
         self.shared.inbox.look_again();
@@ -173,9 +172,9 @@ impl SharedIndexInformer {
         self.shared.indexer.clone()
     }
 
-    /// Whether the first list of what was asked for is in the cache, of each namespace where there are several. Never false again. The
-    /// handles of [`SharedInformerFactory::informers`](crate::SharedInformerFactory::informers), for which nobody asked, say
-    /// whether that is so for all who ask now.
+    /// Whether the first list of the requested scope is in the cache, for each namespace if there are several. Stays
+    /// `true`. The handles of [`SharedInformerFactory::informers`](crate::SharedInformerFactory::informers) have no
+    /// request; for these it says whether all present requests have synced.
     pub fn has_synced(&self) -> bool {
         let InformerShared { progress, demand, .. } = &*self.shared;
         let Some(asked) = &self.asked else {
@@ -188,7 +187,7 @@ impl SharedIndexInformer {
         synced
     }
 
-    /// Waits until the informer has synced. False if it stopped before.
+    /// Waits until the informer has synced. `false` if it stopped before.
     pub async fn synced(&self) -> bool {
         self.wait(|| self.has_synced()).await
     }
@@ -208,10 +207,10 @@ impl SharedIndexInformer {
         self.shared.progress.covers(scope)
     }
 
-    /// Waits until the condition, which the informer's progress changes, holds; false if it stopped before.
+    /// Waits until the condition holds, which the informer's progress changes; `false` if the informer stopped before.
     pub(crate) async fn wait(&self, holds: impl Fn() -> bool) -> bool {
         loop {
-            // Before the look, so that nothing falls in between.
+            // Before the check, so that no change falls in between.
             let changed = self.shared.progress.coverage();
             if holds() {
                 return true;
@@ -223,13 +222,13 @@ impl SharedIndexInformer {
         }
     }
 
-    /// The resourceVersion up to which the cache is complete; none before the first list is. While a wider scope is being listed, and after
-    /// the resource was removed, it is the last one.
+    /// The resourceVersion up to which the cache is complete; `None` before the end of the first list. While a wider
+    /// scope is being listed, and after the resource was removed, it is the last one.
     pub fn last_sync_resource_version(&self) -> Option<Box<str>> {
         self.shared.indexer.resource_version()
     }
 
-    /// What it is doing.
+    /// The state of the informer.
     pub fn state(&self) -> InformerState {
         self.shared.progress.state()
     }
@@ -240,8 +239,8 @@ impl SharedIndexInformer {
         self.shared.progress.state_in(scope)
     }
 
-    /// Waits until everything that was asked for is in the cache, or the API server has said why it cannot be for now. Answers how it is for
-    /// what was asked for.
+    /// Waits until all requested objects are in the cache, or the API server has given a reason why they cannot be for
+    /// now. Returns the state for the request.
     pub async fn settled(&self) -> InformerState {
         let state = || match &self.asked {
             Some(asked) => self.state_in(asked),
@@ -256,13 +255,13 @@ impl SharedIndexInformer {
         self.shared.progress.subscribe()
     }
 
-    /// What it has done.
+    /// The counts of the informer.
     pub fn stats(&self) -> InformerStats {
         let indexer = &self.shared.indexer;
         self.shared.progress.stats(indexer.count(None), indexer.bytes(), now())
     }
 
-    /// How far its task has come with what its reflectors brought it. One that ended by itself has work and makes no step.
+    /// The progress of its task with the reflectors' deltas. A task that ended by itself has work and makes no step.
     pub fn pulse(&self) -> Pulse {
         let pulse = self.shared.progress.flow().pulse();
         let has_work = match self.state() {
@@ -272,8 +271,8 @@ impl SharedIndexInformer {
         Pulse { has_work, ..pulse }
     }
 
-    /// Runs until `shutdown` is ready; both of its tasks have ended when this returns. Only the first call
-    /// runs anything: an informer that was stopped stays stopped.
+    /// Runs until `shutdown` is ready; both of its tasks have ended when this returns. Only the first call runs
+    /// anything: a stopped informer stays stopped.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         if self.mark_started() {
             self.run_started(shutdown).await;
@@ -304,7 +303,7 @@ impl SharedIndexInformer {
         shared.progress.started();
         let mut task = InformerTask::new(shared.clone());
         let failure = tokio::select! {
-            // In this order: a stop is not put off by work.
+            // In this order: work does not delay a stop.
             biased;
             () = shutdown => None,
             failure = task.run() => Some(failure),
@@ -317,7 +316,7 @@ impl SharedIndexInformer {
     }
 }
 
-/// The runtime's time: it stands still where a test says so.
+/// The runtime's clock, which a test can stop.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -1,11 +1,11 @@
 //! The handlers of one informer and their pending notifications.
 //!
-//! Answers to client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
-//! unbounded buffers: a handler has a bounded queue and a task of its own, or is called inline, in the informer's task.
-//! A late handler walks the store by key in short steps while live notifications go on: those for keys
-//! before its cursor are delivered, and the walk finds those after it. So no object is missed or delivered twice, and a handler that
-//! is slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, for the first list as
-//! well, and also gets the changes ahead of the cursor.
+//! As client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
+//! unbounded buffers: a handler has a bounded queue and its own task, or is called inline, in the informer's task. A
+//! late handler walks the store by key in short steps while live notifications go on. Those for keys in front of its
+//! cursor are delivered, and the walk finds the others. So no object is missed or delivered twice. A handler that is
+//! slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, also for the
+//! first list, and gets the changes ahead of the cursor too.
 
 mod inbox;
 mod listener;
@@ -26,14 +26,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Objects in one step of a walk: some hundred microseconds, after which live notifications get
-/// their turn.
+/// Objects in one step of a walk: some hundred microseconds, after which live notifications get their turn.
 const WALK_STEP_OBJECTS: usize = 256;
 
-/// A walk through the store in progress; `after` is the last key that was delivered.
+/// A walk through the store; `after` is the last delivered key.
 #[derive(Debug)]
 enum Walk {
-    /// `is_at_end`: when it last looked, there was nothing to come to; it goes on as long as the first list does.
+    /// `is_at_end`: at its last step there was no next object; it goes on as long as the first list does.
     Replay {
         after: Option<ObjectKey>,
         is_at_end: bool,
@@ -53,20 +52,20 @@ impl Walk {
 struct Active {
     place: ListenerPlace,
     walk: Option<Walk>,
-    /// The walk waits until its handler has taken what it was told.
+    /// Whether the walk waits until its handler has taken its notifications.
     parked: bool,
     resync_due: Option<Instant>,
-    /// What it asks for was listed whole once.
+    /// Whether its requested scope was listed completely once.
     covered: bool,
-    /// It was told that it has heard of everything.
+    /// Whether it has got `Synced`.
     told_synced: bool,
 }
 
-/// Changes that are written and not delivered yet.
+/// A written change without notifications yet.
 #[derive(Clone, Debug)]
 pub(crate) struct ToTell {
     pub(crate) notification: Notification,
-    /// A list showed it.
+    /// Whether a list showed it.
     pub(crate) listing: bool,
 }
 
@@ -87,15 +86,15 @@ impl Active {
         self.place.listener()
     }
 
-    /// Whether its replay has yet to come to what a live notification is about.
+    /// Whether its replay has yet to reach the object of a live notification.
     fn is_ahead(&self, notification: &Notification) -> bool {
         let Some(Walk::Replay { after, .. }) = &self.walk else { return false };
         let key = notification.object().map(|object| object.key());
         after.as_ref().is_none_or(|after| key.is_none_or(|key| key > after))
     }
 
-    /// Tells what of a change is this handler's. What its replay has yet to come to is that one's business, but for two: one in the place
-    /// of another goes on with what that was told, and one that is paced wants to know.
+    /// Delivers this handler's part of a change. The replay handles objects ahead of it, with two exceptions: a
+    /// handler that replaces another continues that one's knowledge, and a paced one gets changes ahead.
     fn tell(&mut self, to_tell: &ToTell, progress: &Progress, now: Instant) {
         let is_ahead = self.is_ahead(&to_tell.notification);
         let listener = self.listener();
@@ -109,8 +108,8 @@ impl Active {
         }
     }
 
-    /// What of a change is in its scope: an update that moves an object in is an addition, one that moves it out a deletion with the
-    /// state before. What the first list of its scope shows was there before the handler.
+    /// The part of a change in its scope: an update that moves an object in is an addition, and one that moves it out
+    /// a deletion with the state before. Objects of the first list of its scope existed before the handler.
     fn share<'a>(&self, to_tell: &'a ToTell) -> Option<Cow<'a, Notification>> {
         let mut share = match &self.listener().scope {
             None => Cow::Borrowed(&to_tell.notification),
@@ -122,8 +121,8 @@ impl Active {
         Some(share)
     }
 
-    /// Tells what happens ahead of the replay. Where that has come to the end of what there is, it need not look for what the first list
-    /// shows next: it is at hand here.
+    /// Delivers a change ahead of the replay. A replay at the end of the store need not search for the first list's
+    /// next object: it is at hand here.
     fn tell_ahead(&mut self, notification: &Notification, progress: &Progress, now: Instant) {
         self.listener().tell_ahead(notification, progress);
         let Notification::Added { object, cause, .. } = notification else { return };
@@ -142,8 +141,8 @@ impl Active {
         }
     }
 
-    /// Begins the resync that is due. One that comes round while a walk is under way, or while the last one still waits to be told,
-    /// is left out: a slow handler's resyncs do not pile up.
+    /// Begins the due resync. A resync that is due during a walk, or while the last one still waits, is left out: a
+    /// slow handler's resyncs do not pile up.
     fn begin_resync(&mut self, now: Instant) {
         if self.resync_due.is_none_or(|due| due > now) {
             return;
@@ -154,7 +153,7 @@ impl Active {
         }
     }
 
-    /// The next objects of the walk.
+    /// Delivers the next objects of the walk.
     fn step(&mut self, indexer: &Indexer, progress: &Progress, now: Instant) {
         self.parked = self.walk.is_some() && !self.listener().has_room();
         if self.parked {
@@ -197,7 +196,7 @@ pub(crate) struct SharedProcessor {
     inbox: Arc<Inbox>,
     progress: Arc<Progress>,
     active: Vec<Active>,
-    /// One for each handler that has a queue and is called.
+    /// One for each called handler with a queue.
     tasks: JoinSet<()>,
 }
 
@@ -206,10 +205,10 @@ impl SharedProcessor {
         Self { inbox, progress, active: Vec::new(), tasks: JoinSet::new() }
     }
 
-    /// Takes in handlers that were added, lets go of those that were removed, and does what was asked for.
+    /// Admits new handlers, drops removed ones, and makes the requested calls.
     pub(crate) fn admit(&mut self, now: Instant) {
         for arrival in self.inbox.take() {
-            // Here no notification can come between the one's end and the other's beginning.
+            // Here no notification can come between the end of one and the beginning of the other.
             drop(arrival.replaces);
             let mut place = arrival.place;
             if let Some(run) = place.task(self.progress.clone()) {
@@ -228,7 +227,7 @@ impl SharedProcessor {
         }
     }
 
-    /// Tells every handler of each, in the order in which they were added.
+    /// Delivers each change to every handler, in the order in which they were added.
     pub(crate) fn distribute_all(&mut self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
         to_tell.for_each(|to_tell| self.distribute(&to_tell, now));
         for active in &self.active {
@@ -242,7 +241,7 @@ impl SharedProcessor {
         }
     }
 
-    /// One step of every walk, and the resyncs that are due. Answers whether any walk can go on at once.
+    /// Makes one step of every walk, and begins due resyncs. Returns whether any walk can go on at once.
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
         for active in &mut self.active {
             active.covered = active.covered
@@ -267,7 +266,8 @@ impl SharedProcessor {
         self.active.iter().filter_map(|active| active.resync_due).min()
     }
 
-    /// Ends it for good: what waits is dropped, the calls that are being made finish, and all tasks have ended when this returns.
+    /// Ends for good: waiting notifications are dropped, calls under way finish, and all tasks have ended when this
+    /// returns.
     pub(crate) async fn stop(&mut self) {
         self.inbox.close();
         self.active.clear();
@@ -278,13 +278,13 @@ impl SharedProcessor {
 }
 
 impl Drop for SharedProcessor {
-    /// An informer that is aborted tells nobody anything either.
+    /// An aborted informer makes no more notifications either.
     fn drop(&mut self) {
         self.inbox.close();
     }
 }
 
-/// What of a change concerns a scope, if anything does.
+/// The part of a change in a scope, if there is any.
 fn restrict(scope: &Scope, to_tell: &ToTell) -> Option<Notification> {
     let notification = &to_tell.notification;
     match notification {

@@ -24,12 +24,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// For readers, and for indexes.
+    /// The indexer, for readers and for indexes.
     pub fn indexer(&self) -> &Indexer {
         &self.indexer
     }
 
-    /// Writes an object; answers with the one that had its key.
+    /// Writes an object; returns the former one of its key.
     pub fn put(&self, object: Object) -> Option<Object> {
         let before = self.indexer.get(object.key());
         let list = Write::Listed { consistent: true };
@@ -40,7 +40,7 @@ impl Store {
         }
     }
 
-    /// Removes an object; answers with what it was, if it was there.
+    /// Removes an object; returns it, if it existed.
     pub fn remove(&self, key: &ObjectKey) -> Option<Object> {
         match self.indexer.write().remove(key) {
             Removed::Gone { last } => Some(last),
@@ -53,7 +53,8 @@ impl Store {
 mod tests {
     use super::*;
 
-    /// What the store has after each step: `a7` writes version 7 of `a`, `-a` removes it. Before the colon stands the version that a step answers with.
+    /// The store's objects after each step: `a7` writes version 7 of `a`, and `-a` removes it. The version that a step
+    /// returns is in front of the colon.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let store = Store::default();

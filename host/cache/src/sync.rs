@@ -25,7 +25,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// What is published: read at any time in a bounded number of steps, replaced as a whole. Invariant 3.
+/// A published value: read at any time in a bounded number of steps, replaced as a whole. Invariant 3.
 #[derive(Debug, Default)]
 pub(crate) struct Published<T>(ArcSwap<T>);
 
@@ -42,7 +42,7 @@ impl<T> Published<T> {
         self.0.load_full()
     }
 
-    /// Answers what was published before. Its reference count is exact when this returns, and only falls from then on.
+    /// Returns the former value. Its reference count is exact when this returns, and only falls from then on.
     pub(crate) fn replace(&self, value: Arc<T>) -> Arc<T> {
         step();
         let before = self.0.swap(value);
@@ -56,7 +56,7 @@ fn step() {
     schedule::step();
 }
 
-/// Where a test's scheduler gets its turn.
+/// The turns of a test's scheduler.
 #[cfg(test)]
 pub(crate) mod schedule {
     use std::cell::Cell;
@@ -72,7 +72,7 @@ pub(crate) mod schedule {
         TURN.set(None);
     }
 
-    /// Whether there is a scheduler; it has had its turn then.
+    /// Whether there is a scheduler; it has then had its turn.
     pub(super) fn step() -> bool {
         let turn = TURN.get();
         if let Some(turn) = turn {

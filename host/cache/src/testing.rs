@@ -1,7 +1,7 @@
-//! An API server in memory for tests of informers and of what is built on them.
+//! An API server in memory for tests of informers and of code that uses them.
 //!
-//! Answers to client-go's `tools/cache/testing/fake_controller_source.go`: one resourceVersion for everything,
-//! changes with and without telling the watches, history that can be forgotten, every request written down.
+//! As client-go's `tools/cache/testing/fake_controller_source.go`: one resourceVersion for everything, changes with
+//! and without notifying watches, history that can be forgotten, and a note of every request.
 
 mod answers;
 mod selection;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
-/// One resource's objects and what happened to them. Cheap to clone; a clone is the same source.
+/// One resource's objects and their history. Cheap to clone; clones share the source.
 #[derive(Clone, Default)]
 pub struct FakeControllerSource {
     inner: Arc<SourceState>,
@@ -41,13 +41,13 @@ struct Source {
     /// Watches from before `forgotten` are refused.
     history: Vec<(u64, Occurrence)>,
     forgotten: u64,
-    /// Rises when all watches are to end; why they end.
+    /// Rises when all watches are to end; `end` is their error.
     epoch: u64,
     end: Option<ListWatchError>,
     requests: Vec<(Part, Request)>,
     refusals: VecDeque<ListWatchError>,
     watch_lists: WatchLists,
-    /// How many watches were opened, and how many of the first have fallen silent.
+    /// The number of opened watches, and how many of the first ones have fallen silent.
     opened: u64,
     stalled: u64,
     absent: bool,
@@ -60,9 +60,9 @@ struct Source {
 enum Occurrence {
     /// A change that no watch reports.
     Dropped,
-    /// Whether it says that the initial events end.
+    /// Whether it ends the initial events.
     Bookmark(bool),
-    /// A change, and the object as it was before.
+    /// A change, and the object before it.
     Changed(Change, Object, Option<Object>),
 }
 
@@ -73,16 +73,16 @@ pub struct Backup {
     objects: BTreeMap<(String, String), Object>,
 }
 
-/// A request as it was made.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A page.
     List(ListOptions),
     /// A watch or watch-list; its timeout is random and not kept.
     Watch {
-        /// Where from.
+        /// The start of the watch.
         resource_version: Box<str>,
-        /// A watch-list.
+        /// Whether it is a watch-list.
         send_initial_events: bool,
     },
 }
@@ -90,22 +90,21 @@ pub enum Request {
 /// How the source answers a watch-list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchLists {
-    /// As it should.
+    /// Correctly.
     #[default]
     Served,
-    /// As a server that does not know them: a bad request.
+    /// As a server without watch-lists: a bad request.
     Refused,
     /// All objects come, the bookmark never does.
     WithoutBookmark,
-    /// The bookmark's annotation says `false`: it is one like all others.
+    /// The bookmark's annotation says `false`: it is a usual bookmark.
     FalseBookmark,
     /// All objects come, then the stream ends.
     EndedEarly,
 }
 
 impl FakeControllerSource {
-    /// Adds an object; its JSON needs no more than metadata, `{"metadata":{"name":"a"}}`. Answers its
-    /// resourceVersion.
+    /// Adds an object; its JSON needs only metadata, `{"metadata":{"name":"a"}}`. Returns its resourceVersion.
     pub fn add(&self, json: &str) -> u64 {
         self.change(Change::Added, json, true)
     }
@@ -120,17 +119,17 @@ impl FakeControllerSource {
         self.change(Change::Deleted, json, true)
     }
 
-    /// As `add`; no watch hears of it.
+    /// As `add`; no watch gets it.
     pub fn add_drop_watch(&self, json: &str) -> u64 {
         self.change(Change::Added, json, false)
     }
 
-    /// As `modify`; no watch hears of it.
+    /// As `modify`; no watch gets it.
     pub fn modify_drop_watch(&self, json: &str) -> u64 {
         self.change(Change::Modified, json, false)
     }
 
-    /// As `delete`; no watch hears of it.
+    /// As `delete`; no watch gets it.
     pub fn delete_drop_watch(&self, json: &str) -> u64 {
         self.change(Change::Deleted, json, false)
     }
@@ -162,14 +161,14 @@ impl FakeControllerSource {
         self.inner.changed.notify_waiters();
     }
 
-    /// Every watch that is open falls silent, as a connection whose other end is gone without a word.
+    /// Makes every open watch silent, like a connection whose peer is gone.
     pub fn stall_watches(&self) {
         let mut source = self.inner.source.lock();
         source.stalled = source.opened;
     }
 
-    /// Whether the resource is served, which it is at first: lists and watches of one that is not are `NotFound`, and watches end.
-    /// Its objects are gone for good.
+    /// Sets whether the resource is served, which it is at first. Otherwise lists and watches get `NotFound`, and
+    /// watches end. Its objects are gone for good.
     pub fn set_served(&self, served: bool) {
         {
             let mut source = self.inner.source.lock();
@@ -184,7 +183,7 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
-    /// Whether discovery can be asked what is served.
+    /// Sets whether discovery answers.
     pub fn set_discovery(&self, answers: bool) {
         self.inner.source.lock().discovery_fails = !answers;
     }
@@ -194,7 +193,7 @@ impl FakeControllerSource {
         self.inner.definitions.get_or_init(Self::default).clone()
     }
 
-    /// Ends all watches and forgets what happened: to watch from before now is `Expired`.
+    /// Ends all watches and forgets the history: a watch from before now is `Expired`.
     pub fn reset_watch(&self) {
         {
             let mut source = self.inner.source.lock();
@@ -205,15 +204,15 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
-    /// What is there now, for [`FakeControllerSource::restore`].
+    /// The present objects, for [`FakeControllerSource::restore`].
     pub fn backup(&self) -> Backup {
         let source = self.inner.source.lock();
         Backup { resource_version: source.resource_version, objects: source.objects.clone() }
     }
 
-    /// Sets the server back, as an etcd that was restored: what happened since the backup is forgotten, its numbers are handed
-    /// out again, and watches end. A watch from before the backup is `Expired`; one from a number
-    /// that has not been reached again is silent up to it.
+    /// Sets the server back, as a restored etcd does. The history since the backup is forgotten, its numbers are used
+    /// again, and watches end. A watch from before the backup is `Expired`; one from a number that was not reached
+    /// again is silent up to it.
     pub fn restore(&self, backup: &Backup) {
         {
             let mut source = self.inner.source.lock();
@@ -225,7 +224,7 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
-    /// As [`FakeControllerSource::restore`], of a backup of nothing.
+    /// As [`FakeControllerSource::restore`], with an empty backup.
     pub fn rewind(&self, to: u64) {
         self.restore(&Backup { resource_version: to, objects: BTreeMap::new() });
     }
@@ -235,13 +234,14 @@ impl FakeControllerSource {
         self.inner.source.lock().refusals.push_back(error);
     }
 
-    /// Whether all namespaces may be asked for at once, and goes on being watched; else requests for single ones are answered alone.
+    /// Sets whether requests for all namespaces are refused, also watches under way; then only requests for single
+    /// namespaces are answered.
     pub fn set_refuses_whole(&self, refuses: bool) {
         self.inner.source.lock().refuses_whole = refuses;
         self.end_watches(None);
     }
 
-    /// Whether this namespace may be asked for by itself, and goes on being watched.
+    /// Sets whether requests for this namespace alone are refused, also watches under way.
     pub fn set_refuses_namespace(&self, namespace: &str, refuses: bool) {
         let mut source = self.inner.source.lock();
         match refuses {
@@ -252,7 +252,7 @@ impl FakeControllerSource {
         self.end_watches(None);
     }
 
-    /// How watch-lists are answered from now on.
+    /// Sets the answers to watch-lists.
     pub fn set_watch_lists(&self, watch_lists: WatchLists) {
         self.inner.source.lock().watch_lists = watch_lists;
     }
@@ -263,17 +263,17 @@ impl FakeControllerSource {
         source.requests.iter().map(|(_, request)| request.clone()).collect()
     }
 
-    /// Every request so far, with what it covered.
+    /// Every request so far, with its part.
     pub fn requests_by_part(&self) -> Vec<(Part, Request)> {
         self.inner.source.lock().requests.clone()
     }
 
-    /// What is there, by key.
+    /// The present objects, by key.
     pub fn objects(&self) -> Vec<Object> {
         self.inner.source.lock().objects.values().cloned().collect()
     }
 
-    /// What is there, by key: `name@resourceVersion`.
+    /// The present objects, by key: `name@resourceVersion`.
     pub fn truth(&self) -> Vec<String> {
         let source = self.inner.source.lock();
         let shown = |o: &Object| format!("{}@{}", o.key(), o.resource_version());
@@ -327,7 +327,7 @@ impl ListerWatcherSource for FakeControllerSource {
     }
 }
 
-/// Everything.
+/// The part of all objects.
 impl ListerWatcher for FakeControllerSource {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
         Box::pin(std::future::ready(self.open_list(&Part::all(), options)))
@@ -374,7 +374,7 @@ impl ListerWatcher for SelectedSource {
 }
 
 impl Source {
-    /// Writes the request down and says how it is answered.
+    /// Notes the request and returns its answer.
     fn receive(&mut self, part: &Part, request: Request) -> Result<Selection, ListWatchError> {
         self.requests.push((part.clone(), request));
         self.refusals.pop_front().map_or(Ok(()), Err)?;

@@ -1,10 +1,9 @@
-//! Functions that change objects before they are cached. Answers to client-go's `TransformFunc`
-//! (`tools/cache/delta_fifo.go`).
+//! Functions that change objects before they are cached. As client-go's `TransformFunc` (`tools/cache/delta_fifo.go`).
 //!
-//! client-go's may run twice on one object, and one that blanks the resourceVersion loses updates. Here it runs once, when
-//! the object arrives, and changes the bytes only: key, UID, resourceVersion, generation, labels and owners are kept
-//! beside them as the server sent them, so that selectors go on saying what the server's would. A function that renames an
-//! object is an error.
+//! client-go's may run twice on one object, and one that clears the resourceVersion loses updates. Here it runs once,
+//! when the object arrives, and changes only the bytes. Key, UID, resourceVersion, generation, labels and owners are
+//! kept beside them as the server sent them, so that selectors still agree with the server's. A function that renames
+//! an object causes an error.
 
 mod remove;
 
@@ -19,24 +18,24 @@ use std::sync::Arc;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type TransformClosure = dyn Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync;
 
-/// Changes the bytes of each object that arrives, before it is stored and told: index functions, handlers and readers see
-/// only the result. Deleted objects pass through it too.
+/// Changes the bytes of each arriving object, before it is stored and delivered: index functions, handlers and readers
+/// see only the result. Deleted objects pass through it too.
 ///
-/// It must depend on nothing but the object, or the same object would count as changed in every list.
+/// It must depend only on the object. Otherwise the same object would count as changed in every list.
 #[derive(Clone)]
 pub struct Transform {
     function: Arc<TransformClosure>,
 }
 
-/// One object was not transformed. It is cached as it came: nothing is lost for want of a smaller form.
+/// One object was not transformed. It is cached unchanged, so no data is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum TransformError {
-    /// The function's own.
+    /// The function's own error.
     #[error("object {key} could not be transformed and is kept as it came: {error}")]
     Failed {
         /// The object.
         key: ObjectKey,
-        /// What the function said.
+        /// The function's error.
         error: BoxError,
     },
     /// The function panicked.
@@ -45,17 +44,17 @@ pub enum TransformError {
         /// The object.
         key: ObjectKey,
     },
-    /// What the function answered is no JSON object.
+    /// The function's result is not a JSON object.
     #[error(
         "object {key} was transformed into what is no JSON object and is kept as it came: {error}"
     )]
     NotAnObject {
         /// The object.
         key: ObjectKey,
-        /// Where it goes wrong.
+        /// The problem and its place.
         error: serde_json::Error,
     },
-    /// What the function answered has another name, namespace or UID.
+    /// The function's result has another name, namespace or UID.
     #[error(
         "object {key} was transformed into one with another {field} and is kept as it came: its key and UID stay those that \
          the server sent"
@@ -69,20 +68,20 @@ pub enum TransformError {
 }
 
 impl Transform {
-    /// Any function of the object: the JSON to cache in place of [`Object::json`], or none to leave it.
+    /// A function from an object to the JSON to cache in place of [`Object::json`]; `None` leaves it unchanged.
     pub fn new(
         function: impl Fn(&Object) -> Result<Option<Vec<u8>>, BoxError> + Send + Sync + 'static,
     ) -> Self {
         Self { function: Arc::new(function) }
     }
 
-    /// Leaves out what the pointers name. No tree is built; what is not there is not missed. An element that leaves an
-    /// array moves those after it.
+    /// Removes the values at the pointers. No tree is built; a missing value is ignored. Removing an element of an
+    /// array moves the later ones.
     pub fn without(fields: Vec<JsonPointer>) -> Self {
         Self::new(move |object| Ok(remove::remove(&object.json(), &fields)?))
     }
 
-    /// The transformed object; where that failed, the object itself and why.
+    /// The transformed object; after a failure, the object itself and the error.
     pub fn apply(&self, object: Object) -> (Object, Option<TransformError>) {
         let key = || object.key().clone();
         let error = match catch_unwind(AssertUnwindSafe(|| (self.function)(&object))) {
@@ -105,7 +104,7 @@ impl fmt::Debug for Transform {
     }
 }
 
-/// Of the metadata of a transformed object, as far as it has them.
+/// The identity in the metadata of a transformed object, as far as present.
 #[derive(Default, serde::Deserialize)]
 struct Identity<'a> {
     #[serde(borrow)]
@@ -117,7 +116,8 @@ struct Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// The first field that is another one than the object's. What was left out is none: it is kept beside the bytes.
+    /// The first field that differs from the object's. A missing field does not count: its value is kept beside the
+    /// bytes.
     fn differs_from(&self, object: &Object) -> Option<&'static str> {
         let key = object.key();
         let fields = [
@@ -132,7 +132,7 @@ impl Identity<'_> {
     }
 }
 
-/// What the JSON object is, of which everything is checked.
+/// The identity of the JSON object, after a check of its whole text.
 fn identity(json: &[u8]) -> Result<Identity<'_>, serde_json::Error> {
     struct Entries;
     impl<'de> serde::de::Visitor<'de> for Entries {
@@ -155,7 +155,7 @@ fn identity(json: &[u8]) -> Result<Identity<'_>, serde_json::Error> {
             Ok(identity)
         }
     }
-    // What is skipped is not checked by serde_json, yet readers expect text.
+    // serde_json does not check skipped values, but readers expect text.
     let text = std::str::from_utf8(json).map_err(serde::de::Error::custom)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let identity = serde::Deserializer::deserialize_map(&mut deserializer, Entries)?;

@@ -18,10 +18,11 @@ use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Objects looked at in one step of a read that filters.
+/// Objects in one step of a filtering read.
 const READ_STEP: usize = 256;
 
-/// One resource in one scope. Cheap to clone; its informer covers the scope as long as a clone is kept, and lingers after.
+/// One resource in one scope. Cheap to clone; its informer covers the scope as long as a clone is kept, and lingers
+/// after.
 #[derive(Clone)]
 pub struct View {
     inner: Arc<ViewState>,
@@ -30,16 +31,17 @@ pub struct View {
 struct ViewState {
     lease: InformerLease,
     scope: Arc<Scope>,
-    /// Its scope was listed whole once.
+    /// Whether its scope was listed completely once.
     synced: AtomicBool,
 }
 
 impl SharedInformerFactory {
-    /// A view of the resource, for as long as it is kept: the informer covers the scope beside whatever others ask for, and the view
-    /// shows just the scope. A namespace that joins is listed while the others go on; a scope that nobody asks for
-    /// any more is given up after the linger. Selectors reach the API server while all who ask for the resource ask by the same
-    /// ones; else each view is filtered on the host. Where somebody asks for all namespaces and the API server refuses that, those who
-    /// ask for some of them are served all the same. More than 256 namespaces of one resource are listed as all that there are.
+    /// A view of the resource, until it is dropped: the informer covers the scope beside the scopes of other requests,
+    /// and the view shows just its own. A new namespace is listed while the others go on. A scope without requests is
+    /// given up after the linger. Selectors reach the API server while all requests for the resource have the same
+    /// ones; otherwise each view is filtered on the host. If the API server refuses a request for all namespaces,
+    /// requests for some of them are still served. For more than 256 namespaces of one resource, all are listed at
+    /// once.
     pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {
         self.check_scope(&scope)?;
         let scope = Arc::new(scope);
@@ -54,7 +56,7 @@ impl std::fmt::Debug for View {
 }
 
 impl View {
-    /// `lease` asks for `scope`.
+    /// A view over `lease`, which requests `scope`.
     pub(crate) fn new(lease: InformerLease, scope: Arc<Scope>) -> Self {
         Self { inner: Arc::new(ViewState { lease, scope, synced: AtomicBool::new(false) }) }
     }
@@ -64,7 +66,7 @@ impl View {
         self.inner.lease.informer().resource()
     }
 
-    /// What it shows.
+    /// The scope of the view.
     pub fn scope(&self) -> &Scope {
         &self.inner.scope
     }
@@ -74,7 +76,7 @@ impl View {
         self.inner.lease.informer().state()
     }
 
-    /// Whether the first list of its scope is in the cache. Never false again.
+    /// Whether the first list of its scope is in the cache. Stays `true`.
     pub fn has_synced(&self) -> bool {
         let inner = &self.inner;
         let synced =
@@ -85,15 +87,15 @@ impl View {
         synced
     }
 
-    /// Waits until the view has synced. False if its informer stopped before.
+    /// Waits until the view has synced. `false` if its informer stopped before.
     pub async fn synced(&self) -> bool {
         self.inner.lease.informer().wait(|| self.has_synced()).await
     }
 
-    /// As [`SharedIndexInformer::add_event_handler`](crate::SharedIndexInformer::add_event_handler), for what is in the
-    /// scope. An update that moves an object in is told as an addition; one that moves it out as a deletion with the state
-    /// before and [`FinalState::LeftScope`](crate::FinalState::LeftScope). Where the API server evaluates the selectors it
-    /// reports an object that leaves like one that is deleted, and the final state is `Unknown`.
+    /// As [`SharedIndexInformer::add_event_handler`](crate::SharedIndexInformer::add_event_handler), within the scope.
+    /// An update that moves an object in is an addition. One that moves it out is a deletion with the state before and
+    /// [`FinalState::LeftScope`](crate::FinalState::LeftScope). If the API server evaluates the selectors, it reports
+    /// an object that leaves as deleted, and the final state is `Unknown`.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
         let options = self.inner.lease.informer().default_handler_options();
@@ -111,7 +113,7 @@ impl View {
         self.inner.lease.informer().add_handler_in(scope, handler, options)
     }
 
-    /// As [`SharedIndexInformer::add_inline_handler`](crate::SharedIndexInformer::add_inline_handler), for what is in the
+    /// As [`SharedIndexInformer::add_inline_handler`](crate::SharedIndexInformer::add_inline_handler), within the
     /// scope.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_inline_handler(
@@ -123,18 +125,18 @@ impl View {
         self.inner.lease.informer().add_inline_handler_in(scope, handler, options, None)
     }
 
-    /// As [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications), for what is in the scope.
+    /// As [`SharedIndexInformer::notifications`](crate::SharedIndexInformer::notifications), within the scope.
     pub fn notifications(&self, options: HandlerOptions) -> Notifications {
         let scope = Some(self.inner.scope.clone());
         self.inner.lease.informer().notifications_in(scope, options)
     }
 
-    /// The object, if it is there and in the scope.
+    /// The object, if it exists in the scope.
     pub fn get(&self, key: &ObjectKey) -> Option<Object> {
         self.indexer().get(key).filter(|object| self.scope().contains(object))
     }
 
-    /// As [`Indexer::list`], of what is in the scope. A namespace outside of it is empty.
+    /// As [`Indexer::list`], within the scope. A namespace outside of it is empty.
     pub fn list(
         &self,
         namespace: Option<&str>,
@@ -152,7 +154,7 @@ impl View {
         Ok(found.page())
     }
 
-    /// How many objects there are in the scope, in one namespace or in all.
+    /// The number of objects in the scope, in one namespace or in all.
     pub fn count(&self, namespace: Option<&str>) -> usize {
         let snapshot = self.indexer().snapshot();
         let scope = self.scope();
@@ -165,7 +167,7 @@ impl View {
         self.namespaces(namespace).into_iter().map(all).sum()
     }
 
-    /// As [`Indexer::by_index`], of what is in the scope.
+    /// As [`Indexer::by_index`], within the scope.
     pub fn by_index(
         &self,
         index: &str,
@@ -192,8 +194,8 @@ impl View {
         Ok(Page { items, next })
     }
 
-    /// As [`Indexer::index_values`]: those under which anything in the scope is filed. Each value costs a read of its objects
-    /// up to the first in the scope.
+    /// As [`Indexer::index_values`], within the scope. Each value costs a read of its objects up to the first in the
+    /// scope.
     pub fn index_values(
         &self,
         index: &str,
@@ -237,7 +239,7 @@ impl View {
         self.inner.lease.informer().indexer()
     }
 
-    /// The ranges of the store that can have anything of the scope, in the order of keys.
+    /// The ranges of the store that can have objects of the scope, in the order of keys.
     fn namespaces<'a>(&'a self, namespace: Option<&'a str>) -> Vec<Option<&'a str>> {
         match (namespace, self.scope().covered_namespaces()) {
             (Some(namespace), _) if !self.scope().covers_namespace(namespace) => Vec::new(),
@@ -246,7 +248,7 @@ impl View {
         }
     }
 
-    /// Goes through pages until enough is found or nothing is left.
+    /// Reads pages until there are enough objects, or no more pages.
     fn read(
         &self,
         cursor: Option<&str>,
@@ -267,19 +269,19 @@ impl View {
     }
 }
 
-/// What a read has found so far.
+/// The objects found so far.
 struct FoundObjects {
     items: Vec<Object>,
     limit: usize,
 }
 
 impl FoundObjects {
-    /// `limit` 0 is all.
+    /// A `limit` of 0 means no limit.
     fn new(limit: usize) -> Self {
         Self { items: Vec::new(), limit: if limit == 0 { usize::MAX } else { limit } }
     }
 
-    /// One more than the limit is: then there is a next page.
+    /// One more than the limit is enough: then there is a next page.
     fn is_enough(&self) -> bool {
         self.items.len() > self.limit
     }

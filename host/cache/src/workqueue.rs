@@ -1,16 +1,17 @@
 //! Work queues: client-go's `util/workqueue` for Rust.
 //!
-//! A [`WorkQueue`] takes keys and passes them to workers: in order, each as often as it changed but not more often than
-//! a worker has time for (client-go says *fair* and *stingy*), never to two workers at once. One type answers to
-//! `Interface`, `DelayingInterface` and `RateLimitingInterface`. What differs:
+//! A [`WorkQueue`] takes keys and passes them to workers in order. Each key comes as often as it changed, but not more
+//! often than a worker has time for (client-go says *fair* and *stingy*). No key is with two workers at once. One type
+//! replaces `Interface`, `DelayingInterface` and `RateLimitingInterface`. The differences:
 //!
-//! * keys wait in two lanes, so that a resync of everything does not hold up what just happened ([`LaneRule`]);
+//! * keys wait in two lanes, so that a resync of everything does not delay new changes ([`LaneRule`]);
 //! * delayed keys need no goroutine: a worker that waits for a key waits for the earliest of them;
-//! * a queue that is shut down keeps what it did not hand out: [`WorkQueue::take_leftovers`];
-//! * draining waits for what is queued as well as for what is being worked on;
-//! * metrics are worked out when they are asked for.
+//! * a queue that is shut down keeps the keys that it did not hand out: [`WorkQueue::take_leftovers`];
+//! * draining waits for queued keys and for keys in work;
+//! * metrics are computed on request.
 //!
-//! [`Controller`] is the usual loop of workers around a queue; [`PolledWorkQueue`] is the queue without waiting, for callers with a clock of their own.
+//! [`Controller`] is the usual loop of workers around a queue. [`PolledWorkQueue`] is the queue without waiting, for
+//! callers with their own clock.
 //!
 //! ```
 //! use informant_cache::workqueue::{WorkQueue, WorkQueueOptions};
@@ -57,11 +58,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How a queue differs from the usual.
+/// The options of a queue.
 pub struct WorkQueueOptions<K> {
-    /// How long failed keys wait.
+    /// The waits of failed keys.
     pub rate_limiter: Box<dyn RateLimiter<K>>,
-    /// Who goes first.
+    /// The rule between the lanes.
     pub lanes: LaneRule,
 }
 
@@ -72,21 +73,22 @@ impl<K: Hash + Eq + Clone + Send + 'static> Default for WorkQueueOptions<K> {
     }
 }
 
-/// How [`WorkQueue::add_with`] adds. The default is that of [`WorkQueue::add`].
+/// The options of [`WorkQueue::add_with`]. The default is that of [`WorkQueue::add`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AddOptions {
-    /// How urgent it is. A key that waits is only ever lifted.
+    /// The urgency. For a waiting key it can only rise.
     pub lane: Lane,
-    /// Not before this has passed.
+    /// The least wait.
     pub after: Duration,
-    /// It failed: not before the rate limiter's wait has passed either.
+    /// Whether the key failed: then it also waits for the rate limiter.
     pub rate_limited: bool,
 }
 
-/// Keys for workers. Cheap to clone; a clone is the same queue.
+/// Keys for workers. Cheap to clone; clones share the queue.
 ///
-/// It holds at most one waiting, one delayed and one late entry for each different key, and one failure count for each key that
-/// failed and was not [forgotten](WorkQueue::forget): its bound is the number of keys there are. No task belongs to it.
+/// It holds at most one waiting, one delayed and one late entry for each different key. It also holds one failure
+/// count for each key that failed and was not [forgotten](WorkQueue::forget). So the number of keys bounds it. It has
+/// no task.
 pub struct WorkQueue<K> {
     shared: Arc<WorkQueueShared<K>>,
 }
@@ -94,9 +96,9 @@ pub struct WorkQueue<K> {
 struct WorkQueueShared<K> {
     name: Box<str>,
     state: Mutex<WorkQueueState<K>>,
-    /// A key can be handed out, or the earliest delay has become earlier, or the queue was shut down.
+    /// Notified when a key can be handed out, the earliest delay has become earlier, or the queue was shut down.
     changed: Notify,
-    /// Nothing is queued or worked on, or nobody is to wait for that any more.
+    /// Notified when no key is queued or in work, or when no caller should wait for that any more.
     quiet: Notify,
 }
 
@@ -113,7 +115,7 @@ impl<K> std::fmt::Debug for WorkQueue<K> {
 }
 
 impl<K: Hash + Eq + Clone> WorkQueue<K> {
-    /// An empty queue. The name stands in metrics and logs.
+    /// An empty queue. The name appears in metrics and logs.
     pub fn new(name: impl Into<Box<str>>, options: WorkQueueOptions<K>) -> Self {
         let state = Mutex::new(WorkQueueState::new(options.rate_limiter, options.lanes));
         let shared = WorkQueueShared {
@@ -130,9 +132,8 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         &self.shared.name
     }
 
-    /// Adds a key to the live lane. One that waits there already stays where it is; one that waits in the
-    /// background is lifted; one that is being worked on waits until it is done. After a shutdown it is kept as a
-    /// leftover.
+    /// Adds a key to the live lane. A key that waits there already keeps its place. A key in the background lane is
+    /// lifted, and a key in work waits until it is done. After a shutdown it is kept as a leftover.
     pub fn add(&self, key: K) {
         self.add_with(key, AddOptions::default());
     }
@@ -148,7 +149,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         self.add_with(key, AddOptions { rate_limited: true, ..AddOptions::default() });
     }
 
-    /// Adds a key in any way.
+    /// Adds a key with options.
     pub fn add_with(&self, key: K, options: AddOptions) {
         let now = now();
         let mut state = self.shared.state.lock();
@@ -157,7 +158,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         let earlier = state.due() != due;
         drop(state);
         if earlier {
-            // All of them: the one that is woken for it could be dropped before the time comes.
+            // All of them: a single woken worker could be dropped before the time comes.
             self.shared.changed.notify_waiters();
         }
         if waits {
@@ -165,24 +166,24 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         }
     }
 
-    /// The key's failures count no more. This is not [`WorkQueue::done`].
+    /// Forgets the key's failures. This is not [`WorkQueue::done`].
     pub fn forget(&self, key: &K) {
         self.shared.state.lock().limiter.forget(key);
     }
 
-    /// How often the key was added rate limited since it was last forgotten.
+    /// How often the key was added rate-limited since it was last forgotten.
     pub fn num_requeues(&self, key: &K) -> u32 {
         self.shared.state.lock().limiter.num_requeues(key)
     }
 
-    /// Waits for a key. None once the queue is shut down and nothing is queued; the worker then ends.
+    /// Waits for a key. `None` once the queue is shut down and no key is queued; the worker then ends.
     ///
     /// It may be dropped at any await: no key is lost.
     pub async fn get(&self) -> Option<Item<K>> {
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
-            // From here on nothing is missed.
+            // From here on no change is missed.
             changed.as_mut().enable();
             let due = match self.look() {
                 Look::Taken(key, lane) => return Some(Item::new(key, lane, self.clone())),
@@ -192,7 +193,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
             match due {
                 None => changed.await,
                 Some(due) => {
-                    // Any order will do: both lead to the same look.
+                    // Any order works: both lead to the same check.
                     tokio::select! {
                         biased;
                         () = changed => {}
@@ -217,14 +218,14 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         let more = state.queue.waiting() > 0;
         drop(state);
         if more && matches!(look, Look::Taken(..)) {
-            // A permit may have been spent on this call, and several keys may have become due at once.
+            // This call may have used a permit, and several keys may have become due at once.
             self.shared.changed.notify_one();
         }
         look
     }
 
-    /// Work on the key has ended; what was added meanwhile can be handed out. For a key that is not being
-    /// worked on it does nothing. Dropping an [`Item`] does it by itself.
+    /// Ends the work on the key; an add meanwhile then takes effect. Without effect on a key that is not in work.
+    /// Dropping an [`Item`] calls this.
     pub fn done(&self, key: &K) {
         let mut state = self.shared.state.lock();
         let Some(ended) = state.done(key, now()) else { return };
@@ -238,7 +239,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         }
     }
 
-    /// How many keys could be handed out now. Delayed ones and those being worked on do not count.
+    /// The number of keys that could be handed out now. Delayed keys and those in work do not count.
     pub fn len(&self) -> usize {
         let mut state = self.shared.state.lock();
         state.ripen(now());
@@ -250,7 +251,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         self.len() == 0
     }
 
-    /// What it has done, and how it is.
+    /// The counts of the queue, and its present state.
     pub fn metrics(&self) -> WorkQueueMetrics {
         let mut state = self.shared.state.lock();
         let now = now();
@@ -258,17 +259,16 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         state.metrics(&self.shared.name, now)
     }
 
-    /// Ends the queue: what is queued is still handed out, then [`WorkQueue::get`] answers none. Delayed keys, and those
-    /// added from now on, are leftovers. Calling it after [`WorkQueue::shut_down_with_drain`] ends that one's waiting.
+    /// Ends the queue: queued keys are still handed out, then [`WorkQueue::get`] returns `None`. Delayed keys, and
+    /// those added from now on, are leftovers. A call after [`WorkQueue::shut_down_with_drain`] ends that one's wait.
     pub fn shut_down(&self) {
         self.close(QueuePhase::ShutDown);
     }
 
-    /// As [`WorkQueue::shut_down`], and waits until nothing is queued and nothing is being worked on; then answers
-    /// what is left. Without workers, or with one that never is done, that is for ever: give it a deadline, or
-    /// end it by `shut_down`.
+    /// As [`WorkQueue::shut_down`], and waits until no key is queued or in work; then returns the leftovers. Without
+    /// workers, or with one that never is done, this never ends: give it a deadline, or end it by `shut_down`.
     ///
-    /// client-go's waits for what is being worked on only, and loses what is delayed.
+    /// client-go waits only for keys in work, and loses delayed ones.
     pub async fn shut_down_with_drain(&self) -> Vec<Leftover<K>> {
         self.close(QueuePhase::Draining);
         loop {
@@ -287,10 +287,10 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         self.shared.state.lock().phase != QueuePhase::Open
     }
 
-    /// After a shutdown: takes what is still queued (it is handed out no more), what was delayed, and what was
-    /// added since, in the order in which it would have been handed out. Empty while the queue is open.
+    /// After a shutdown: takes the queued keys, which are no longer handed out, the delayed ones, and those added
+    /// since. They keep the order in which they would have been handed out. Empty while the queue is open.
     ///
-    /// A key that is being worked on is not among them; if it was added meanwhile, it is after it is done.
+    /// A key in work is not among them; if it was added meanwhile, it is once it is done.
     pub fn take_leftovers(&self) -> Vec<Leftover<K>> {
         let mut state = self.shared.state.lock();
         let leftovers = state.take_leftovers(now());
@@ -302,7 +302,7 @@ impl<K: Hash + Eq + Clone> WorkQueue<K> {
         leftovers
     }
 
-    /// Adds what another queue left over, at the times and in the lanes at which it was to come there.
+    /// Adds another queue's leftovers, with their times and lanes.
     pub fn restore(&self, leftovers: impl IntoIterator<Item = Leftover<K>>) {
         let now = now();
         for Leftover { key, lane, ready_at } in leftovers {

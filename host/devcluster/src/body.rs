@@ -1,4 +1,4 @@
-//! The body of a request as a tree, by its media type.
+//! Parses a request's body into a tree, by its media type.
 
 use informant_apimachinery::Status;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::protobuf;
 
 const YAML: &str = "application/yaml";
 
-/// Reads an object: JSON, YAML or Kubernetes' protobuf.
+/// Parses an object: JSON, YAML or Kubernetes' protobuf.
 pub fn object(media_type: &str, body: &[u8]) -> Result<Value, Status> {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let value = match media_type {
@@ -29,7 +29,7 @@ pub fn object(media_type: &str, body: &[u8]) -> Result<Value, Status> {
     Ok(value)
 }
 
-/// Reads one YAML document; JSON is YAML, too.
+/// Parses one YAML document. JSON is also YAML.
 pub fn yaml(body: &[u8]) -> Result<Value, Status> {
     serde_saphyr::from_slice(body).map_err(|error| {
         Status::bad_request(format!("the body of the request is not valid YAML: {error}"))

@@ -1,5 +1,5 @@
-//! The built-in resources, declared once. Names and scopes are those of Kubernetes 1.36; so are the
-//! selectable fields, which `informant-apimachinery` has.
+//! The built-in resources, each declared once. Names, scopes and selectable fields are those of Kubernetes 1.36.
+//! `informant-apimachinery` has the selectable fields.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use informant_apimachinery::{GroupVersionResource, selectable_fields};
 use informant_apiserver::{ResourceInfo, SubresourceInfo};
 use serde_json::Value;
 
-/// The verbs of everything that is stored.
+/// The verbs of all stored resources.
 pub const STORED_VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
@@ -26,7 +26,7 @@ struct BuiltIn {
     extra: &'static [Extra],
 }
 
-/// A subresource that is only written to: name, group, version and kind.
+/// A subresource that can only be written: name, group, version and kind.
 type Extra = (&'static str, &'static str, &'static str, &'static str);
 
 const fn cluster(

@@ -1,5 +1,4 @@
-//! The store, shared: in-process access for whoever lives in the same program, and the store as a
-//! [`Source`] for the API server.
+//! The shared store: in-process access for the same program, and the store as a [`Source`] for the API server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +17,12 @@ use tokio::sync::watch;
 use crate::patch::Patch;
 use crate::store::{Changes, DeleteOptions, Deleted, GroupResource, Store, Target, WriteOptions};
 
-/// How many changes a watcher takes at once: enough to make the lock cheap, few enough that a slow watcher
-/// holds no more than this beyond the log.
+/// The number of changes that a watcher takes at once. It is large enough to make the lock cheap. It is small enough
+/// that a slow watcher holds only this number beyond the log.
 const CHANGES_TAKEN_MAX: usize = 256;
 
-/// The cluster's state, shared by the API server and by what lives in the same process, such as traffic.
-/// Cheap to clone. Every write wakes the watchers of its resource.
+/// The cluster's state, shared by the API server and in-process clients such as the traffic. Cheap to clone. Every
+/// write wakes the watchers of its resource.
 #[derive(Clone)]
 pub struct Cluster {
     shared: Arc<Shared>,
@@ -31,7 +30,7 @@ pub struct Cluster {
 
 struct Shared {
     store: Mutex<Store>,
-    /// One for each resource that was ever watched; the value is only a reason to wake up.
+    /// One sender for each resource that was ever watched. The value only wakes the watchers.
     wakers: Mutex<HashMap<GroupResource, watch::Sender<u64>>>,
 }
 
@@ -42,12 +41,12 @@ impl Cluster {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What is served now.
+    /// The resources that are served now.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(self.shared.store.lock().catalogue())
     }
 
-    /// The resource of this name, or a 404.
+    /// The resource with this name, or a 404.
     pub fn resource(&self, gvr: &GroupVersionResource) -> Result<Arc<ResourceInfo>, Status> {
         self.catalogue().find(gvr).cloned().ok_or_else(Status::no_such_resource)
     }
@@ -57,7 +56,7 @@ impl Cluster {
         self.shared.store.lock().resource_version()
     }
 
-    /// One object.
+    /// Returns one object.
     pub fn get(
         &self,
         gvr: &GroupVersionResource,
@@ -68,7 +67,7 @@ impl Cluster {
         self.shared.store.lock().get(&resource, namespace, name, ListAt::MostRecent)
     }
 
-    /// All objects of a resource, of one namespace or of all.
+    /// Returns all objects of a resource, in one namespace or in all.
     pub fn list(
         &self,
         gvr: &GroupVersionResource,
@@ -87,7 +86,7 @@ impl Cluster {
         Ok(self.shared.store.lock().list(&query)?.items)
     }
 
-    /// Makes an object.
+    /// Creates an object.
     pub fn create(
         &self,
         gvr: &GroupVersionResource,
@@ -99,7 +98,7 @@ impl Cluster {
         self.write(|store| store.create(&resource, namespace, object, options))
     }
 
-    /// Replaces an object, or with `subresource` its status.
+    /// Replaces an object, or its status with `subresource`.
     pub fn update(
         &self,
         gvr: &GroupVersionResource,
@@ -114,7 +113,7 @@ impl Cluster {
         self.write(|store| store.update(&target, object, options))
     }
 
-    /// Changes part of an object, or with `subresource` of its status.
+    /// Changes part of an object, or of its status with `subresource`.
     pub fn patch(
         &self,
         gvr: &GroupVersionResource,
@@ -147,7 +146,7 @@ impl Cluster {
         read(&self.shared.store.lock())
     }
 
-    /// Changes the store and wakes the watchers of what was changed.
+    /// Changes the store and wakes the watchers of the changed resources.
     pub fn write<T>(&self, write: impl FnOnce(&mut Store) -> T) -> T {
         let mut store = self.shared.store.lock();
         let outcome = write(&mut store);
@@ -162,8 +161,8 @@ impl Cluster {
         outcome
     }
 
-    /// Follows a resource from a resourceVersion on: every later change, in order. The first call of
-    /// [`ChangeFeed::next`] tells of a version that is too old.
+    /// Follows a resource after a resourceVersion: every later change, in order. If the version is too old, the first
+    /// call of [`ChangeFeed::next`] returns the error.
     pub fn follow(&self, resource: &ResourceInfo, after: u64) -> Box<dyn ChangeFeed> {
         let key = GroupResource::of(&resource.gvr);
         let epoch = self.shared.store.lock().epoch(&key);
@@ -222,13 +221,12 @@ impl Source for Cluster {
     }
 }
 
-/// A watcher's place in the log. It has no buffer of its own: one that reads too slowly falls off the log's
-/// end and is told 410.
+/// A watcher's place in the log. It has no buffer: a watcher that reads too slowly loses its place and gets a 410.
 struct StoreFeed {
     cluster: Cluster,
     resource: GroupResource,
     epoch: u64,
-    /// Everything up to here was given out.
+    /// The resourceVersion up to which all changes were given out.
     seen: u64,
     woken: watch::Receiver<u64>,
 }
@@ -240,8 +238,8 @@ impl StoreFeed {
         let changes = store.changes(&self.resource, self.epoch, self.seen, CHANGES_TAKEN_MAX);
         if let Changes::Some(changes) = &changes {
             let newest = changes.last().map(Change::resource_version);
-            // Where nothing is new the place moves on with the cluster, so that a quiet resource's
-            // watchers do not fall off a log that only others have filled.
+            // Without a change the place moves on with the cluster. So the watchers of a quiet resource keep their
+            // place while other resources fill the log.
             self.seen = newest.unwrap_or_else(|| self.seen.max(store.resource_version()));
         }
         changes

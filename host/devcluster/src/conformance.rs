@@ -1,17 +1,17 @@
-//! Built-in objects held against their Go types, as the API server's decoder does: a value of the wrong type is
-//! refused, a field that the type does not have is dropped or, if the client asks for strictness, refused.
+//! Checks built-in objects against their Go types, as the API server's decoder does. A value of the wrong type is
+//! refused. An unknown field is dropped, or refused if the client asks for strict checks.
 //!
-//! The types are those of `protobuf/schema.txt`. Custom resources are kept as they come.
+//! The types are those of `protobuf/schema.txt`. Custom resources are not changed.
 
 use informant_apimachinery::Status;
 use serde_json::Value;
 
 use crate::protobuf::schema::{Field, FieldKind, Message, schema};
 
-/// Objects nested deeper than this are refused; no Kubernetes type comes near.
+/// Objects nested deeper than this are refused. No Kubernetes type is nested so deeply.
 const DEPTH_MAX: usize = 48;
 
-/// Drops what the object's type does not have; with `strict` refuses it.
+/// Drops fields that the object's type does not have. Refuses them with `strict`.
 pub fn conform(object: &mut Value, strict: bool) -> Result<(), Status> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     let Some(message) = schema().of_kind(text("apiVersion"), text("kind")) else { return Ok(()) };
@@ -29,7 +29,7 @@ pub fn conform(object: &mut Value, strict: bool) -> Result<(), Status> {
 }
 
 struct Walk {
-    /// The paths of fields that were dropped.
+    /// The paths of the dropped fields.
     unknown: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// A pod of this specification keeps `expect`, or is refused with this text.
+    /// A pod with this specification becomes `expect`, or is refused with this text.
     #[track_caller]
     fn check(strict: bool, spec: Value, expect: Result<Value, &str>) {
         let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": spec});

@@ -1,4 +1,4 @@
-//! Misbehaviour on demand: what tests make the server do to its clients.
+//! Faults on demand: tests use them to make the server misbehave.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use informant_apimachinery::Status;
 use informant_apiserver::ResourcePath;
 use parking_lot::Mutex;
 
-/// The faults in force. Shared with the server; everything takes effect with the next request.
+/// The faults in force. Shared with the server; every change takes effect with the next request.
 #[derive(Debug, Default)]
 pub struct Faults {
     plan: Mutex<Plan>,
@@ -23,29 +23,30 @@ struct Plan {
 #[derive(Debug, PartialEq, Eq)]
 struct Forbidden {
     user: String,
-    /// The plural, of whatever group.
+    /// The plural, in any group.
     resource: String,
-    /// None: in no namespace.
+    /// `None`: in all namespaces.
     namespace: Option<String>,
 }
 
 #[derive(Debug)]
 struct Failure {
-    /// How many more requests it meets.
+    /// The number of further requests that fail.
     left: usize,
-    /// Only requests whose method, path and query contain this.
+    /// Only requests whose method, path and query contain this text fail.
     matching: String,
     status: Status,
 }
 
 impl Faults {
-    /// Every request waits this long before it is looked at.
+    /// Every request waits this long before it is handled.
     pub fn delay(&self, delay: Duration) {
         self.plan.lock().delay = delay;
     }
 
     /// The next `count` requests whose `METHOD /path?query` contains `matching` are answered with `status`.
-    /// `continue=` meets second pages, `sendInitialEvents` watch-lists, the empty text everything.
+    /// `continue=` matches second pages, `sendInitialEvents` matches watch-lists, and the empty text matches
+    /// everything.
     pub fn fail_next(&self, count: usize, matching: impl Into<String>, status: Status) {
         if count == 0 {
             return;
@@ -54,16 +55,16 @@ impl Faults {
         self.plan.lock().failures.push(failure);
     }
 
-    /// From now on whatever `user` asks of a resource (its plural), in one namespace or in all, is answered with 403, until
-    /// [`Self::allow`] says otherwise. As on a real server, watches that are open go on.
+    /// From now on, requests of `user` for a resource (its plural) are answered with 403, in one namespace or in all.
+    /// [`Self::allow`] ends the fault. As on a real server, open watches go on.
     ///
-    /// A user is who a client says it is by `Impersonate-User`; nobody checks.
+    /// A client names its user with `Impersonate-User`. The server does not check the name.
     pub fn forbid(&self, user: &str, resource: &str, namespace: Option<&str>) {
         self.allow(user, resource, namespace);
         self.plan.lock().forbidden.push(forbidden(user, resource, namespace));
     }
 
-    /// Takes back what [`Self::forbid`] said in the same words.
+    /// Ends the fault of a call of [`Self::forbid`] with the same arguments.
     pub fn allow(&self, user: &str, resource: &str, namespace: Option<&str>) {
         let taken_back = forbidden(user, resource, namespace);
         self.plan.lock().forbidden.retain(|rule| *rule != taken_back);
@@ -74,7 +75,7 @@ impl Faults {
         *self.plan.lock() = Plan::default();
     }
 
-    /// What is to happen to a request: a delay, then perhaps a failure.
+    /// The faults for a request: a delay, then possibly a failure.
     pub(crate) fn meet(&self, request: &str) -> (Duration, Option<Status>) {
         let mut plan = self.plan.lock();
         let met = plan.failures.iter_mut().find(|failure| request.contains(&failure.matching));
@@ -86,7 +87,7 @@ impl Faults {
         (plan.delay, status)
     }
 
-    /// Whether a user may do nothing with a resource there.
+    /// Whether a user is forbidden to use a resource in this namespace.
     pub(crate) fn forbids(&self, user: &str, resource: &str, namespace: Option<&str>) -> bool {
         let plan = self.plan.lock();
         plan.forbidden.iter().any(|rule| {
@@ -95,7 +96,7 @@ impl Faults {
         })
     }
 
-    /// The refusal of a user who may not do this.
+    /// The refusal of a request that the user may not make.
     pub(crate) fn refusal(&self, user: &str, verb: &str, path: &ResourcePath) -> Option<Status> {
         let gvr = &path.gvr;
         if !self.forbids(user, &gvr.resource, path.namespace.as_deref()) {

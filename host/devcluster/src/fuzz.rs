@@ -43,13 +43,13 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2][..], &varint(bytes.len()), bytes].concat()
 }
 
-/// A body around an object's message.
+/// A body with an object's message.
 fn envelope(api_version: &str, kind: &str, object: &[u8]) -> Vec<u8> {
     let type_meta = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
     [b"k8s\0".to_vec(), field(1, &type_meta), field(2, object)].concat()
 }
 
-/// A message of the kind with a field of every number and wire type that it may have.
+/// A message of the kind that contains every possible field number with this wire type.
 fn every_field(api_version: &str, kind: &str, wire: u8) -> Vec<u8> {
     let message = schema().of_kind(api_version, kind).expect("a kind of the schema");
     let numbers = (1..=15).filter(|number| message.field(u32::from(*number)).is_some());
@@ -74,7 +74,7 @@ fn protobuf_body() {
     }
     target("protobuf_body").inputs(inputs).run(|input| {
         let _ = protobuf::decode(input);
-        // What mutations seldom keep whole is put around the object.
+        // Mutations seldom keep an envelope valid, so the target adds one to the object.
         let Some((first, object)) = input.split_first() else { return };
         let (api_version, kind) = KINDS[usize::from(*first) % KINDS.len()];
         let Ok(tree) = protobuf::decode(&envelope(api_version, kind, object)) else { return };
@@ -84,7 +84,7 @@ fn protobuf_body() {
     });
 }
 
-/// RFC 7386, as the RFC writes it down.
+/// The algorithm of RFC 7386.
 fn merged(target: Value, patch: &Value) -> Value {
     let Value::Object(patch) = patch else { return patch.clone() };
     let mut target = match target {

@@ -1,4 +1,4 @@
-//! The file that lets kubectl and every other client find the embedded cluster.
+//! The file with which kubectl and all other clients find the embedded cluster.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 const NAME: &str = "informant-devcluster";
 
-/// The text: JSON, which is YAML.
+/// The text of the file: JSON, which is also YAML.
 pub fn text(address: SocketAddr) -> String {
     let document = json!({
         "apiVersion": "v1",
@@ -23,8 +23,8 @@ pub fn text(address: SocketAddr) -> String {
     format!("{document:#}\n")
 }
 
-/// Writes the file in one step, so that nobody reads half of it, and for this user alone: whoever has it can do everything in the cluster. A link
-/// that somebody else has put in its place is not followed.
+/// Writes the file in one step, so that no reader sees half of it. Only this user may read it, because the file gives
+/// all rights in the cluster. A link at its place that another user has made is not followed.
 pub fn write(path: &Path, address: SocketAddr) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(format!(".{}.tmp", std::process::id()));
@@ -38,7 +38,7 @@ pub fn write(path: &Path, address: SocketAddr) -> io::Result<()> {
 fn create(path: &Path) -> io::Result<File> {
     let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match create() {
-        // A process of the same number has left it behind.
+        // An earlier process with the same number has left the file.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             std::fs::remove_file(path)?;
             create()

@@ -1,8 +1,8 @@
-//! A Kubernetes API in memory that kubectl works against: the embedded cluster of demo and tests, and with
-//! its synchronous [`store`] the model server of simulations.
+//! A Kubernetes API in memory for kubectl and other clients: the embedded cluster of the demo and of tests. Its
+//! synchronous [`store`] is the model server of simulations.
 //!
-//! It keeps objects and tells of their changes; it runs no controllers and no admission. What a client reads
-//! is answered by `informant-apiserver` over the store, what it writes by this crate.
+//! It keeps objects and reports their changes; it runs no controllers and no admission. `informant-apiserver` answers
+//! clients' reads from the store, and this crate carries out their writes.
 
 mod body;
 mod built_in;

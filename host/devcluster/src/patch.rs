@@ -1,4 +1,4 @@
-//! The ways a request can change part of an object.
+//! The kinds of patches that change part of an object.
 
 pub mod strategic;
 
@@ -6,7 +6,7 @@ use informant_apimachinery::{GroupVersionResource, Status, StatusCause};
 use informant_apiserver::ResourceInfo;
 use serde_json::Value;
 
-/// A patch that was read but not yet applied.
+/// A parsed patch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {
     /// RFC 6902, `application/json-patch+json`.
@@ -15,17 +15,17 @@ pub enum Patch {
     Merge(Value),
     /// Kubernetes' own, `application/strategic-merge-patch+json`: lists merge by key.
     Strategic(Value),
-    /// `application/apply-patch+yaml`: makes the object or merges into it. Who owns which field is not kept, so
-    /// nothing conflicts and what is left out stays.
+    /// `application/apply-patch+yaml`: creates the object or merges into it. The owners of fields are not stored, so
+    /// no conflicts arise, and omitted fields stay.
     Apply(Value),
 }
 
-/// The media types that are understood, for the answer to others.
+/// The supported media types, for the answer to other types.
 pub const MEDIA_TYPES: &str = "application/json-patch+json, application/merge-patch+json, \
      application/apply-patch+yaml, application/strategic-merge-patch+json";
 
 impl Patch {
-    /// Reads a body by its media type.
+    /// Parses a body by its media type.
     pub fn parse(media_type: &str, body: &[u8]) -> Result<Self, Status> {
         let unreadable = |error: serde_json::Error| {
             Status::bad_request(format!("error decoding patch: {error}"))
@@ -46,12 +46,12 @@ impl Patch {
         }
     }
 
-    /// Whether it makes an object that is not there.
+    /// Whether the patch creates an object that does not exist.
     pub fn creates(&self) -> bool {
         matches!(self, Self::Apply(_))
     }
 
-    /// What it makes where there was nothing.
+    /// The object that the patch creates if none exists.
     pub fn new_object(&self) -> &Value {
         match self {
             Self::Merge(value) | Self::Strategic(value) | Self::Apply(value) => value,
@@ -67,7 +67,7 @@ impl Patch {
         name: &str,
     ) -> Result<(), Status> {
         if resource.custom && matches!(self, Self::Strategic(_)) {
-            // Without Go types there are no merge keys; a real server refuses as well.
+            // Without Go types there are no merge keys. A real server refuses these patches, too.
             return Err(Status::unsupported_media_type(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             ));
@@ -75,7 +75,7 @@ impl Patch {
         self.apply_to_kind(object, &resource.kind, &resource.gvr, name)
     }
 
-    /// Changes an object of any kind; the resource is for error texts.
+    /// Changes an object of any kind. The resource is for error texts.
     pub fn apply_to_kind(
         &self,
         object: &mut Value,
@@ -89,7 +89,7 @@ impl Patch {
         };
         match self {
             Self::Json(patch) => {
-                // Not `json_patch::patch`: undoing a patch that failed halfway, it panics where that is not possible.
+                // `json_patch::patch` undoes a patch that failed halfway, and panics if that is not possible.
                 let mut patched = object.clone();
                 json_patch::patch_unsafe(&mut patched, patch).map_err(|error| {
                     let message = error.to_string();

@@ -1,7 +1,7 @@
-//! Kubernetes' protobuf, read into JSON: kubectl and other Go programs send built-in types that way.
+//! Converts Kubernetes' protobuf to JSON: kubectl and other Go programs send built-in types in this form.
 //!
-//! Answers are JSON always, which those clients accept as well. The field numbers come from `schema.txt`,
-//! which `schema.py` makes from the Go types; custom resources have no protobuf form.
+//! Answers are always JSON, which those clients also accept. The field numbers come from `schema.txt`, which
+//! `schema.py` generates from the Go types. Custom resources have no protobuf form.
 
 pub mod schema;
 mod wire;
@@ -17,19 +17,19 @@ use wire::{Reader, Wire};
 /// The media type.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body begins with.
+/// The first bytes of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Messages nested deeper than this are refused; no Kubernetes type comes near.
+/// Messages nested deeper than this are refused. No Kubernetes type is nested so deeply.
 const DEPTH_MAX: usize = 48;
 
-/// The body cannot be read.
+/// Why the body cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtobufError {
     /// The first four bytes are not those of Kubernetes' protobuf.
     #[error("protobuf body does not begin with the bytes k8s\\0")]
     NoMagic,
-    /// Lengths or tags make no sense.
+    /// Lengths or tags are invalid.
     #[error("protobuf body is damaged: {0}")]
     Damaged(&'static str),
     /// There is no message for the kind.
@@ -37,7 +37,7 @@ pub enum ProtobufError {
     UnknownKind(String),
 }
 
-/// Reads a body: the envelope `runtime.Unknown`, then the object it names.
+/// Decodes a body: the envelope `runtime.Unknown`, then the object in it.
 pub fn decode(body: &[u8]) -> Result<Value, ProtobufError> {
     let body = body.strip_prefix(MAGIC).ok_or(ProtobufError::NoMagic)?;
     let (mut api_version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
@@ -77,7 +77,7 @@ fn read_message(
     let depth = depth.checked_sub(1).ok_or(ProtobufError::Damaged("it is nested too deeply"))?;
     let mut reader = Reader::new(bytes);
     while let Some((number, wire)) = reader.field()? {
-        // A field from a newer Kubernetes is left out, as Go does.
+        // A field from a newer Kubernetes is omitted, as in Go.
         let Some(field) = message.field(number) else { continue };
         if field.inline {
             if let (FieldKind::Message(name), Wire::Bytes(bytes)) = (&field.kind, wire) {
@@ -100,7 +100,7 @@ fn read_message(
     Ok(())
 }
 
-/// One entry of a map: field 1 is the key, field 2 the value.
+/// Reads one entry of a map: field 1 is the key, field 2 the value.
 fn read_entry(
     field: &Field,
     wire: Wire<'_>,
@@ -126,7 +126,7 @@ fn read_value(kind: &FieldKind, wire: Wire<'_>, depth: usize) -> Result<Value, P
         (FieldKind::String, Wire::Bytes(bytes)) => utf8(bytes)?.into(),
         (FieldKind::Bytes, Wire::Bytes(bytes)) => STANDARD.encode(bytes).into(),
         (FieldKind::Bool, Wire::Number(number)) => (number != 0).into(),
-        // Negative numbers are written as 64 bits of two's complement.
+        // Negative numbers are encoded as 64 bits of two's complement.
         (FieldKind::Integer, Wire::Number(number)) => number.cast_signed().into(),
         (FieldKind::Double, Wire::Fixed64(bits)) => f64::from_bits(bits).into(),
         (FieldKind::Message(name), Wire::Bytes(bytes)) => {
@@ -160,7 +160,7 @@ fn read_value(kind: &FieldKind, wire: Wire<'_>, depth: usize) -> Result<Value, P
     })
 }
 
-/// The zero value of a field that is no pointer says nothing: Go writes every one of them.
+/// Whether the value is the zero value of a field that is not a pointer. Go writes all of these.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -178,7 +178,7 @@ fn utf8(bytes: &[u8]) -> Result<String, ProtobufError> {
     Ok(text.to_owned())
 }
 
-/// The bytes in field 1, of messages that have no other.
+/// The bytes in field 1, of messages without other fields.
 fn first_bytes(bytes: &[u8]) -> Result<&[u8], ProtobufError> {
     match Reader::new(bytes).field()? {
         Some((1, Wire::Bytes(bytes))) => Ok(bytes),
@@ -199,7 +199,7 @@ fn numbers(bytes: &[u8]) -> Result<[u64; 3], ProtobufError> {
 }
 
 fn time(bytes: &[u8], format: &str) -> Result<Value, ProtobufError> {
-    // The zero time is written as an empty message, or as the year 1; JSON shows neither.
+    // The zero time is encoded as an empty message, or as the year 1. JSON shows neither.
     let [_, seconds, nanoseconds] = numbers(bytes)?;
     let (seconds, nanoseconds) = (seconds.cast_signed(), nanoseconds.cast_signed());
     if seconds <= 0 && nanoseconds == 0 {

@@ -1,4 +1,4 @@
-//! The embedded cluster as a server: its port, its connections, and the life of both.
+//! The embedded cluster as a server: its port, its connections, and their start and end.
 
 use std::convert::Infallible;
 use std::io;
@@ -27,17 +27,18 @@ use crate::faults::Faults;
 use crate::store::{Backup, Store, Target};
 use crate::{Cluster, kubeconfig, writer};
 
-/// More connections than this wait to be accepted: a watch each for every resource of some dozen hosts.
+/// The largest number of open connections; more wait to be accepted. It is enough for one watch for every resource of
+/// some dozen hosts.
 const CONNECTIONS_MAX: usize = 4096;
 
-/// How an embedded cluster is started.
+/// The options of an embedded cluster.
 #[derive(Clone, Debug)]
 pub struct DevClusterOptions {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen on. Port 0 chooses a free port.
     pub listen: SocketAddr,
-    /// Names and UIDs follow from it.
+    /// Names and UIDs depend on it.
     pub seed: u64,
-    /// How often watches get a bookmark.
+    /// The time between two bookmarks of a watch.
     pub bookmark_interval: Duration,
 }
 
@@ -51,7 +52,7 @@ impl Default for DevClusterOptions {
     }
 }
 
-/// The embedded cluster could not do what it was asked.
+/// An error of the embedded cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum DevClusterError {
     /// The port is taken or may not be used.
@@ -59,27 +60,26 @@ pub enum DevClusterError {
         "embedded cluster cannot listen on {address}: {source}; choose another address or port 0"
     )]
     Listen {
-        /// Where it should have listened.
+        /// The requested address.
         address: SocketAddr,
-        /// Why it does not.
+        /// Why listening failed.
         source: io::Error,
     },
 }
 
-/// A running Kubernetes API in memory. Dropping it stops serving at once; [`Self::shutdown`] also waits for
-/// that.
+/// A running Kubernetes API in memory. Dropping it stops serving at once; [`Self::shutdown`] also waits for the end.
 pub struct DevCluster {
     address: SocketAddr,
     state: Arc<State>,
     serving: tokio::sync::Mutex<Option<Serving>>,
 }
 
-/// What every request sees.
+/// The state that all requests share.
 struct State {
     cluster: Cluster,
     faults: Faults,
     bookmark_interval: Duration,
-    /// Cancelled and replaced when all watches are to end.
+    /// Cancelled and replaced to end all watches.
     watches: Mutex<CancellationToken>,
 }
 
@@ -101,7 +101,7 @@ impl DevCluster {
         Ok(Self { address, state, serving: tokio::sync::Mutex::new(Some(serving)) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -111,53 +111,52 @@ impl DevCluster {
         &self.state.cluster
     }
 
-    /// A kubeconfig for it.
+    /// A kubeconfig for this cluster.
     pub fn kubeconfig(&self) -> String {
         kubeconfig::text(self.address)
     }
 
-    /// Writes the kubeconfig, whole or not at all.
+    /// Writes the kubeconfig, completely or not at all.
     pub fn write_kubeconfig(&self, path: &Path) -> io::Result<()> {
         kubeconfig::write(path, self.address)
     }
 
-    /// Forgets the past, as a compaction of etcd does: lists and watches from before now get 410.
+    /// Forgets the past, as a compaction of etcd does: lists and watches from before now get a 410.
     pub fn compact(&self) {
         self.state.cluster.write(Store::compact);
     }
 
-    /// The state of this moment, for [`Self::restore`].
+    /// The present state, for [`Self::restore`].
     pub fn backup(&self) -> Backup {
         self.state.cluster.read(Store::backup)
     }
 
-    /// Goes back to a backup, as an etcd that is restored: see [`Store::restore`]. Clients that are connected lose
-    /// their watches; to have them lose their connections too, do this between [`Self::stop_serving`] and
-    /// [`Self::serve_again`].
+    /// Goes back to a backup, like an etcd that is restored: see [`Store::restore`]. Connected clients lose their
+    /// watches. To break their connections, too, call this between [`Self::stop_serving`] and [`Self::serve_again`].
     pub fn restore(&self, backup: &Backup) {
         self.state.cluster.write(|store| store.restore(backup));
         self.drop_watches();
     }
 
-    /// What goes wrong on purpose.
+    /// The faults, for tests.
     pub fn faults(&self) -> &Faults {
         &self.state.faults
     }
 
-    /// Ends every open watch without a word, as a server does whose time for them is over.
+    /// Ends every open watch without an error, like a server whose time limit for watches is over.
     pub fn drop_watches(&self) {
         let ended = std::mem::take(&mut *self.state.watches.lock());
         ended.cancel();
     }
 
-    /// Breaks all connections and closes the port, as a killed server does. The state stays.
+    /// Breaks all connections and closes the port, like a killed server. The state stays.
     pub async fn stop_serving(&self) {
         if let Some(serving) = self.serving.lock().await.take() {
             serving.stop().await;
         }
     }
 
-    /// Listens again where it did before; nothing if it still does.
+    /// Listens again on the same address. Does nothing if it still listens.
     pub async fn serve_again(&self) -> Result<(), DevClusterError> {
         let mut serving = self.serving.lock().await;
         if serving.is_none() {
@@ -186,7 +185,7 @@ impl Serving {
 
     async fn stop(mut self) {
         self.stop.cancel();
-        // A join error means that the task was aborted or panicked: it is over either way.
+        // A join error means that the task was aborted or panicked. It has ended in both cases.
         let _ = (&mut self.task).await;
     }
 }
@@ -197,7 +196,7 @@ impl Drop for Serving {
     }
 }
 
-/// Owns the port and the connections until it is told to stop; then both are gone.
+/// Owns the port and the connections until `stop`. Then both are closed.
 async fn accept(listener: TcpListener, state: Arc<State>, stop: CancellationToken) {
     let mut connections = JoinSet::new();
     loop {
@@ -209,7 +208,7 @@ async fn accept(listener: TcpListener, state: Arc<State>, stop: CancellationToke
                     connections.spawn(connection(stream, Arc::clone(&state)));
                 }
                 Err(error) => {
-                    // Out of file descriptors, most likely: try again when some may have been closed.
+                    // Probably there are no free file descriptors. The next try may find some.
                     tracing::warn!(%error, "embedded cluster cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -220,14 +219,15 @@ async fn accept(listener: TcpListener, state: Arc<State>, stop: CancellationToke
 }
 
 async fn connection(stream: TcpStream, state: Arc<State>) {
-    // Without it events wait for the acknowledgement of earlier ones. A closed socket shows up below.
+    // Without this, events wait for the acknowledgement of earlier ones. Serving the connection below reports a closed
+    // socket.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request: Request<Incoming>| {
         let state = Arc::clone(&state);
         async move { Ok::<_, Infallible>(state.answer(request.map(Body::new)).await) }
     });
     let server = auto::Builder::new(TokioExecutor::new());
-    // Clients come and go as they like; an error here is theirs.
+    // Clients may end a connection at any time, so an error here is not the server's.
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, "a client's connection to the embedded cluster broke");
     }
@@ -276,7 +276,7 @@ impl State {
         }
     }
 
-    /// 403 for a user of whom [`Faults::forbid`] says so.
+    /// A 403 for a user with a fault of [`Faults::forbid`].
     fn refusal(&self, parts: &Parts, route: &Route) -> Option<Status> {
         let user = parts.headers.get("impersonate-user")?.to_str().ok()?;
         let Route::Resource(path) = route else { return None };
@@ -296,7 +296,7 @@ impl State {
         self.faults.refusal(user, verb, path)
     }
 
-    /// GET of a pod's log: no container runs, and whoever asks is told so.
+    /// Answers a GET of a pod's log. No container runs, and the text says so.
     fn log(&self, route: &Route) -> Option<Response> {
         let Route::Resource(path) = route else { return None };
         let name = path.name.as_deref()?;
@@ -313,7 +313,7 @@ impl State {
         })
     }
 
-    /// GET of a `scale` subresource, which the read side does not know: it is worked out from the object.
+    /// Answers a GET of a `scale` subresource, which the read side does not have. It is computed from the object.
     fn scale(&self, route: &Route) -> Option<Response> {
         let Route::Resource(path) = route else { return None };
         if path.subresource.as_deref() != Some("scale") {

@@ -1,9 +1,9 @@
 //! The cluster's state: objects by resource, one resourceVersion for all of them, and the recent past.
 //!
-//! Everything here is synchronous and deterministic: the time is a parameter and randomness comes from a
-//! seed, so the store is also the model server of simulations. It runs no controllers, with three exceptions
-//! that the API itself is unusable without: a deleted namespace takes its objects along, a
-//! CustomResourceDefinition is established, and a deleted one takes its objects along.
+//! Everything here is synchronous and deterministic: the time is a parameter, and randomness comes from a seed. So the
+//! store is also the model server of simulations. It runs no controllers, with three exceptions without which the API
+//! cannot be used. A deleted namespace deletes its objects. A CustomResourceDefinition is established. A deleted
+//! CustomResourceDefinition deletes its objects.
 
 mod backup;
 mod custom_resources;
@@ -30,7 +30,7 @@ pub use write::{Target, WriteOptions};
 
 use crate::built_in;
 
-/// 50,000 changes of the pods of 5 KB that are usual would be 250 MB.
+/// 50,000 changes of usual pods with 5 KB each would be 250 MB.
 const LOG_BOUNDS: LogBounds = LogBounds { changes_max: 50_000, bytes_max: 64 * 1024 * 1024 };
 
 /// A resource without its version: all versions of a resource show the same objects.
@@ -48,41 +48,41 @@ pub type ObjectName = (String, String);
 /// The cluster's state.
 pub struct Store {
     random: fastrand::Rng,
-    /// That of the newest change; every change takes the next one.
+    /// The resourceVersion of the newest change. Every change takes the next one.
     resource_version: u64,
     catalogue: Arc<Catalogue>,
     tables: HashMap<GroupResource, Table>,
-    /// How many epochs began. Never goes back.
+    /// The number of epochs so far. It never decreases.
     epochs: u64,
-    /// The resources changed since [`Self::take_touched`].
+    /// The resources that changed since [`Self::take_touched`].
     touched: Vec<GroupResource>,
 }
 
 /// The objects of one resource.
 #[derive(Debug)]
 struct Table {
-    /// Tells a resource from one of the same name that was defined anew, or restored from a backup.
+    /// Distinguishes this resource from one of the same name that was defined again or restored from a backup.
     epoch: u64,
-    /// Its definition was deleted: it is no longer served, and only its watchers still read its last changes.
-    /// Then `objects` is empty.
+    /// Whether the definition was deleted. Then the resource is no longer served, only its watchers read its last
+    /// changes, and `objects` is empty.
     gone: bool,
     objects: BTreeMap<ObjectName, Arc<ApiObject>>,
     log: ChangeLog,
 }
 
-/// What a watch finds when it asks for changes.
+/// The result of a watch's request for changes.
 #[derive(Debug)]
 pub enum Changes {
-    /// These, the oldest first; none for nothing new.
+    /// The changes, oldest first. Empty if there are none.
     Some(Vec<Change>),
-    /// It is too far behind.
+    /// The watch is too far behind the log.
     Forgotten(Status),
     /// The resource is no longer served.
     ResourceGone,
 }
 
 impl Table {
-    /// An empty table whose past is unknown up to a resourceVersion.
+    /// An empty table without history up to this resourceVersion.
     fn new(epoch: u64, resource_version: u64) -> Self {
         let log = ChangeLog::starting_at(resource_version, LOG_BOUNDS);
         Self { epoch, gone: false, objects: BTreeMap::new(), log }
@@ -90,19 +90,19 @@ impl Table {
 }
 
 impl GroupResource {
-    /// The resource of any of its versions.
+    /// The resource without the version.
     pub fn of(gvr: &GroupVersionResource) -> Self {
         Self { group: gvr.group.clone(), resource: gvr.resource.clone() }
     }
 }
 
-/// The resource that all namespaced objects depend on.
+/// The resource on which all namespaced objects depend.
 fn namespaces() -> GroupResource {
     GroupResource { group: String::new(), resource: "namespaces".to_owned() }
 }
 
 impl Store {
-    /// A cluster with the namespaces that every cluster has. Equal seeds and equal calls give equal states.
+    /// A cluster with the namespaces of every cluster. Equal seeds and equal calls give equal states.
     pub fn new(seed: u64, now: Timestamp) -> Self {
         let mut store = Self {
             random: fastrand::Rng::with_seed(seed),
@@ -120,7 +120,7 @@ impl Store {
         store
     }
 
-    /// What is served.
+    /// The resources that are served.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.catalogue
     }
@@ -130,14 +130,14 @@ impl Store {
         self.resource_version
     }
 
-    /// Forgets all past changes: lists and watches from before now are answered with 410.
+    /// Forgets all past changes: lists and watches from before now get a 410.
     pub fn compact(&mut self) {
         for table in self.tables.values_mut() {
             table.log.forget(self.resource_version);
         }
     }
 
-    /// The resources that changed since the last call, for waking their watchers.
+    /// The resources that changed since the last call. The caller wakes their watchers.
     pub fn take_touched(&mut self) -> Vec<GroupResource> {
         std::mem::take(&mut self.touched)
     }
@@ -178,14 +178,13 @@ impl Store {
         }
     }
 
-    /// The newest resourceVersion of which a watch that has seen everything up to `seen` can say that it has
-    /// seen everything.
+    /// The newest resourceVersion that a bookmark may give to a watch that has received everything up to `seen`.
     pub fn progress(&self, resource: &GroupResource, seen: u64) -> u64 {
         let newest = self.tables.get(resource).and_then(|table| table.log.last());
         if newest.is_some_and(|newest| newest > seen) { seen } else { self.resource_version }
     }
 
-    /// Tells a resource from one of the same name that was defined anew.
+    /// Distinguishes a resource from one of the same name that was defined again.
     pub fn epoch(&self, resource: &GroupResource) -> u64 {
         self.tables.get(resource).map_or(0, |table| table.epoch)
     }
@@ -195,7 +194,7 @@ impl Store {
         self.epochs
     }
 
-    /// What every cluster has from the beginning.
+    /// Creates the objects that every cluster has from the start.
     fn create_first_objects(&mut self, now: Timestamp) {
         let options = WriteOptions::at(now);
         let mut make = |group: &str, resource: &str, namespace: Option<&str>, object: Value| {

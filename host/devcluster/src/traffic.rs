@@ -1,5 +1,5 @@
-//! A believable small cluster that lives: minimal controllers, so that deployments get pods, and things that
-//! happen in the background.
+//! A small cluster with believable activity: minimal controllers, so that deployments get pods, and background
+//! changes.
 
 mod apps;
 mod background;
@@ -37,39 +37,40 @@ use binding::Binding;
 use operation::Operation;
 use simulation::Simulation;
 
-/// How often the cluster is looked at. Containers start within fractions of a second; nothing needs more.
+/// The time between two steps. Containers start within fractions of a second, so shorter steps are not needed.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Time of the cluster that has passed when the traffic starts: by then the pods of the installed applications run, and
-/// clients find a cluster at work.
+/// The cluster time that has passed when the traffic starts. By then the pods of the installed applications run, and
+/// clients find a working cluster.
 const HEAD_START_MS: i64 = 3_000;
 
-/// Requests carried out under one lock of the store, so that clients get a word in between.
+/// The number of requests under one lock of the store. Clients get the lock in between.
 const REQUESTS_AT_ONCE: usize = 32;
 
-/// What kind of traffic there is to be.
+/// The options of the traffic.
 #[derive(Clone, Debug)]
 pub struct TrafficOptions {
-    /// Equal seeds make the same things happen, as far as nobody else writes.
+    /// Equal seeds cause the same changes, as long as no other client writes.
     pub seed: u64,
-    /// How many changes of pods, ReplicaSets, Deployments and ConfigMaps a second the background aims at, those
-    /// included that the controllers and other clients make. From 0 to [`TrafficOptions::RATE_MAX`].
+    /// The number of changes a second of pods, ReplicaSets, Deployments and ConfigMaps that the background aims at.
+    /// Changes of the controllers and of other clients count, too. From 0 to [`TrafficOptions::RATE_MAX`].
     pub events_per_second: f64,
-    /// Whether Deployments and ReplicaSets get pods, pods get nodes, and nodes live. Nodes are made if this is set.
+    /// Whether controllers run: Deployments and ReplicaSets get pods, pods get nodes, and nodes report. Nodes are
+    /// created if this is set.
     pub controllers: bool,
-    /// Whether applications are installed and things happen to them. Needs the controllers to make sense.
+    /// Whether applications are installed and changed. Useful only with the controllers.
     pub background: bool,
-    /// Whether controllers write Kubernetes Events about what they do.
+    /// Whether controllers write Kubernetes Events about their actions.
     pub kubernetes_events: bool,
 }
 
 impl TrafficOptions {
-    /// The highest rate that is taken; higher ones are lowered to it.
+    /// The highest rate. Higher rates are lowered to it.
     pub const RATE_MAX: f64 = 1_000.0;
 }
 
 impl Default for TrafficOptions {
-    /// Controllers alone: a cluster in which nothing happens but what its users do.
+    /// Controllers alone: only users cause changes in this cluster.
     fn default() -> Self {
         Self {
             seed: 1,
@@ -81,15 +82,15 @@ impl Default for TrafficOptions {
     }
 }
 
-/// Running traffic. Dropping it stops it soon; [`Self::shutdown`] also waits for that.
+/// Running traffic. Dropping it stops it soon; [`Self::shutdown`] also waits for the end.
 pub struct Traffic {
     stop: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
 
 impl Traffic {
-    /// Starts traffic in a cluster of this process. Objects that the options name are made if they are not there; at the
-    /// return their controllers have done the first work.
+    /// Starts traffic in a cluster of this process. Creates the objects that the options name if they are missing.
+    /// When this returns, their controllers have done their first work.
     pub async fn start(cluster: Cluster, options: TrafficOptions) -> Self {
         let mut work =
             Work { cluster, simulation: Simulation::new(options), binding: Binding::default() };
@@ -99,11 +100,11 @@ impl Traffic {
         Self { stop, task: Some(task) }
     }
 
-    /// Stops; the cluster stays as it is then.
+    /// Stops the traffic. The cluster keeps its state.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         if let Some(task) = self.task.take() {
-            // A join error means that the task was aborted or panicked: it is over either way.
+            // A join error means that the task was aborted or panicked. It has ended in both cases.
             let _ = task.await;
         }
     }

@@ -1,5 +1,5 @@
-//! The verbs that write, over HTTP: create, update, patch, delete, deletecollection and the subresources
-//! that are written to.
+//! The write verbs over HTTP: create, update, patch, delete, deletecollection, and the subresources that can be
+//! written.
 
 use axum::body::{Body, to_bytes};
 use axum::response::Response;
@@ -24,11 +24,10 @@ use crate::patch::Patch;
 use crate::reviews;
 use crate::store::{DeleteOptions, Deleted, Target, WriteOptions};
 
-/// The largest body that is read: what a real server takes (`--max-request-bytes` of etcd times two, the
-/// generic server's default).
+/// The largest body that is read: the default of a real server (twice `--max-request-bytes` of etcd).
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// One write, its resource found.
+/// One write, with its resource.
 struct Write<'a> {
     cluster: &'a Cluster,
     faults: &'a Faults,
@@ -40,7 +39,7 @@ struct Write<'a> {
     options: WriteOptions,
 }
 
-/// Answers a request with any verb but GET.
+/// Answers a request with any verb except GET.
 pub async fn write(
     (cluster, faults): (&Cluster, &Faults),
     path: &ResourcePath,
@@ -119,7 +118,7 @@ impl Write<'_> {
         body::object(&self.content_type, &self.body)
     }
 
-    /// An object of the request's resource, of its type.
+    /// An object of the request's resource, with its type.
     fn typed(&self) -> Result<Value, Status> {
         let mut object = self.json()?;
         for (key, value) in
@@ -169,7 +168,7 @@ impl Write<'_> {
         let target = self.target(name, subresource);
         let patch = match Patch::parse(&self.content_type, &self.body) {
             Ok(patch) => patch,
-            // A real server looks for the object before it looks into the patch.
+            // A real server looks for the object before it parses the patch.
             Err(status) if status.code == 400 => {
                 self.cluster.get(&self.path.gvr, self.namespace(), name)?;
                 return Err(status);
@@ -253,7 +252,7 @@ impl Write<'_> {
         Ok(created_status())
     }
 
-    /// A scheduler's decision.
+    /// Carries out a scheduler's decision.
     fn bind(&self, name: &str) -> Result<Response, Status> {
         let node = self.json()?["target"]["name"].clone();
         let patch = Patch::Merge(json!({"spec": {"nodeName": node}}));
@@ -287,8 +286,8 @@ impl Write<'_> {
     }
 }
 
-/// The core resources whose deletion answers with their last state instead of a `Status`
-/// (`ReturnDeletedObject` in Kubernetes' registries).
+/// The core resources whose deletion is answered with their last state instead of a `Status` (`ReturnDeletedObject` in
+/// Kubernetes' registries).
 const SHOWN_WHEN_DELETED: [&str; 7] = [
     "pods",
     "services",

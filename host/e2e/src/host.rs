@@ -182,9 +182,18 @@ impl Host {
         self.address
     }
 
-    /// Where it listens for probes and metrics alone, if it does.
+    /// Where it serves probes and metrics alone.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        locked(&self.lines).iter().find_map(|line| line.field("metrics_address")?.parse().ok())
+        self.other_address("metrics_address")
+    }
+
+    /// Where it serves callers with a token.
+    pub fn secure_address(&self) -> Option<SocketAddr> {
+        self.other_address("secure_address")
+    }
+
+    fn other_address(&self, field: &str) -> Option<SocketAddr> {
+        locked(&self.lines).iter().find_map(|line| line.field(field)?.parse().ok())
     }
 
     /// GET on its port.

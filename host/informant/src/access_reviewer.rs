@@ -1,16 +1,17 @@
-//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for
-//! each question. `host/runtime` decides when to ask, and reads the answers.
+//! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for each question.
+//! `host/runtime` decides when to ask, and interprets the answers.
 
 use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::Request;
-use http::header::CONTENT_TYPE;
 use informant_runtime::{AccessAnswer, AccessReview, AccessReviewer};
-use serde::Deserialize;
-use serde_json::json;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
+use kube::api::{Api, PostParams};
 
-const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+/// How the host's own user gets the right to ask for service accounts.
+const REMEDY: &str = "`informant rbac` prints what it needs";
 
 /// The API server, through the client that reads from it.
 pub(crate) struct ApiServerReviewer {
@@ -24,78 +25,60 @@ impl ApiServerReviewer {
 }
 
 impl AccessReviewer for ApiServerReviewer {
-    fn review(&self, review: AccessReview) -> BoxFuture<'static, Result<AccessAnswer, String>> {
-        let client = self.client.clone();
-        async move {
-            let body = body(&review);
-            let request = Request::post(PATH).header(CONTENT_TYPE, "application/json").body(body);
-            let request = request.map_err(|error| error.to_string())?;
-            let answer: Review = client.request(request).await.map_err(|error| problem(&error))?;
-            answer.status.answer()
-        }
-        .boxed()
+    fn review(&self, asked: AccessReview) -> BoxFuture<'static, Result<AccessAnswer, String>> {
+        review(self.client.clone(), question(asked), REMEDY).boxed()
     }
 }
 
-/// The question of a review.
-fn body(review: &AccessReview) -> Vec<u8> {
-    let AccessReview { account, verb, resource, namespace } = review;
-    let body = json!({
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {
-            "user": account.user(),
-            "groups": account.groups(),
-            "resourceAttributes": {
-                "verb": verb,
-                "group": resource.group,
-                "version": resource.version,
-                "resource": resource.resource,
-                // Without one it is asked for all of them at once.
-                "namespace": namespace.as_deref().unwrap_or_default(),
-            },
-        },
-    });
-    body.to_string().into_bytes()
+/// The answer to one question. `remedy` helps where the host's own user may not ask.
+pub(crate) async fn review(
+    client: kube::Client,
+    spec: SubjectAccessReviewSpec,
+    remedy: &str,
+) -> Result<AccessAnswer, String> {
+    let reviews: Api<SubjectAccessReview> = Api::all(client);
+    let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+    let answered = reviews.create(&PostParams::default(), &review).await;
+    let answered = answered.map_err(|error| problem(&error, remedy))?;
+    answer(answered.status.unwrap_or_default())
 }
 
-#[derive(Deserialize)]
-struct Review {
-    status: Status,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    #[serde(default)]
-    allowed: bool,
-    #[serde(default)]
-    denied: bool,
-    #[serde(default)]
-    reason: String,
-    #[serde(default)]
-    evaluation_error: String,
-}
-
-impl Status {
-    /// What is not allowed may be so only because somebody could not find out: then nobody has said so.
-    fn answer(self) -> Result<AccessAnswer, String> {
-        match (self.allowed, self.evaluation_error) {
-            (true, _) => Ok(AccessAnswer::Allowed),
-            (false, error) if self.denied || error.is_empty() => {
-                Ok(AccessAnswer::Denied(self.reason))
-            }
-            (false, error) => Err(error),
-        }
+fn question(asked: AccessReview) -> SubjectAccessReviewSpec {
+    let AccessReview { account, verb, resource, namespace } = asked;
+    SubjectAccessReviewSpec {
+        user: Some(account.user()),
+        groups: Some(account.groups().into()),
+        resource_attributes: Some(ResourceAttributes {
+            verb: Some(verb.to_owned()),
+            group: Some(resource.group),
+            version: Some(resource.version),
+            resource: Some(resource.resource),
+            // Without one it is asked for all of them at once.
+            namespace,
+            ..ResourceAttributes::default()
+        }),
+        ..SubjectAccessReviewSpec::default()
     }
 }
 
-fn problem(error: &kube::Error) -> String {
+/// A right that is neither allowed nor denied, with an error, is unknown: an authorizer could not decide.
+fn answer(status: SubjectAccessReviewStatus) -> Result<AccessAnswer, String> {
+    let error = status.evaluation_error.unwrap_or_default();
+    match status.allowed {
+        true => Ok(AccessAnswer::Allowed),
+        false if status.denied == Some(true) || error.is_empty() => {
+            Ok(AccessAnswer::Denied(status.reason.unwrap_or_default()))
+        }
+        false => Err(error),
+    }
+}
+
+/// The text of a question that was not answered.
+pub(crate) fn problem(error: &kube::Error, remedy: &str) -> String {
     match error {
-        kube::Error::Api(status) if status.code == 403 => format!(
-            "the host's own user may not ask (`informant rbac` prints what it needs): {}",
-            status.message
-        ),
+        kube::Error::Api(status) if status.code == 403 => {
+            format!("the host's own user may not ask ({remedy}): {}", status.message)
+        }
         kube::Error::Api(status) => format!("{} {}", status.code, status.message),
         error => with_causes(error),
     }
@@ -104,7 +87,7 @@ fn problem(error: &kube::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     #[test]
     fn a_question_names_the_user_its_groups_and_the_scope() {
@@ -115,7 +98,7 @@ mod tests {
                 resource: "apps/v1/deployments".parse().expect("it is one"),
                 namespace: namespace.map(str::to_owned),
             };
-            serde_json::from_slice::<Value>(&body(&review)).expect("it is JSON")["spec"].take()
+            serde_json::to_value(question(review)).expect("it is JSON")
         };
         let spec = review(Some("a"));
         assert_eq!(spec["user"], "system:serviceaccount:shop:labeller");
@@ -126,14 +109,13 @@ mod tests {
             "verb": "watch", "group": "apps", "version": "v1", "resource": "deployments", "namespace": "a",
         });
         assert_eq!(spec["resourceAttributes"], expect);
-        assert_eq!(review(None)["resourceAttributes"]["namespace"], "");
+        assert_eq!(review(None)["resourceAttributes"]["namespace"], Value::Null);
     }
 
     #[track_caller]
     fn check(status: &str, expect: Result<AccessAnswer, &str>) {
-        let text = format!(r#"{{"status":{status}}}"#);
-        let review: Review = serde_json::from_str(&text).expect("it is well formed");
-        assert_eq!(review.status.answer(), expect.map_err(str::to_owned), "{status}");
+        let parsed = serde_json::from_str(status).expect("it is well formed");
+        assert_eq!(answer(parsed), expect.map_err(str::to_owned), "{status}");
     }
 
     #[test]
@@ -144,11 +126,11 @@ mod tests {
             r#"{"allowed":false,"denied":true,"reason":"no"}"#,
             Ok(AccessAnswer::Denied("no".to_owned())),
         );
-        check("{}", Ok(AccessAnswer::Denied(String::new())));
         check(r#"{"allowed":false,"evaluationError":"webhook down"}"#, Err("webhook down"));
-        let both = r#"{"denied":true,"reason":"no","evaluationError":"webhook down"}"#;
+        let both =
+            r#"{"allowed":false,"denied":true,"reason":"no","evaluationError":"webhook down"}"#;
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
-        // RBAC says so where one role cannot be found and another one allows it.
+        // RBAC answers so if it does not find one role and another role allows the request.
         check(r#"{"allowed":true,"evaluationError":"role not found"}"#, Ok(AccessAnswer::Allowed));
     }
 }

@@ -1,5 +1,5 @@
-//! The admin socket: the one way to change a running host, for the user that runs it. It speaks
-//! HTTP, so `curl --unix-socket` works as `informant plugin` and `informant dlq` do.
+//! The admin socket: the only way to change a running host, for the host's own user. It serves HTTP, for `informant
+//! plugin`, `informant dlq` and `curl --unix-socket`.
 
 mod client;
 mod routes;

@@ -19,7 +19,7 @@ pub(crate) use host::HostArgs;
 pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
-pub(crate) use serve::{AdminArgs, MetricsArgs, ServeArgs};
+pub(crate) use serve::{AdminArgs, MetricsArgs, SecureArgs, ServeArgs};
 pub(crate) use why::WhyArgs;
 
 use crate::compiler::{CompileArgs, CompilerArgs};
@@ -95,6 +95,8 @@ pub(crate) struct RunArgs {
     pub(crate) election: ElectionArgs,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
+    #[command(flatten)]
+    pub(crate) secure: SecureArgs,
 }
 
 #[derive(clap::Args, Debug)]
@@ -288,7 +290,7 @@ pub(crate) struct RbacArgs {
     pub(crate) compiler: CompilerArgs,
 }
 
-/// A resource that the HTTP API serves. `core/v1/pods`, as its paths have it, is `v1/pods`.
+/// Parses a resource for the HTTP API. The form of its paths, `core/v1/pods`, also means `v1/pods`.
 fn served_resource(text: &str) -> Result<GroupVersionResource, String> {
     let text = text.strip_prefix("core/").unwrap_or(text);
     let gvr: GroupVersionResource = text.parse().map_err(|error| format!("{error}"))?;
@@ -298,7 +300,7 @@ fn served_resource(text: &str) -> Result<GroupVersionResource, String> {
     }
 }
 
-/// What Kubernetes takes as the name of an object.
+/// Checks that Kubernetes accepts the text as an object's name.
 fn object_name(text: &str) -> Result<String, String> {
     let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_name = (1..=253).contains(&text.len())

@@ -1,4 +1,4 @@
-//! The cluster of a command: the one that kubectl would use, else the pod's own.
+//! The cluster of a command: kubectl's current cluster, else the pod's own.
 
 use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
@@ -6,22 +6,22 @@ use informant_cache::client_for_config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::path::Path;
 
-/// Every pod has it; client-go's `rest.InClusterConfig` looks for it, too.
+/// Every pod has this variable. client-go's `rest.InClusterConfig` also looks for it.
 const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
 
-/// A connection and how to name it to people.
+/// A connection to a cluster, with names for messages.
 pub(crate) struct Cluster {
     pub(crate) client: kube::Client,
-    /// Where its API server is.
+    /// The address of the API server.
     pub(crate) api_server: http::Uri,
-    /// What the client was made of.
+    /// The configuration from which the client was created.
     pub(crate) config: kube::Config,
-    /// The API server's address, and the context where there is one.
+    /// The API server's address, and the context if there is one.
     pub(crate) name: String,
     pub(crate) user: String,
 }
 
-/// Finds the cluster. Nothing is sent to it yet.
+/// Finds the cluster. Sends no request.
 pub(crate) async fn connect(args: &ConnectionArgs) -> Result<Cluster> {
     match kubeconfig(args)? {
         Some(kubeconfig) => from_kubeconfig(kubeconfig, args.context.as_deref()).await,
@@ -29,7 +29,7 @@ pub(crate) async fn connect(args: &ConnectionArgs) -> Result<Cluster> {
     }
 }
 
-/// The kubeconfig that was named, or else the one that kubectl would take, if there is one.
+/// The named kubeconfig, or else kubectl's own, if there is one.
 fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if let Some(path) = &args.kubeconfig {
         return read(path).map(Some);

@@ -16,24 +16,25 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-/// A `Status` is a few hundred bytes; a proxy's error page is cut here.
+/// A `Status` has a few hundred bytes. The error page of a proxy is cut at this size.
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 
-/// Whose name a request is made in. The groups are not named: an API server knows those of a service account, and would ask whether this user may
-/// impersonate each of them.
+/// The user in whose name a request is made. No groups are sent: an API server knows the groups of a service account,
+/// and would check whether this user may impersonate each of them.
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 
-/// An API server, reached through kube's client from this runtime, whose threads have sockets.
+/// The writer for an API server. It uses kube's client on the async runtime of the program, whose threads have
+/// sockets.
 pub(crate) struct ApiServerWriter {
     client: kube::Client,
-    /// The host's kubeconfig names another user already. No further user can be impersonated.
+    /// The host's kubeconfig already impersonates a user. A request cannot impersonate a second user.
     impersonates: bool,
     fence: Fence,
     runtime: Handle,
 }
 
 impl ApiServerWriter {
-    /// To be called within the program's own runtime.
+    /// Call it within the program's own async runtime.
     pub(crate) fn new(cluster: &Cluster, candidate: Option<&Candidate>) -> Result<Self> {
         let client = match candidate {
             Some(it) => fenced(&cluster.config, it.leadership.clone(), it.margin)?,
@@ -56,7 +57,7 @@ impl ClusterWriter for ApiServerWriter {
         Box::pin(async move {
             let task =
                 runtime.spawn(async move { while_leading(&fence, send(&client, request)).await });
-            // It ends when nobody waits for it any more.
+            // The task ends when its result is no longer awaited.
             AbortOnDropHandle::new(task).await.unwrap_or_else(|error| Err(transport(&error)))
         })
     }
@@ -80,8 +81,9 @@ fn two_names(account: &ServiceAccount) -> String {
     )
 }
 
-/// A request may wait for a connection, or for this task's turn, while the lead goes to another: then it is not sent any more. Of one that was sent the
-/// connection is closed, so that an API server that has not begun with it does not.
+/// Another host may become the leader while a request waits for a connection or for its task's turn. Then the request
+/// is not sent. If it was already sent, its connection is closed, so that an API server that has not begun the request
+/// does not begin it.
 async fn while_leading<T>(
     fence: &Fence,
     sent: impl Future<Output = Result<T, WriteError>>,
@@ -151,7 +153,7 @@ fn transport(error: &(dyn std::error::Error + 'static)) -> WriteError {
     WriteError::Transport(with_causes(error))
 }
 
-/// An error with its causes: the outermost alone often says only that something failed.
+/// An error with its causes: the outermost error alone often says only that something failed.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut text = String::new();

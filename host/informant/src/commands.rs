@@ -38,12 +38,12 @@ use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is left when a command has ended may take this long: a compile cannot be interrupted, nor a guest's thread
-/// be ended from outside.
+/// How long the remaining threads may run after the end of a command. A compilation cannot be interrupted, and a
+/// guest's thread cannot be ended from outside.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
 
-/// Runs a command to its end, which the token asks for after a signal. Guests have threads of their own, beside the turns that
-/// informers take of quick ones.
+/// Runs a command until it ends. A signal cancels the token that asks the command to end. Guests have their own
+/// threads; informers also make quick calls of guests on theirs.
 fn run_until_signal<F>(command: impl FnOnce(Stop) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,
@@ -61,14 +61,15 @@ where
     result
 }
 
-/// Half of the cores: the other half is the guests'. Where an event goes from the connection to the store on one thread, no other is
-/// woken for it: on two cores, one worker hands over most events of a slow stream sooner than two, and as many of a fast one.
+/// Half of the cores; the other half is for the guests. An event that goes from the connection to the store on one
+/// thread wakes no other thread. Measured on two cores: one worker hands over most events of a slow stream sooner than
+/// two workers, and as many events of a fast stream.
 fn worker_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores.div_ceil(2)
 }
 
-/// A plugin directory must be there from the start: a mistyped one would be watched in vain.
+/// A plugin directory must exist at the start: the host would watch a mistyped path in vain.
 fn check_directory(path: &Path) -> Result<()> {
     let problem = match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => match std::fs::read_dir(path) {

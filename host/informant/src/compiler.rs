@@ -1,4 +1,4 @@
-//! The compilation of plugins: from the command line to the runtime's options, and the process that
+//! The compilation of plugins: the conversion of the command line to the runtime's options, and the process that
 //! compiles.
 
 use anyhow::{Result, bail};
@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tracing::info;
 
-/// An 18 MB Python plugin takes 42 s of CPU where this program is not optimised, and a container may have little of it.
+/// An 18 MB Python plugin takes 42 s of CPU time in an unoptimised build of this program, and a container may have
+/// little CPU.
 const DEADLINE: Duration = Duration::from_secs(300);
-/// Some hundred Rust plugins, or a handful of Python ones.
+/// Enough for some hundred Rust plugins, or a handful of Python ones.
 const CACHE_BYTES_MAX: u64 = 512 << 20;
 
 /// How plugins are compiled.
@@ -35,21 +36,22 @@ pub(crate) struct CompileArgs {
     cpu_seconds_max: u64,
 }
 
-/// Checks and compiles the file on the standard input. Only the host starts this.
+/// Checks and compiles the file on standard input. Only the host starts this command.
 pub(crate) fn compile_plugin(args: &CompileArgs) -> ExitCode {
     informant_runtime::compile_standard_input(args.memory_bytes_max, args.cpu_seconds_max)
 }
 
-/// What the compiler is for.
+/// The purpose of the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Plugins that are to run, or to be looked at.
+    /// Plugins that are to run, or to be inspected.
     Plugins,
-    /// Plugins that are being written: each save is a version, most of whose functions are those of the one before.
+    /// Plugins under development: each save is a version, and most functions are the same as in the previous version.
     Versions,
 }
 
-/// What the command line asks for. A directory that it names must be usable; the user's cache directory may not be.
+/// The options that the command line asks for. A directory that the command line names must be usable; the user's
+/// cache directory need not be.
 pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
     let program = CompilerProgram {
         program: this_program()?,
@@ -77,7 +79,7 @@ pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
     Ok(CompilerOptions { program: Some(program), cache })
 }
 
-/// This very executable, also where another one has taken its place on the disk since.
+/// The running executable, even if another file has replaced it on the disk.
 fn this_program() -> Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     if running.exists() {
@@ -98,7 +100,7 @@ fn user_cache() -> Option<PathBuf> {
     Some(cache.join("informant").join("code"))
 }
 
-/// A size as Kubernetes writes it: bytes, or with `Ki`, `Mi` or `Gi`.
+/// Parses a size in Kubernetes' notation: bytes, or a number with `Ki`, `Mi` or `Gi`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let units = [("Ki", 10), ("Mi", 20), ("Gi", 30)];
     let unit = units.iter().find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, *bits)));

@@ -1,4 +1,4 @@
-//! Leader election: which of several hosts runs the plugins.
+//! Leader election: it decides which of several hosts runs the plugins.
 
 use crate::cli::ElectionArgs;
 use anyhow::{Context, Result, anyhow};
@@ -14,15 +14,15 @@ use std::time::Duration;
 pub(crate) struct Candidate {
     /// The Lease's name.
     pub(crate) lease: String,
-    /// This host's name in it.
+    /// This host's identity in the Lease.
     identity: String,
     pub(crate) leadership: Leadership,
-    /// From the end of this host's term to the beginning of another's, at least.
+    /// The least time from the end of this host's term to the beginning of another host's term.
     pub(crate) margin: Duration,
 }
 
 impl Candidate {
-    /// Whether a host leads, or why none does.
+    /// An error, with the reason, if no host leads.
     pub(crate) fn check_elected(&self) -> Result<(), String> {
         if self.leadership.is_leader() || self.leadership.leader().is_some() {
             return Ok(());
@@ -31,7 +31,7 @@ impl Candidate {
         Err(format!("no host has been elected yet{why}"))
     }
 
-    /// Waits until this host has led and does no more.
+    /// Waits until this host has led and leads no more.
     pub(crate) async fn lost(&self) -> anyhow::Error {
         self.leadership.acquired().await;
         self.leadership.lost().await;
@@ -43,18 +43,18 @@ impl Candidate {
     }
 }
 
-/// How this host takes part.
+/// The options of an election.
 pub(crate) struct ElectionOptions {
-    /// Of the Lease.
+    /// The name of the Lease.
     pub(crate) name: String,
-    /// None: the client's.
+    /// The namespace of the Lease. `None`: the client's default namespace.
     pub(crate) namespace: Option<String>,
     pub(crate) config: LeaderElectionConfig,
 }
 
 impl ElectionOptions {
-    /// None without an election. An error, before anything is started, if no election can work with
-    /// these options.
+    /// `None` without an election. An error if no election can work with these options. It comes before anything is
+    /// started.
     pub(crate) fn new(args: ElectionArgs) -> Result<Option<Self>> {
         if !args.leader_elect {
             return Ok(None);
@@ -72,18 +72,18 @@ impl ElectionOptions {
         Ok(Some(Self { name, namespace, config }))
     }
 
-    /// The Lease, for people.
+    /// The Lease as namespace and name, for people.
     pub(crate) fn lease(&self, client: &kube::Client) -> String {
         let namespace = self.namespace.as_deref().unwrap_or(client.default_namespace());
         format!("{namespace}/{}", self.name)
     }
 
-    /// The elector, which takes no part before it runs, and how it stands.
+    /// Returns the elector and the candidate. The elector takes no part in the election before it runs.
     pub(crate) fn stand(self, client: &kube::Client) -> Result<(LeaderElector, Candidate)> {
         let namespace = self.namespace.as_deref().unwrap_or(client.default_namespace());
         let lock = ApiServer::new(client.clone()).lease_lock(namespace, &self.name);
         let identity = self.config.identity.clone();
-        // The configuration was looked at: the lease is the longer one.
+        // The configuration was checked: the lease duration is longer than the renew deadline.
         let margin = self.config.lease_duration.saturating_sub(self.config.renew_deadline);
         let elector = LeaderElector::new(Arc::new(lock), self.config)?;
         let leadership = elector.leadership();

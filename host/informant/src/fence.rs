@@ -15,26 +15,26 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Whether this host leads, for senders. Cheap to clone; a clone sees the same.
+/// Whether this host leads, for senders. Cheap to clone; clones share the state.
 #[derive(Clone, Default)]
 pub(crate) struct Fence {
-    /// With the time from the end of this host's term to the beginning of another's.
+    /// The leadership, with the time from the end of this host's term to the beginning of another host's term.
     election: Option<(Leadership, Duration)>,
 }
 
-/// This host led no more when something was to begin or before it ended.
+/// This host led no more when the work was to begin, or stopped leading before the work ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LeadLost;
 
-/// Whether anything of one request was handed to the kernel.
+/// Whether any byte of a request was handed to the kernel.
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<AtomicBool>);
 
-/// For which request a stream's bytes count: a stream may carry one after the other.
+/// The request that a stream's bytes count for. A stream may carry several requests, one after the other.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Mutex<Sent>>);
 
-/// A stream that hands nothing to the kernel once this host leads no more.
+/// A stream that hands no bytes to the kernel once this host leads no more.
 pub(crate) struct FencedStream<S> {
     stream: S,
     fence: Fence,
@@ -42,7 +42,7 @@ pub(crate) struct FencedStream<S> {
 }
 
 impl Fence {
-    /// A fence around a candidate; none without an election.
+    /// A fence for a candidate. It fences nothing without an election.
     pub(crate) fn of(candidate: Option<&Candidate>) -> Self {
         Self { election: candidate.map(|it| (it.leadership.clone(), it.margin)) }
     }
@@ -59,20 +59,20 @@ impl Fence {
         }
     }
 
-    /// Does it as long as this host leads, and drops it then. Invariant 37.
+    /// Runs the work as long as this host leads, and drops it when the host leads no more. Invariant 37.
     pub(crate) async fn while_leading<T>(
         &self,
         work: impl Future<Output = T>,
     ) -> Result<T, LeadLost> {
         tokio::select! {
-            // The loss first: a task that did not run for a while looks at the clock before it goes on.
+            // The loss comes first: a task that did not run for a while checks the lead before it continues.
             biased;
             () = self.lost() => Err(LeadLost),
             done = work => Ok(done),
         }
     }
 
-    /// Has the kernel give up in time what the other end does not acknowledge, where it can.
+    /// On Linux, the kernel drops bytes that the other end has not acknowledged when another host may lead.
     pub(crate) fn bound(&self, stream: &TcpStream) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some((_, margin)) = &self.election {
@@ -83,7 +83,7 @@ impl Fence {
         Ok(())
     }
 
-    /// The stream within the fence, and what counts its bytes.
+    /// The stream within the fence, and the meter of its bytes.
     pub(crate) fn around<S>(&self, stream: S) -> (FencedStream<S>, Meter) {
         let meter = Meter::default();
         (FencedStream { stream, fence: self.clone(), meter: meter.clone() }, meter)
@@ -91,14 +91,14 @@ impl Fence {
 }
 
 impl Sent {
-    /// Whether anything was.
+    /// Whether any byte was handed to the kernel.
     pub(crate) fn is_any(&self) -> bool {
         self.0.load(Relaxed)
     }
 }
 
 impl Meter {
-    /// Bytes from here on belong to this request.
+    /// The stream's next bytes belong to this request.
     pub(crate) fn count_for(&self, sent: &Sent) {
         *self.0.lock() = sent.clone();
     }
@@ -178,7 +178,7 @@ pub(crate) mod tests {
 
     const MARGIN: Duration = Duration::from_secs(5);
 
-    /// A fence around a host that leads, until it is told to lose the lead.
+    /// A fence of a host that leads until [`Self::lose`].
     pub(crate) struct Leader {
         leadership: Leadership,
         electing: JoinHandle<()>,
@@ -186,7 +186,7 @@ pub(crate) mod tests {
 
     impl Leader {
         pub(crate) async fn start() -> Self {
-            // Some tests have sockets, and so the machine's own clock.
+            // Some tests use sockets, and so the real clock.
             let config = LeaderElectionConfig {
                 lease_duration: Duration::from_secs(2),
                 renew_deadline: Duration::from_millis(1_300),
@@ -205,7 +205,7 @@ pub(crate) mod tests {
             Fence { election: Some((self.leadership.clone(), MARGIN)) }
         }
 
-        /// Ends when the lead is lost.
+        /// Returns when the lead is lost.
         pub(crate) async fn lose(&self) {
             self.electing.abort();
             self.leadership.lost().await;

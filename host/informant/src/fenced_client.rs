@@ -1,6 +1,6 @@
-//! The client that plugins' writes go through where hosts are elected. Whether this host leads is looked at in the last moment that there is: when a
-//! request's body is asked for, with nothing left to do but hand its bytes to the kernel. And what the other end has not acknowledged by the time at which
-//! another host may lead, the kernel gives up.
+//! The client for plugins' writes in a host that takes part in an election. It checks the lead at the last possible
+//! moment: when it asks for a request's body, just before the bytes go to the kernel. The kernel drops bytes that the
+//! other end has not acknowledged when another host may lead.
 
 use anyhow::{Result, anyhow};
 use bytes::Bytes;
@@ -13,20 +13,21 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tower::BoxError;
 
-/// Why a request was not sent.
+/// The request was not sent because this host leads no more.
 #[derive(Debug, thiserror::Error)]
 #[error("this host leads no more")]
 struct LeadsNoMore;
 
-/// Whether that is why.
+/// Whether [`LeadsNoMore`] is among the error's causes.
 pub(crate) fn leads_no_more(error: &kube::Error) -> bool {
     let error: &(dyn std::error::Error + 'static) = error;
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|cause| cause.is::<LeadsNoMore>())
 }
 
-/// As `kube::Client::try_from`, fenced. `margin` is from the end of this host's term to the beginning of another's. Behind a proxy there is no
-/// last moment to look at: such a client is made as any other.
+/// A fenced client, made as by `kube::Client::try_from`. `margin` is the time from the end of this host's term to the
+/// beginning of another host's term. `None` behind a proxy, because the client then has no last moment for the check.
+/// The caller uses an ordinary client.
 pub(crate) fn fenced(
     config: &kube::Config,
     leadership: Leadership,
@@ -42,7 +43,7 @@ pub(crate) fn fenced(
     Ok(Some(client))
 }
 
-/// A body that is not given out by one that leads no more: without it no API server begins with a request.
+/// A body that gives no bytes once this host leads no more. Without the body, no API server begins a request.
 struct Fenced {
     body: Body,
     leadership: Leadership,
@@ -96,7 +97,7 @@ mod tests {
         LeaderElector::new(Arc::new(FakeLock::default()), config).expect("it can work")
     }
 
-    /// Answers whatever comes, once for each read, and keeps it.
+    /// Answers everything, once for each read, and keeps what it read.
     async fn serve(listener: TcpListener, received: Arc<Mutex<Vec<u8>>>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let received = received.clone();
@@ -136,7 +137,7 @@ mod tests {
 
         electing.abort();
         leadership.lost().await;
-        // Over the connection that is there, and over a new one.
+        // Over the existing connection, and over a new one.
         for _ in 0..2 {
             let error = client.send(request()).await.expect_err("it leads no more");
             assert!(leads_no_more(&error), "{error:?}");

@@ -1,5 +1,5 @@
-//! The host's own configuration file, `--config`, with its settings of plugins.
-//! `host_configuration/follow.rs` follows it while the host runs.
+//! The host's own configuration file, `--config`, with its settings of plugins. `host_configuration/follow.rs` follows
+//! it while the host runs.
 
 mod follow;
 
@@ -14,16 +14,16 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What the host's own file says, now and from here on.
+/// The content of the host's own file, now and after each change.
 pub(crate) struct HostConfiguration {
     pub(crate) said: watch::Receiver<Arc<Configurations>>,
     pub(crate) status: Arc<ConfigurationStatus>,
-    /// None: no file was named.
+    /// `None` if no file was named.
     pub(crate) follower: Option<Follower>,
 }
 
 impl HostConfiguration {
-    /// Reads the file that was named.
+    /// Reads the named file.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self> {
         let status = Arc::<ConfigurationStatus>::default();
         let Some(path) = path else {
@@ -38,7 +38,7 @@ impl HostConfiguration {
     }
 }
 
-/// What the file that was named says at this moment; without one nothing is said of any plugin.
+/// The present content of the named file. Without a file there are no settings.
 pub(crate) fn load(path: Option<&Path>) -> Result<Configurations> {
     let Some(path) = path else { return Ok(Configurations::default()) };
     Ok(parse(&path.display().to_string(), &text_of(path)?)?)

@@ -1,8 +1,9 @@
-//! The HTTP server: probes and metrics; on loopback also plugins and the cache.
+//! The HTTP server: probes and metrics; on loopback, and for callers with a token, also plugins and the cache.
 
 mod accept;
 mod answers;
 mod aside;
+mod callers;
 mod connections;
 mod exposure;
 mod heartbeat;
@@ -24,14 +25,16 @@ mod scrapes;
 mod server;
 #[cfg(test)]
 mod stuck_tests;
+mod tls;
 mod why;
 mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
-pub(crate) use listeners::Listeners;
-pub(crate) use plugins::list as list_plugins;
+pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
+pub(crate) use plugins::respond as respond_plugins;
 pub(crate) use problems::list as list_problems;
 pub(crate) use readiness::not_ready;
 pub(crate) use server::Server;
+pub(crate) use tls::{TlsFiles, Transport};
 pub(crate) use why::{SecretAccess, respond as respond_why};

@@ -1,4 +1,4 @@
-//! The process's log: text for people and JSON for machines, with the same keys.
+//! The log of the process: text for people and JSON for machines, with the same keys.
 
 mod footer;
 mod stdout;
@@ -13,8 +13,8 @@ use text::TextLines;
 use tracing::error;
 use tracing_subscriber::EnvFilter;
 
-/// The filter unless `RUST_LOG` has another. A failed request is logged by its caller, with its purpose;
-/// the client's own line would repeat it.
+/// The filter, unless `RUST_LOG` is set. The caller of a failed request logs it with its purpose. The client's own
+/// line would repeat that.
 const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +25,11 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The log's format, once there is one.
+/// The log's format, once the log is on.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Says what ends the program: as a line of the log where machines read that, else as clap shows its own errors. Before [`end`] of the log.
+/// Reports the error that ends the program. For machines it is a line of the log, else it has the form of clap's
+/// errors. Call it before [`end`] of the log.
 pub(crate) fn tell_failure(error: &anyhow::Error) {
     match FORMAT.get() {
         Some(LogFormat::Json) => error!("{error:#}"),
@@ -36,16 +37,16 @@ pub(crate) fn tell_failure(error: &anyhow::Error) {
     }
 }
 
-/// Shows an error as clap shows its own.
+/// Prints an error in the form of clap's errors.
 #[expect(clippy::print_stderr, reason = "the one place where the program's failure is said")]
 fn print_error(error: &anyhow::Error) {
     eprintln!("error: {error:#}");
 }
 
-/// Sends all log lines of the process to standard output, from a thread of their own until [`end`].
+/// Sends all log lines of the process to standard output, from a separate thread until [`end`].
 pub(crate) fn init(format: LogFormat) {
     stdout::begin();
-    // Only the first one has any effect.
+    // Only the first call has an effect.
     let _ = FORMAT.set(format);
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
@@ -55,8 +56,8 @@ pub(crate) fn init(format: LogFormat) {
     }
 }
 
-/// Whether standard output gets colours: it is a terminal that has them, unless `NO_COLOR`, `CLICOLOR` or
-/// `CLICOLOR_FORCE` says otherwise.
+/// Whether standard output gets colours: it must be a terminal with colours, unless `NO_COLOR`, `CLICOLOR` or
+/// `CLICOLOR_FORCE` is set.
 pub(crate) fn is_coloured() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }

@@ -1,5 +1,5 @@
-//! The `informant` program: arguments in, exit code out. 2 is a command line that cannot be read, 1 is
-//! everything else that went wrong.
+//! The `informant` program: arguments in, exit code out. The code is 2 for an invalid command line, and 1 for every
+//! other failure.
 
 mod access_reviewer;
 mod admin;
@@ -25,8 +25,9 @@ mod task;
 use cli::Command;
 use std::process::ExitCode;
 
-/// An informer's objects come and go in every size and on several threads: this one gives their room back, and the
-/// platform's keeps up to twice as much after some hundred thousand updates (`host/docs/designs/memory.md`).
+/// The global allocator. An informer's objects have all sizes, and several threads create and free them. This
+/// allocator returns their memory; the platform's allocator keeps up to twice as much after some hundred thousand
+/// updates (`host/docs/designs/memory.md`).
 #[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

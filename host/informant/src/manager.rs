@@ -1,4 +1,6 @@
-//! The owner of every task: starts them in order, stops them in order.
+//! The owner of every task. It starts and stops the tasks in order.
+
+mod first_lines;
 
 use crate::access_reviewer::ApiServerReviewer;
 use crate::admin::{self, AdminSocket};
@@ -8,22 +10,20 @@ use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
 use crate::host_configuration::HostConfiguration;
-use crate::http::{Listeners, Server, not_ready};
+use crate::http::{Addresses, Listeners, Server, not_ready};
 use crate::logging::LogFormat;
-use crate::logging::Stdout;
 use crate::metrics::{MetricSources, RefusedByListener};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
 use anyhow::{Result, bail};
+use first_lines::introduce;
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
     CompilerOptions, PluginAdmin, PluginHost, PluginHostOptions, Plugins, RecordOptions,
     StateDirectoryOptions,
 };
-use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,41 +31,39 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How long plugins and connections may take to end. Kubernetes gives a pod 30 s, of which some are for what is left then
-/// (`shutdown.rs`).
+/// How long plugins and connections may take to end. Kubernetes gives a pod 30 s; the rest of that time is for the
+/// remaining threads and the log (`shutdown.rs`).
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(24);
-/// How long the start waits for a cluster's first word.
+/// How long the start waits for the cluster's first answer.
 const GREETING_DEADLINE: Duration = Duration::from_secs(2);
-/// How long a host that takes part in an election gets ready before it stands, and how often it looks.
+/// How long a candidate in an election prepares before it stands, and the time between two checks of its readiness.
 const READY_MAX: Duration = Duration::from_secs(60);
 const READY_LOOK: Duration = Duration::from_millis(50);
-/// Threads for guests: more would compete with the informers for cores.
+/// The largest number of threads for guests. More threads would compete with the informers for cores.
 const GUEST_THREADS_MAX: usize = 4;
 
-/// What a host is made of.
+/// The parts of a host.
 pub(crate) struct ManagerOptions {
     pub(crate) cluster: Cluster,
     pub(crate) directories: Vec<PathBuf>,
-    /// What the host's own configuration says of plugins.
+    /// The host's own configuration, with settings of plugins.
     pub(crate) configuration: HostConfiguration,
-    /// How often the API server is asked what service accounts may read.
+    /// The time between two reviews of the permissions of service accounts.
     pub(crate) review_every: Duration,
     pub(crate) compiler: CompilerOptions,
-    /// None: nothing outlives the host.
+    /// `None`: nothing outlives the host.
     pub(crate) state: Option<StateDirectoryOptions>,
-    /// What plugins that ask over HTTP are helped with.
+    /// The options for plugins' HTTP requests.
     pub(crate) outbound: OutboundArgs,
-    /// None: nothing of plugins is written down.
+    /// `None`: plugins are not recorded.
     pub(crate) record: Option<RecordOptions>,
-    /// None: this host leads without being elected.
+    /// `None`: this host leads without an election.
     pub(crate) election: Option<ElectionOptions>,
-    pub(crate) listen: SocketAddr,
-    /// None: probes and metrics are served on that address alone.
-    pub(crate) metrics_bind_address: Option<SocketAddr>,
+    pub(crate) addresses: Addresses,
     /// None: where hosts listen by default, if that can be had.
     pub(crate) admin_socket: Option<PathBuf>,
     pub(crate) log_format: LogFormat,
-    /// Then the first lines leave out the user and the admin socket, which are no choice.
+    /// If the cluster is embedded, the first lines omit the user and the admin socket: people did not choose them.
     pub(crate) is_cluster_embedded: bool,
 }
 
@@ -75,14 +73,14 @@ pub(crate) struct Manager {
     shown: Plugins,
     plugins: Task,
     server: Task,
-    /// None where no socket was asked for and the default one could not be had.
+    /// `None` if no socket was requested and the host could not listen at the default path.
     admin: Option<Task>,
-    /// None where the host has no file of its own.
+    /// `None` if the host has no configuration file.
     follower: Option<Task>,
     election: Option<Election>,
-    /// Everything ends but the listener for probes and metrics, which says that the host is not ready.
+    /// Ends everything except the listener for probes and metrics, which reports that the host is not ready.
     shutdown: CancellationToken,
-    /// That listener ends.
+    /// Ends the listener for probes and metrics.
     probes_end: CancellationToken,
 }
 
@@ -90,21 +88,22 @@ pub(crate) struct Manager {
 struct Election {
     task: Task,
     candidate: Candidate,
-    /// Gives the Lease back.
+    /// Releases the Lease.
     resign: CancellationToken,
 }
 
-/// For less memory their objects lack the annotation that a replacement would lose: plugins are told to patch.
+/// The informers. To save memory, their objects lack the annotation of the last applied configuration. A plugin that
+/// replaces an object would lose that annotation, so the documentation asks plugins to patch.
 fn informers(client: kube::Client) -> Arc<SharedInformerFactory> {
     let source = ApiServer::new(client).without_last_applied();
     Arc::new(SharedInformerFactory::new(Arc::new(source), FactoryOptions::default()))
 }
 
 impl Manager {
-    /// Listens, says what is going to happen, then starts everything.
+    /// Listens, prints the first lines, then starts everything.
     pub(crate) async fn start(options: ManagerOptions) -> Result<Self> {
         crate::metrics::begin();
-        let listeners = Listeners::bind(options.listen, options.metrics_bind_address)?;
+        let listeners = Listeners::bind(&options.addresses)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
         introduce(&options, &listeners, socket.as_ref());
@@ -135,6 +134,7 @@ impl Manager {
             candidate,
             configuration: options.configuration.status,
             refused: RefusedByListener::default(),
+            watches: Default::default(),
         };
         let admin =
             socket.map(|socket| serve_admin(socket, host.admin(), &sources, shutdown.clone()));
@@ -147,6 +147,7 @@ impl Manager {
             let is_ready = move || not_ready(&plugins, &informers).is_empty();
             Election::start(elector, candidate, is_ready)
         });
+        let server = server.run(shutdown.clone(), probes_end.clone());
         Ok(Self {
             informers,
             shown: host.plugins(),
@@ -154,28 +155,25 @@ impl Manager {
             follower,
             election,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
-            server: Task::spawn(
-                "the HTTP server",
-                server.run(shutdown.clone(), probes_end.clone()),
-            ),
+            server: Task::spawn("the HTTP server", server),
             probes_end,
             shutdown,
         })
     }
 
-    /// The plugins as others may look at them.
+    /// The plugins, for other parts of the program.
     pub(crate) fn plugins(&self) -> &Plugins {
         &self.shown
     }
 
-    /// Runs until it is told to stop, or until a task ends that should not; then everything ends in order. `at_once` says that there is no
-    /// time for that: then it does not return, for the process is ended.
+    /// Runs until `stop` is cancelled, or until a task ends early. Then everything ends in order. `at_once` signals
+    /// that there is no time for that; then this function does not return, because the process is ended.
     pub(crate) async fn run_until(
         mut self,
         stop: &CancellationToken,
         at_once: Option<watch::Receiver<()>>,
     ) -> Result<()> {
-        // Whoever holds no Lease has nothing to do last.
+        // A host without a Lease has no last step.
         let at_once = at_once.filter(|_| self.election.is_some());
         let early = tokio::select! {
             () = stop.cancelled() => Ok(()),
@@ -192,8 +190,8 @@ impl Manager {
         Ok(())
     }
 
-    /// The last attempt after an end that was cut off. Plugins may still run: as soon as the election is told, this host leads no more and
-    /// sends no write. Invariant 22.
+    /// The last attempt to release the Lease after the drain was cut off. Plugins may still run. Once the election's
+    /// task resigns, this host leads no more and sends no write. Invariant 22.
     async fn give_the_lease_back(&mut self) {
         let Some(election) = &mut self.election else { return };
         election.resign.cancel();
@@ -207,11 +205,11 @@ impl Manager {
         }
     }
 
-    /// Plugins first, while the informers can still answer them; probes and metrics last, so that they
-    /// are answered meanwhile. One failure does not keep the others from ending.
+    /// Ends plugins first, while the informers can still answer them. Probes and metrics end last, so that they are
+    /// answered meanwhile. A failure of one part does not keep the other parts from ending.
     async fn drain(&mut self) -> Result<()> {
         let plugins = self.plugins.end().await;
-        // Nothing is done any more that only the leader may do.
+        // Only the leader may do the work of the plugins, and that work has ended.
         let election = match &mut self.election {
             Some(election) => {
                 election.resign.cancel();
@@ -229,7 +227,7 @@ impl Manager {
 }
 
 impl Election {
-    /// A host that has compiled and synced nothing yet lets others lead that have.
+    /// The host stands once it is ready, or after [`READY_MAX`], so that hosts that are ready lead first.
     fn start(
         elector: LeaderElector,
         candidate: Candidate,
@@ -253,8 +251,8 @@ impl Election {
     }
 }
 
-/// Ends something in order, within the grace. Where that is over first, and where there is no time for it, its `last` step comes in its place; after that this does not
-/// return where the process is to end at once.
+/// Drains something within the grace. If the grace ends first, or if `at_once` signals, its `last` step runs instead.
+/// After a signal of `at_once` this function does not return, because the process is ended.
 async fn end_in_time<T>(
     what: &mut T,
     drain: impl AsyncFnOnce(&mut T) -> Result<()>,
@@ -283,16 +281,16 @@ async fn told(at_once: Option<&mut watch::Receiver<()>>) {
     {
         return;
     }
-    // Nobody can say so any more.
+    // The sender is gone, so no signal can come.
     std::future::pending().await
 }
 
-/// Waits for what ends a host that takes part in an election: it leads no more, or its task ends. Invariant 20.
+/// Waits until a host in an election has to end: it leads no more, or the election's task ends. Invariant 20.
 async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
     let Some(election) = election else { return std::future::pending().await };
     tokio::select! {
         lost = election.candidate.lost() => {
-            // It does not stand again while it ends.
+            // The host must not stand again while it ends.
             election.task.abort();
             lost
         }
@@ -311,12 +309,12 @@ fn serve_admin(
     Task::spawn("the admin socket", socket.serve(shared, shutdown, refused.admin))
 }
 
-/// One for each processor, up to a few.
+/// One thread for each processor, up to [`GUEST_THREADS_MAX`].
 fn guest_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(GUEST_THREADS_MAX)
 }
 
-/// The socket that was asked for, or the default one if it can be had: a second host of the same user does without.
+/// The requested socket, or the default one. `None` for a second host of the same user: it runs without a socket.
 fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
     if let Some(path) = path {
         return AdminSocket::listen(path).map(Some);
@@ -330,8 +328,8 @@ fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
     }
 }
 
-/// Asks the cluster who it is. Nothing depends on the answer but that people hear at once of a cluster that cannot
-/// be reached, even while no plugin wants anything of it.
+/// Asks the cluster for its version. Nothing else depends on the answer. People learn at once that a cluster cannot be
+/// reached, even while no plugin uses the cluster.
 async fn greet(cluster: &Cluster) {
     let name = &cluster.name;
     let asked = tokio::time::timeout(GREETING_DEADLINE, cluster.client.apiserver_version()).await;
@@ -343,55 +341,6 @@ async fn greet(cluster: &Cluster) {
     warn!(
         "cluster {name} cannot be asked: {problem}; starting all the same, it is tried again and again"
     );
-}
-
-/// The first lines: cluster, user, directory and addresses.
-fn introduce(options: &ManagerOptions, listeners: &Listeners, socket: Option<&AdminSocket>) {
-    let directories: Vec<String> =
-        options.directories.iter().map(|path| path.display().to_string()).collect();
-    let directories = directories.join(", ");
-    let (cluster, user) = (&options.cluster.name, &options.cluster.user);
-    let version = env!("CARGO_PKG_VERSION");
-    let (address, metrics) = (listeners.address(), listeners.metrics_address());
-    let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
-    let client = &options.cluster.client;
-    let lease = options.election.as_ref().map(|election| election.lease(client));
-    match options.log_format {
-        LogFormat::Text => {
-            // Whoever is gone already does not read it.
-            let _ = writeln!(
-                Stdout,
-                "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
-                 address  http://{address}  (/plugins, /metrics, /readyz)"
-            );
-            if !options.is_cluster_embedded {
-                let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
-            }
-            if let Some(metrics) = metrics {
-                let _ =
-                    writeln!(Stdout, "  metrics  http://{metrics}  (/metrics, /livez, /readyz)");
-            }
-            if let Some(lease) = lease {
-                let _ =
-                    writeln!(Stdout, "  lease    {lease}  (plugins run while this host holds it)");
-            }
-        }
-        LogFormat::Json => {
-            let address = address.to_string();
-            let metrics_address = metrics.map(|address| address.to_string());
-            info!(
-                version,
-                cluster,
-                user,
-                plugins = directories,
-                address,
-                metrics_address,
-                admin,
-                lease,
-                "starting"
-            );
-        }
-    }
 }
 
 #[cfg(test)]
@@ -407,8 +356,8 @@ mod tests {
         task.end().await.expect("it was told");
     }
 
-    /// An end in order that takes so many seconds, and is to be at once after so many: the second of the last step, if there is one, and the second at which it
-    /// is over, with the error.
+    /// Checks a drain that takes `drain` seconds and a signal to end at once after `at_once` seconds. `last` is the
+    /// second of the last step, if there is one. `over` is the second of the end, with its error.
     async fn check(drain: u64, at_once: Option<u64>, last: Option<u64>, over: (u64, Option<&str>)) {
         let start = tokio::time::Instant::now();
         let seconds = Duration::from_secs;

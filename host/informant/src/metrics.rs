@@ -1,5 +1,5 @@
-//! The metrics, each declared once. The other crates have plain counters; this module writes them
-//! as Prometheus' text for a request.
+//! The metrics, each declared once. The other crates have plain counters. This module writes the counters as
+//! Prometheus' text for a request.
 
 mod families;
 #[cfg(test)]
@@ -7,6 +7,7 @@ mod page;
 mod plugins;
 mod process;
 mod refused;
+mod watches;
 
 use crate::election::Candidate;
 use crate::host_configuration::ConfigurationStatus;
@@ -26,28 +27,30 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
-pub(crate) use refused::{RefusedByListener, RefusedCounts};
+pub(crate) use refused::{RefusedByListener, RefusedCallers, RefusedCounts};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+pub(crate) use watches::{OpenWatch, WatchCounts, WatchEndReason};
 
-/// What Prometheus asks for first.
+/// The content type that Prometheus prefers.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where everything is read that is shown.
+/// The sources of all shown numbers.
 #[derive(Clone)]
 pub(crate) struct MetricSources {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
-    /// None: nobody is elected.
+    /// `None` without an election.
     pub(crate) candidate: Option<Candidate>,
     pub(crate) configuration: Arc<ConfigurationStatus>,
-    /// What the HTTP server had no place for.
+    /// The connections and requests that the HTTP server refused.
     pub(crate) refused: RefusedByListener,
+    pub(crate) watches: Arc<WatchCounts>,
 }
 
-/// Writes the text of everything.
+/// Writes the text of all metrics.
 pub(crate) fn write(sources: MetricSources, page: &mut impl fmt::Write) -> fmt::Result {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Snapshot::new(sources)));
@@ -57,12 +60,13 @@ pub(crate) fn write(sources: MetricSources, page: &mut impl fmt::Write) -> fmt::
 /// A snapshot of the host for its metrics.
 #[derive(Debug)]
 struct Snapshot {
-    /// None: nobody is elected.
+    /// `None` without an election.
     candidate: Option<Candidate>,
     configuration: Arc<ConfigurationStatus>,
     refused: RefusedByListener,
+    watches: Arc<WatchCounts>,
     plugins: Vec<PluginStatus>,
-    /// What plugins count is read while it is written.
+    /// Plugins' own metrics. They are read while the page is written.
     of_plugins: Vec<PluginSeries>,
     compiles: CompileCounts,
     access: Arc<AccessCounts>,
@@ -105,7 +109,8 @@ impl Collector for Snapshot {
 
 impl Snapshot {
     fn new(sources: MetricSources) -> Self {
-        let MetricSources { plugins, informers, candidate, configuration, refused } = sources;
+        let MetricSources { plugins, informers, candidate, configuration, refused, watches } =
+            sources;
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
             resource: informer.resource().to_string(),
@@ -117,6 +122,7 @@ impl Snapshot {
             candidate,
             configuration,
             refused,
+            watches,
             plugins: plugins.status(),
             of_plugins: plugins.series(),
             compiles: plugins.compiles(),
@@ -142,7 +148,7 @@ impl Snapshot {
             let one = lines.encode_family(&labels)?;
             match is_gauge {
                 true => ConstGauge::new(number).encode(one)?,
-                // Most are counted one by one.
+                // Most counters count whole things.
                 false if number.fract() == 0.0 => ConstCounter::new(number as u64).encode(one)?,
                 false => ConstCounter::new(number).encode(one)?,
             }
@@ -162,7 +168,7 @@ impl Snapshot {
     }
 }
 
-/// The series of each of these things, with the label that names it.
+/// The series of each of these things, with the label of its name.
 fn of<'a, T>(
     things: &'a [T],
     name: fn(&'a T) -> (&'static str, Cow<'a, str>),
@@ -224,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Prometheus takes the whole answer for broken without it.
+    /// Without this bucket, Prometheus treats the whole answer as broken.
     #[test]
     fn histogram_ends_with_the_infinite_bucket() {
         let mut registry = Registry::default();

@@ -1,6 +1,7 @@
-//! Sends plugins' requests to the world outside. Whom they may ask was decided before (`host/runtime`); which addresses a name leads to is found out
-//! here, and none is connected to that was not looked at. No proxy of the environment is asked, no redirect followed, nothing unpacked. Of a host that takes
-//! part in an election nothing goes out but while it leads (`fence.rs`).
+//! Sends plugins' HTTP requests. `host/runtime` has decided before which servers a plugin may ask. This module
+//! resolves names to addresses, and connects only to addresses that it has checked. It uses no proxy of the
+//! environment, follows no redirect, and unpacks nothing. A host that takes part in an election sends only while it
+//! leads (`fence.rs`).
 
 mod api_servers;
 mod connect;
@@ -31,7 +32,7 @@ use tls::Tls;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The way out, from this runtime, whose threads have sockets.
+/// The client for plugins' requests. It uses the async runtime of the program, whose threads have sockets.
 pub(crate) struct OutboundHttp {
     shared: Arc<OutboundState>,
     fence: Fence,
@@ -45,7 +46,8 @@ struct OutboundState {
 }
 
 impl OutboundHttp {
-    /// To be called within the program's own runtime. The cluster's API server is asked for nothing: plugins write to it through `kube`.
+    /// Call it within the program's own async runtime. The client refuses requests to the cluster's API server:
+    /// plugins write to it through `kube`.
     pub(crate) fn new(args: &OutboundArgs, cluster: &Cluster) -> Result<Self> {
         let secrets = Secrets::new(args.secrets.clone())?;
         let tls = Tls::new(args.http_ca.as_deref())?;
@@ -60,7 +62,7 @@ impl OutboundHttp {
         Self { shared: Arc::new(shared), fence: Fence::default(), runtime: Handle::current() }
     }
 
-    /// The same, of a host that sends only within this.
+    /// The same client, which sends only within this fence.
     pub(crate) fn within(self, fence: Fence) -> Self {
         Self { fence, ..self }
     }
@@ -72,7 +74,7 @@ impl HttpClient for OutboundHttp {
             (self.shared.clone(), self.runtime.clone(), self.fence.clone());
         Box::pin(async move {
             let task = runtime.spawn(async move { shared.send_led(&request, &fence).await });
-            // It ends when nobody waits for it any more.
+            // The task ends when its result is no longer awaited.
             let ended = AbortOnDropHandle::new(task).await;
             ended.unwrap_or_else(|error| Err(HttpError::Unknown(error.to_string())))
         })
@@ -80,7 +82,7 @@ impl HttpClient for OutboundHttp {
 }
 
 impl OutboundState {
-    /// Sends it while this host leads, and says whether anything was sent where it leads no more.
+    /// Sends the request while this host leads. If the lead is lost, the error says whether any bytes were sent.
     async fn send_led(
         &self,
         request: &HttpRequest,
@@ -115,14 +117,14 @@ impl OutboundState {
             }
             match self.exchange(request, &key, (connection, sent), message).await {
                 Answered::Yes(answer) => return repeats_a_secret(answer?, &secrets),
-                // The server has ended it meanwhile.
+                // The server has ended the connection meanwhile.
                 Answered::Stale(None) => message = self::message(request, &secrets)?,
                 Answered::Stale(Some(unsent)) => message = unsent,
             }
         }
         let connection = self.connector.connect(request, fence).await;
         let connection = connection.map_err(|error| match error {
-            // It may have been done, over the connection that the server has ended.
+            // The server may have carried the request out, over the connection that it then ended.
             HttpError::Unsent(text) if sent.is_any() => HttpError::Unknown(text),
             error => error,
         })?;
@@ -135,7 +137,7 @@ impl OutboundState {
         }
     }
 
-    /// Sends it over this connection, which is kept for the plugin's next request if it can be.
+    /// Sends the request over this connection. The connection is kept for the plugin's next request if possible.
     async fn exchange(
         &self,
         request: &HttpRequest,
@@ -155,7 +157,8 @@ impl OutboundState {
                     return Answered::Stale(Some(unsent));
                 }
                 let error = error.into_error();
-                // Some servers end a connection just when it is used again. What may be done twice is done again.
+                // Some servers end a connection just when it is used again. A request that may be repeated is sent
+                // again.
                 if error.is_incomplete_message() && is_repeatable(request.method) {
                     return Answered::Stale(None);
                 }
@@ -173,10 +176,10 @@ impl OutboundState {
 
 type Message = Request<Full<Bytes>>;
 
-/// What became of a request on a connection.
+/// The result of a request on a connection.
 enum Answered {
     Yes(Result<HttpResponse, HttpError>),
-    /// There was no answer; the request, if nothing of it was sent.
+    /// There was no answer. The value is the request, if none of its bytes were sent.
     Stale(Option<Message>),
 }
 

@@ -1,10 +1,9 @@
-//! Plugin projects: folders with a plugin's sources, as `informant plugin new` writes them, `plugin build` builds them and
-//! `dev` follows them.
+//! Plugin projects: folders with a plugin's sources. `informant plugin new` writes them, `plugin build` builds them,
+//! and `dev` follows them.
 //!
-//! Decisions are synchronous: the language of a folder ([`recognition`]), the commands of its build
-//! ([`recipe`]), its source files ([`watch::sources`]), the changes that are saves
-//! ([`watch::own_writes`]), and the effect of a save during a build ([`rebuild`]). The other files
-//! carry them out.
+//! Decisions are synchronous: the language of a folder ([`recognition`]), the commands of its build ([`recipe`]), its
+//! source files ([`watch::sources`]), the changes that are saves ([`watch::own_writes`]), and the effect of a save
+//! during a build ([`rebuild`]). The other files carry them out.
 
 mod artifact;
 mod build;

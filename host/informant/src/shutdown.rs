@@ -1,8 +1,8 @@
-//! Shutdown in two stages: the first signal drains the host. The second one ends the process at
-//! once, and so does the end of the time for draining.
+//! Shutdown in two stages: the first signal drains the host. The second signal ends the process at once, and so does
+//! the end of the time for draining.
 //!
-//! A terminal that is closed is a reason to end in order, as SIGTERM is: SIGHUP. It comes twice, from the terminal and from the shell in it, so it is never the
-//! second signal. Who started the process with `nohup` wants it to stay.
+//! When a terminal closes, it sends SIGHUP, which drains the host as SIGTERM does. SIGHUP comes twice, from the
+//! terminal and from its shell, so it never counts as the second signal. With `nohup`, the process ignores SIGHUP.
 
 use crate::logging;
 use anyhow::anyhow;
@@ -13,18 +13,18 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// A process that was asked to end is gone by then, whatever holds it. The host takes up to 27.5 s: its grace, a second for what is left then, and the
-/// last lines of the log. Kubernetes gives a Pod 30 s.
+/// The time until the end of a process that was asked to end, even if something blocks it. The host takes up to 27.5
+/// s: its grace, a second for the remaining threads, and the last lines of the log. Kubernetes gives a Pod 30 s.
 const END_MAX: Duration = Duration::from_secs(28);
 
-/// What a process does last, after a second signal or at the end of the time for draining, takes so long at most: one request to an API
-/// server that answers, and its repetition.
+/// The largest time for the last step of a process, after a second signal or at the end of the time for draining. It
+/// is enough for one request to an API server that answers, and for one repetition.
 pub(crate) const LAST_ATTEMPT_MAX: Duration = Duration::from_secs(1);
 
-/// That this process is to end.
+/// The request to end this process.
 #[derive(Clone)]
 pub(crate) struct Stop {
-    /// It is to end in order.
+    /// Cancelled when the process is to end in order.
     pub(crate) asked: CancellationToken,
     at_once: watch::Sender<()>,
 }
@@ -34,23 +34,25 @@ impl Stop {
         Self { asked: CancellationToken::new(), at_once: watch::Sender::new(()) }
     }
 
-    /// Hears that this process ends at once. Until the answer is dropped, it waits for [`LAST_ATTEMPT_MAX`] at most.
+    /// Signals that the process ends at once. The process waits until the receiver is dropped, up to
+    /// [`LAST_ATTEMPT_MAX`].
     pub(crate) fn at_once(&self) -> watch::Receiver<()> {
         self.at_once.subscribe()
     }
 
-    /// Lets those who want to hear of it do what they do last.
+    /// Lets the receivers do their last step.
     async fn end_at_once(&self) {
         self.at_once.send_replace(());
         let _ = tokio::time::timeout(LAST_ATTEMPT_MAX, self.at_once.closed()).await;
     }
 }
 
-/// From here on SIGINT, SIGTERM and SIGHUP no longer end the process by themselves: the first one cancels the token, a
-/// second SIGINT or SIGTERM ends the process with 128 and the signal's number, as shells expect, after what is done last. It ends with 1 where it is still there 28 s
-/// after the first one.
+/// From now on, SIGINT, SIGTERM and SIGHUP no longer end the process by themselves. The first signal cancels the
+/// token. A second SIGINT or SIGTERM ends the process, after its last step, with 128 plus the signal's number, as
+/// shells expect. If the process still runs 28 s after the first signal, it ends with 1.
 ///
-/// They are heard on a thread of its own, which nothing that hangs can keep from it: it waits for no other thread. It ends with the process.
+/// A separate thread receives the signals. It waits for no other thread, so a blocked thread cannot delay it. It ends
+/// with the process.
 pub(crate) fn on_signals() -> io::Result<Stop> {
     on_signals_within(END_MAX)
 }
@@ -66,8 +68,8 @@ fn on_signals_within(end_max: Duration) -> io::Result<Stop> {
     let listen = async move {
         let name = signals.first().await;
         heard.asked.cancel();
-        // Whoever should read the log may have stopped reading it: that must not keep the second signal from being heard. Where no thread can be had
-        // the line is lost.
+        // The log's reader may have stopped reading. That must not block the second signal, so another thread writes
+        // the line. If no thread can be started, the line is lost.
         let tell = move || info!("stopping after {name}; once more to stop at once");
         let _ = std::thread::Builder::new().name("stopping".to_owned()).spawn(tell);
         let status = tokio::select! {
@@ -91,17 +93,17 @@ fn on_signals_within(end_max: Duration) -> io::Result<Stop> {
     Ok(stop)
 }
 
-/// Hears the signals that stop a process.
+/// Receives the signals that stop a process.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    /// None where it is ignored.
+    /// `None` if the process ignores it.
     hangup: Option<Signal>,
 }
 
 impl Signals {
     fn listen() -> io::Result<Self> {
-        // Where there is no such file nobody is known to ignore anything.
+        // Without this file, no signal counts as ignored.
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let hangup = !is_ignored(SignalKind::hangup(), &status);
         Ok(Self {
@@ -111,7 +113,7 @@ impl Signals {
         })
     }
 
-    /// The first one, by name.
+    /// The name of the first signal.
     async fn first(&mut self) -> &'static str {
         let Self { interrupt, terminate, hangup } = self;
         let hung_up = async {
@@ -127,7 +129,7 @@ impl Signals {
         }
     }
 
-    /// The next signal that was sent on purpose, by name and number.
+    /// The name and number of the next signal that was sent on purpose.
     async fn next(&mut self) -> (&'static str, i32) {
         tokio::select! {
             _ = self.interrupt.recv() => ("SIGINT", SignalKind::interrupt().as_raw_value()),
@@ -136,7 +138,7 @@ impl Signals {
     }
 }
 
-/// Whether a process with this status, as the kernel shows it, was started to ignore a signal.
+/// Whether the process ignored a signal at its start, from its status in the kernel's format.
 fn is_ignored(signal: SignalKind, status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -151,15 +153,16 @@ mod tests {
     use std::process::{Command, Output, Stdio};
     use std::sync::mpsc;
 
-    /// Set in a child: it is wedged, and is to end within so many milliseconds of the first signal.
+    /// The variable is set in a child process. The child blocks, and is to end this number of milliseconds after the
+    /// first signal.
     const END_MAX_VARIABLE: &str = "INFORMANT_TEST_END_MAX";
-    /// What it says when it is wedged, and when it has heard the first signal.
+    /// The child prints these when it is blocked, and when it has received the first signal.
     const WEDGED: &str = "wedged and ready";
     const ASKED: &str = "asked to end";
-    /// A child is gone by then, and has failed.
+    /// A child that still runs after this time has failed.
     const CHILD_MAX: Duration = Duration::from_secs(60);
 
-    /// A process whose async runtime does nothing any more, as that of a host would be in which something holds every worker.
+    /// A process whose async runtime is blocked, like that of a host in which something holds every worker.
     fn be_wedged(end_max: Duration) {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().expect("a runtime");
@@ -180,7 +183,7 @@ mod tests {
         });
     }
 
-    /// The end of a wedged child, that is asked to end so often.
+    /// The end of a blocked child that gets this number of signals.
     fn ended(end_max: Duration, signals: u32) -> Output {
         let mut child = Command::new(std::env::current_exe().expect("this program"));
         let name =
@@ -195,7 +198,7 @@ mod tests {
         let id = Pid::from_child(&child);
         for number in 0..signals {
             kill_process(id, Sent::TERM).expect("it runs");
-            // Two at once may be one.
+            // Two signals at once may arrive as one.
             assert!(number > 0 || until(ASKED), "it does not hear the first signal");
         }
         child.wait_with_output().expect("it ends")

@@ -3,10 +3,10 @@
 use anyhow::{Result, anyhow};
 use tokio::task::JoinHandle;
 
-/// A task and what to call it.
+/// A task with its name.
 pub(crate) struct Task {
     name: &'static str,
-    /// None once its end was reported.
+    /// `None` once its end was reported.
     handle: Option<JoinHandle<()>>,
 }
 
@@ -18,7 +18,7 @@ impl Task {
         Self { name, handle: Some(tokio::spawn(task)) }
     }
 
-    /// Ends it where it is.
+    /// Aborts the task.
     pub(crate) fn abort(&mut self) {
         if let Some(handle) = self.handle.take() {
             handle.abort();

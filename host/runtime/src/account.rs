@@ -1,8 +1,8 @@
 //! The account of one plugin: the memory, time, log and disk that it uses in the host, by part.
 //!
-//! A part that ends with something else, as an instance's memory and code do, is noted in the [`Ledger`] for as long as that lives. Of every
-//! other part the account is what the part's own bound counts, read at the moment somebody asks. `limits.hostMemory` bounds the sum: what would
-//! grow beyond it does not grow, and a plugin that is beyond it is stopped alone (`plugin_host/accounts.rs`).
+//! A part with the life time of an object, such as an instance's memory, is noted in the [`Ledger`]. Every other part
+//! is read from its own counter when the account is read. `limits.hostMemory` bounds the sum. A part that would exceed
+//! it does not grow, and a plugin above it is stopped alone (`plugin_host/accounts.rs`).
 
 mod held;
 mod ledger;
@@ -14,41 +14,41 @@ pub(crate) use ledger::{Holding, Ledger, Weighed};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// What the host holds and has done for a plugin, at one moment.
+/// The host's memory and work for a plugin, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// Bytes of the host's memory, by part.
     pub memory: Vec<(&'static str, u64)>,
-    /// What those may be together; none before a version is in charge.
+    /// The limit of their sum; `None` before a version is in charge.
     pub memory_max: Option<u64>,
     /// Time, by part.
     pub time: Vec<(&'static str, Duration)>,
-    /// Bytes of its lines in the log so far.
+    /// Bytes of the plugin's lines in the log so far.
     pub log_bytes: u64,
-    /// Processor time of its calls, their host functions and its queue included.
+    /// Processor time of its calls, with their host functions and its queue.
     pub processor: Duration,
-    /// Bytes of what is kept in the state directory, about.
+    /// Bytes of its records in the state directory. An estimate.
     pub disk_bytes: u64,
 }
 
 impl Account {
-    /// Bytes of the host's memory, all parts together.
+    /// The sum of all parts of the memory, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// Bytes of one part; 0 where there is none of the name.
+    /// Bytes of one part; 0 for an unknown part.
     pub fn memory_of(&self, part: &str) -> u64 {
         self.memory.iter().find(|(name, _)| *name == part).map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// Why the plugin may not go on; none while it holds no more than it may.
+    /// The reason for which the plugin may not go on; `None` while it is within its limit.
     pub(crate) fn overdraft(&self) -> Option<Overdraft> {
         let most = self.memory_max.filter(|most| self.memory_bytes() > *most)?;
         Some(Overdraft::new(self.memory_bytes(), most, &self.memory))
     }
 
-    /// What `/plugins` shows of it.
+    /// The account as `/plugins` shows it.
     pub(crate) fn to_json(&self) -> Value {
         let memory: Map<String, Value> =
             self.memory.iter().map(|(part, bytes)| ((*part).to_owned(), json!(bytes))).collect();

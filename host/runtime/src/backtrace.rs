@@ -1,23 +1,23 @@
-//! The place in a guest where a call ended: the names of its functions, innermost first, as the
-//! plugin's author knows them.
+//! The place in a guest where a call ended: the names of its functions, innermost first, as the plugin's author knows
+//! them.
 //!
-//! The names are those of the module's name section; a guest that was stripped has numbers. What a language's runtime
-//! does to end a program is left out, so that the first name is the code at fault.
+//! The names come from the module's name section; a stripped guest has numbers. Functions of the language's runtime
+//! that end a program are left out, so that the first name is the code at fault.
 
 use crate::one_line::one_line;
 use std::fmt::{self, Write};
 
-/// Frames that are looked at: those of a panic take a dozen before the first one of the guest's own.
+/// The most frames that are read: those of a panic take a dozen before the first one of the guest's own code.
 pub(crate) const FRAMES_SEEN: usize = 48;
-/// Frames that are logged, a line each.
+/// The most frames that are logged, a line each.
 pub(crate) const FRAMES_LOGGED: usize = 16;
-/// Frames that stand in an error, which is one line.
+/// The most frames in an error, which is one line.
 const FRAMES_IN_ERROR: usize = 3;
-/// Bytes of one name: generic code has names without end.
+/// Bytes of one name: names of generic code have no bound.
 const NAME_BYTES_MAX: usize = 160;
-/// Bytes of a name as the module has it. A longer one is shown from its beginning, as the module has it.
+/// Bytes of a name in the module. Of a longer one the beginning is shown, without demangling.
 const MANGLED_BYTES_MAX: usize = 4 << 10;
-/// Bytes of a name that was read so far: short mangled names may stand for megabytes.
+/// Bytes of a demangled name: short mangled names may expand to megabytes.
 const READ_BYTES_MAX: usize = 1 << 10;
 
 /// Names of functions, innermost first.
@@ -27,14 +27,14 @@ pub(crate) struct Backtrace {
 }
 
 impl Backtrace {
-    /// From the functions' names as the module has them, or their numbers.
+    /// From the functions' names in the module, or their numbers.
     pub(crate) fn new<'a>(frames: impl Iterator<Item = (Option<&'a str>, u32)>) -> Self {
         let names = frames.take(FRAMES_SEEN).map(|(name, index)| match name {
             Some(name) => readable(name),
             None => format!("function {index}"),
         });
         let mut names: Vec<String> = names.collect();
-        // All that stands before the last frame of the runtime's was called by it.
+        // The runtime's last frame called all frames in front of it.
         if let Some(last) = names.iter().rposition(|name| ends_programs(name)) {
             names.drain(..=last);
         }
@@ -50,7 +50,7 @@ impl Backtrace {
         Self { frames }
     }
 
-    /// The innermost few on one line, or nothing.
+    /// The innermost frames on one line; empty if there are none.
     pub(crate) fn short(&self) -> String {
         let some = &self.frames[..self.frames.len().min(FRAMES_IN_ERROR)];
         match some {
@@ -59,7 +59,7 @@ impl Backtrace {
         }
     }
 
-    /// All of them, at most [`FRAMES_LOGGED`], if an error has not room for them.
+    /// All frames, at most [`FRAMES_LOGGED`], if they do not fit into an error.
     pub(crate) fn beyond_the_error(&self) -> &[String] {
         if self.frames.len() > FRAMES_IN_ERROR { &self.frames } else { &[] }
     }
@@ -70,12 +70,12 @@ fn readable(name: &str) -> String {
         return one_line(name, NAME_BYTES_MAX).into_owned();
     }
     let mut read = Beginning(String::new());
-    // Without the hash that tells compilations apart. An error means that it goes on.
+    // Without the hash of the compilation. An error means that the name is longer.
     let _ = write!(read, "{:#}", rustc_demangle::demangle(name));
     one_line(&read.0, NAME_BYTES_MAX).into_owned()
 }
 
-/// The beginning of a text. Whoever writes more is stopped.
+/// The beginning of a text. A longer write fails.
 struct Beginning(String);
 
 impl Write for Beginning {
@@ -87,7 +87,7 @@ impl Write for Beginning {
     }
 }
 
-/// What Rust's and C's runtimes are called that get memory or end a program.
+/// Names of Rust's and C's runtimes that allocate memory or end a program.
 const RUNTIMES: [&str; 8] = [
     "__rustc::",
     "core::panicking::",
@@ -99,7 +99,7 @@ const RUNTIMES: [&str; 8] = [
     "abort",
 ];
 
-/// Whether a function belongs to what Rust or C do to end a program.
+/// Whether a function belongs to the code with which Rust or C end a program.
 fn ends_programs(name: &str) -> bool {
     let name = name.trim_start_matches('<');
     let checks =
@@ -163,7 +163,7 @@ mod tests {
         assert!(!frames.short().contains('\u{1b}'));
     }
 
-    /// A name that refers to itself twice at each of its levels.
+    /// A name that refers to itself twice on each of its levels.
     fn expands(levels: usize) -> String {
         let mut name = "_RIC1a".to_owned();
         let mut at = name.len() - 2;
@@ -177,7 +177,7 @@ mod tests {
         name + "E"
     }
 
-    /// As mangled names have numbers: nothing for 0, one less for others.
+    /// A number in mangled names: empty for 0, one less for others.
     fn base_62(number: usize) -> String {
         const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         let Some(mut rest) = number.checked_sub(1) else { return String::new() };

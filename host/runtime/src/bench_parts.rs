@@ -1,5 +1,5 @@
-//! Single parts of the runtime for this crate's benches, and for its test that counts allocations.
-//! They are no part of its interface and change with the parts.
+//! Single parts of the runtime for this crate's benches, and for its test that counts allocations. They are not public
+//! interface and change with the parts.
 
 use crate::account::{Holding, Ledger};
 use crate::contract::descriptor::{Descriptor, DescriptorError};
@@ -31,7 +31,7 @@ impl Events {
         Self { queue: Mailbox::new(marks), now }
     }
 
-    /// An update comes.
+    /// Pushes an update.
     pub fn push(&mut self, old: &Object, object: &Object) {
         self.queue.push(Event {
             old: Some(old.clone()),
@@ -39,7 +39,7 @@ impl Events {
         });
     }
 
-    /// The next event is taken and handled; answers whether there was one.
+    /// Takes and settles the next event. Returns whether there was one.
     pub fn pop(&mut self) -> bool {
         let popped = self.queue.pop(self.now).is_some();
         if popped {
@@ -48,7 +48,7 @@ impl Events {
         popped
     }
 
-    /// Events that wait.
+    /// The number of waiting events.
     pub fn depth(&self) -> usize {
         self.queue.load().events
     }
@@ -62,12 +62,12 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    /// A history of so many bytes; 0: none is kept.
+    /// A history of so many bytes; 0: no deliveries are kept.
     pub fn new(bytes: usize, now: Instant) -> Self {
         Self { history: History::new(bytes, now), now }
     }
 
-    /// The plugin has taken an update.
+    /// Notes the successful delivery of an update.
     pub fn push(&mut self, object: &Object) {
         self.history.push(&EndedDelivery {
             subscription: SubscriptionId(1),
@@ -95,7 +95,7 @@ pub struct BenchSubscription {
 }
 
 impl BenchSubscription {
-    /// It has one event wait and merges the others into that.
+    /// Its queue holds one event and merges the others into that.
     pub fn new(descriptor: &[u8]) -> Result<Self, DescriptorError> {
         let descriptor = Descriptor::parse(descriptor)?;
         let queue = Arc::new(PluginQueue::new(
@@ -108,20 +108,20 @@ impl BenchSubscription {
         Ok(Self { handler, cause })
     }
 
-    /// An object changes.
+    /// Notifies the handler of an update.
     pub fn update(&self, old: &Object, object: &Object) {
         self.handler.on_update(old, object, self.cause);
     }
 }
 
-/// A plugin file that was compiled and is not loaded.
+/// A compiled plugin file that is not loaded.
 pub struct CompiledFile {
     engine: Engine,
     functions: HostFunctions,
     plugin: CompiledPlugin,
 }
 
-/// Code that is ready to run, as a plugin's version has it.
+/// Code that is ready to run, as in a plugin's version.
 pub struct LoadedFile {
     _template: Template,
     ledger: Arc<Ledger>,
@@ -145,14 +145,14 @@ impl CompiledFile {
         Ok(LoadedFile { _template, ledger })
     }
 
-    /// Bytes of what was compiled, which are mapped and not allocated.
+    /// Bytes of the compiled code, which are mapped and not allocated.
     pub fn code_bytes(&self) -> u64 {
         self.plugin.content().len() as u64
     }
 }
 
 impl LoadedFile {
-    /// What the plugin's account has for it.
+    /// The bytes of the code in the plugin's account.
     pub fn account(&self) -> u64 {
         self.ledger.held(Holding::Code)
     }

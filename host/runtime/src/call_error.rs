@@ -4,7 +4,7 @@ use crate::backtrace::Backtrace;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::time::Duration;
 
-/// Why a call of a plugin did not succeed.
+/// The error of a plugin's call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CallError {
     /// The guest answered with a failure; its instance is well.
@@ -15,69 +15,70 @@ pub enum CallError {
         /// When to try again.
         retry: Retry,
     },
-    /// The guest was not called: its objects' JSON is larger than what is handed over. Its instance is well.
+    /// The guest was not called: the JSON of its objects exceeds the bound. Its instance is well.
     #[error(
         "the event has {bytes} bytes, at most {max} are handed over; subscribe with delivery metadata or lazy, or without withOld"
     )]
     EventTooLarge {
         /// The bytes of the object and of the old one.
         bytes: usize,
-        /// How many they may have together.
+        /// The bound of both together.
         max: usize,
     },
-    /// The call added a key to the workqueue that could not be added, so it has not succeeded. Its instance is well.
+    /// The call could not add a key to the workqueue, so it failed. Its instance is well.
     #[error("{reason}")]
     KeyRefused {
-        /// Which function refused it, and why.
+        /// The function that refused the key, and the reason.
         reason: String,
-        /// Whether there may be room for it later; if not, no attempt will succeed.
+        /// Whether there may be room later; if not, no attempt will succeed.
         later: bool,
     },
-    /// The guest was not called: it may not read what it would be told of any more. Its instance is well.
+    /// The guest was not called: it may no longer read the event's resource. Its instance is well.
     #[error("{reason}; the event waits")]
     Withheld {
-        /// What is not granted, and what would grant it.
+        /// The missing grant, and the line that would give it.
         reason: String,
     },
-    /// What the call relied on in the plugin's `state` was changed by another of its instances meanwhile, so it has not succeeded. Its instance is well.
+    /// Another instance changed a value in the plugin's `state` on which the call relied, so the call failed. Its
+    /// instance is well.
     #[error("{0}; the call comes again")]
     StateConflict(String),
     /// The guest trapped, and its instance is lost.
     #[error("trap: {0}")]
     Trap(String),
-    /// The guest ran for longer than it may, and its instance is lost.
+    /// The guest exceeded its deadline, and its instance is lost.
     #[error("the deadline of {} ms was exceeded{place}", limit.as_millis())]
     DeadlineExceeded {
-        /// How long the call might take.
+        /// The time limit of the call.
         limit: Duration,
-        /// Which of the guest's functions it was in, if that is known.
+        /// The guest's function, if it is known.
         place: String,
     },
-    /// The guest asked for more memory than it may have, and its instance is lost.
+    /// The guest requested too much memory, and its instance is lost.
     #[error("more than {} MiB of memory were asked for{place} (limits.memory)", limit >> 20)]
     MemoryExceeded {
-        /// What it might have, in bytes.
+        /// The limit, in bytes.
         limit: usize,
-        /// Which of the guest's functions it was in, if that is known.
+        /// The guest's function, if it is known.
         place: String,
     },
-    /// The plugin would have held more of the host's memory than it may, all parts of its account together; its instance is lost.
+    /// The plugin would have exceeded its memory in the host, all parts of its account together. Its instance is lost.
     #[error("{0}")]
     AccountExceeded(String),
-    /// The instance was not made: all instances together have as many memories as there is room for.
+    /// The instance was not made: there is no room for the linear memories of all instances together.
     #[error("{0}")]
     NoRoom(String),
-    /// The guest asked for larger tables than it may have, and its instance is lost.
+    /// The guest requested too large tables, and its instance is lost.
     #[error("tables of more than {limit} elements were asked for{place} (limits.tableElements)")]
     TablesExceeded {
-        /// How many elements all tables might have together.
+        /// The limit of the elements of all tables together.
         limit: usize,
-        /// Which of the guest's functions it was in, if that is known.
+        /// The guest's function, if it is known.
         place: String,
     },
 }
 
-/// When a failed event comes again.
+/// The next attempt of a failed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// As the rate limiter says.
@@ -89,12 +90,12 @@ pub enum Retry {
 }
 
 impl CallError {
-    /// A failure in the guest's words, cut to what an error may hold.
+    /// A failure with the guest's text, cut to the bound of an error.
     pub(crate) fn guest(message: &str, retry: Retry) -> Self {
         Self::Guest { message: one_line(message, ERROR_BYTES_MAX).into_owned(), retry }
     }
 
-    /// A trap; its text may name what the guest is made of.
+    /// A trap; its text may contain names from the guest.
     pub(crate) fn trap(text: &str, backtrace: &Backtrace) -> Self {
         let text = one_line(text, ERROR_BYTES_MAX);
         Self::Trap(format!("{text}{}", backtrace.short()))
@@ -112,7 +113,8 @@ impl CallError {
         )
     }
 
-    /// Whether the same would fail again, so that it is not tried. Where the cluster, a grant or the lead was missing the guest cannot know that.
+    /// Whether another attempt would fail in the same way, so that there is none. The guest cannot know that if the
+    /// cluster, a grant or the lead was missing.
     pub(crate) fn is_lasting(&self, is_hindered: bool) -> bool {
         match self {
             Self::Guest { retry: Retry::Never, .. } => !is_hindered,
@@ -121,13 +123,14 @@ impl CallError {
         }
     }
 
-    /// Whether nothing is wrong but that the workqueue is full, or that a grant is missing: it comes again when there may be room, or the grant, and is
-    /// no failure of the plugin's.
+    /// Whether only room in the workqueue or a grant was missing. Then the call comes again once it may have them, and
+    /// this is no failure of the plugin.
     pub(crate) fn waits_for_others(&self) -> bool {
         matches!(self, Self::KeyRefused { later: true, .. } | Self::Withheld { .. })
     }
 
-    /// Whether nothing is wrong but that others were faster: it is tried again however often that happens, for each time somebody has succeeded.
+    /// Whether only a conflict with another shard made the call fail. It is then tried again without a bound: at each
+    /// conflict another call has succeeded.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::StateConflict(_))
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// Measurements of each amount. The shortest counts: caches and interrupts only make work longer.
 const MEASUREMENTS: usize = 5;
 
-/// Fails where eight times as much work takes more than three times its share: what is quadratic takes eight times that.
+/// Fails if eight times as much work takes more than three times its share: quadratic work takes eight times its
+/// share.
 #[track_caller]
 pub(crate) fn check_linear<T>(count: usize, prepare: impl Fn(usize) -> T, work: impl Fn(T)) {
     let time = |count: usize| {

@@ -1,4 +1,4 @@
-//! Numbers of things as words, with singular and plural.
+//! Counts with a noun in singular or plural.
 
 /// `1 event`, `2 events`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {

@@ -1,4 +1,4 @@
-//! Plain counters of one plugin's name. They outlive reloads; the program makes metrics of them.
+//! Plain counters of one plugin's name. They outlive reloads; the program exports them as metrics.
 
 use crate::account::Ledger;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,65 +6,65 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Resources of writes that are counted apart for one plugin: a series each on the page of metrics.
+/// The most resources of writes that are counted separately for one plugin: each is a series on the page of metrics.
 const WRITTEN_RESOURCES_MAX: usize = 64;
-/// All others.
+/// All other resources.
 pub(crate) const OTHER_RESOURCES: &str = "other";
 
-/// A write to the cluster: its verb, its resource with its subresource, and what became of it.
+/// A write to the cluster: its verb, its resource with its subresource, and its result.
 pub type ClusterWrite = (&'static str, Box<str>, &'static str);
 
-/// What happened to a plugin's events and instances so far.
+/// The counts of a plugin's events, calls and instances.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Events that the guest took.
+    /// Events that the guest handled.
     pub ok: AtomicU64,
-    /// Attempts that failed and were put back.
+    /// Attempts that failed and come again.
     pub retry: AtomicU64,
-    /// Events given up on.
+    /// Events that were given up.
     pub dead: AtomicU64,
-    /// Changes within the plugin's views that its subscriptions did not want. Of a type that one does not want, what a field
-    /// selector says is not looked at.
+    /// Changes within the plugin's views that its subscriptions did not want. Changes of an unwanted type count
+    /// without a check of the field selector.
     pub filtered: AtomicU64,
-    /// Evaluations of a subscription's filter that failed; the event was told.
+    /// Evaluations of a filter that failed; the event was delivered.
     pub filter_errors: AtomicU64,
     /// Events of subscriptions that a new version no longer has.
     pub dropped: AtomicU64,
-    /// Keys that the guest was done with.
+    /// Keys that the guest reconciled.
     pub keys_ok: AtomicU64,
-    /// Keys that failed and were put back.
+    /// Keys that failed and come again.
     pub keys_retry: AtomicU64,
-    /// Keys given up on, until somebody adds them again.
+    /// Keys that were given up, until a caller adds them again.
     pub keys_dead: AtomicU64,
-    /// Keys of `enqueue` rules that were too long, and keys of a plugin whose new version works on none.
+    /// Keys of `enqueue` rules that were too long, and keys of a plugin whose new version reconciles none.
     pub keys_dropped: AtomicU64,
-    /// Moments of schedules that the guest took.
+    /// Firings that the guest handled.
     pub firings_ok: AtomicU64,
-    /// Calls for them that failed and were to come again.
+    /// Firings that failed and come again.
     pub firings_retry: AtomicU64,
-    /// Moments given up on.
+    /// Firings that were given up.
     pub firings_dead: AtomicU64,
     /// Events that became keys.
     pub enqueued: AtomicU64,
-    /// Log lines that were over the limit.
+    /// Log lines above the limit.
     pub log_lines_dropped: AtomicU64,
     /// Successful loads after the first.
     pub reloads_ok: AtomicU64,
-    /// Versions that were to take over from one that runs, and could not.
+    /// Versions that could not take over from a running one.
     pub reloads_failed: AtomicU64,
     /// How often the breaker opened.
     pub trips: AtomicU64,
-    /// Dead letters that are not kept any more, because there were too many.
+    /// Dead letters that were dropped because there were too many.
     pub dead_letters_dropped: AtomicU64,
-    /// Time that calls of host functions took by the clock, in nanoseconds, without handing over what they take and give.
+    /// Time of host functions by the clock, in nanoseconds, without the conversion of arguments and results.
     pub host_call_nanoseconds: AtomicU64,
-    /// Kubernetes Events that the plugin recorded and that were written, as new ones or as more of a series.
+    /// Recorded Kubernetes Events that were written, as new ones or in a series.
     pub events_written: AtomicU64,
-    /// Those that were not: too many, or refused.
+    /// Recorded Kubernetes Events that were not written: too many, or refused.
     pub events_dropped: AtomicU64,
     /// Time that the plugin waited for answers to its writes.
     pub cluster_write_seconds: Histogram,
-    /// Time that the plugin waited for answers to its requests over HTTP, their redirects and turns included.
+    /// Time that the plugin waited for answers to its HTTP requests, with redirects and turns.
     pub http_request_seconds: Histogram,
     /// Time in `handle`.
     pub handle_seconds: Histogram,
@@ -72,9 +72,9 @@ pub struct Counters {
     pub reconcile_seconds: Histogram,
     /// Time in `fire`.
     pub fire_seconds: Histogram,
-    /// Time from the read of the bytes to the end of `handle`, of events told for the first time.
+    /// Time from the read of the bytes to the end of `handle`, of first deliveries.
     pub event_latency_seconds: Histogram,
-    /// What is noted of the plugin's account.
+    /// The ledger of the plugin's account.
     pub(crate) ledger: Arc<Ledger>,
     restarts: parking_lot::Mutex<BTreeMap<&'static str, u64>>,
     cluster_writes: parking_lot::Mutex<BTreeMap<ClusterWrite, u64>>,
@@ -88,18 +88,19 @@ impl Counters {
         *self.restarts.lock().entry(cause).or_default() += 1;
     }
 
-    /// Counts a filter that could not say anything, and why.
+    /// Counts a failed evaluation of a filter, with its error.
     pub(crate) fn filter_failed(&self, error: String) {
         add_one(&self.filter_errors);
         *self.last_filter_error.lock() = Some(error);
     }
 
-    /// The subscription whose filter failed last, and why.
+    /// The subscription whose filter failed last, and the error.
     pub fn last_filter_error(&self) -> Option<String> {
         self.last_filter_error.lock().clone()
     }
 
-    /// Counts a write to the cluster by its verb, its resource and what became of it. The resource is the plugin's word.
+    /// Counts a write to the cluster by its verb, its resource and its result. The resource is the plugin's unchecked
+    /// text.
     pub(crate) fn cluster_write(&self, verb: &'static str, resource: &str, result: &'static str) {
         let mut writes = self.cluster_writes.lock();
         let resources = || writes.keys().map(|(_, known, _)| &**known);
@@ -109,26 +110,27 @@ impl Counters {
         *writes.entry((verb, resource.into(), result)).or_default() += 1;
     }
 
-    /// Writes to the cluster that the plugin wanted to make, by verb, by resource (`other` for what cannot be written, and for all but 64) and by what
-    /// became of each: `ok`, `conflict`, `throttled`, `refused` by the
-    /// API server, `unknown`, `unsent` because its time was over before its turn came, `not-granted`, `not-leader`, `invalid`.
+    /// Writes to the cluster that the plugin requested, by verb, by resource and by result. The resource is `other` if
+    /// it cannot be written, and beyond 64 resources. The results are `ok`, `conflict`, `throttled`, `refused` by the
+    /// API server, `unknown`, `unsent` because the time was over before the write's turn, `not-granted`, `not-leader`,
+    /// `invalid`.
     pub fn cluster_writes(&self) -> BTreeMap<ClusterWrite, u64> {
         self.cluster_writes.lock().clone()
     }
 
-    /// Counts a request over HTTP by its method and what became of it.
+    /// Counts an HTTP request by its method and result.
     pub(crate) fn http_request(&self, method: &'static str, result: &'static str) {
         *self.http_requests.lock().entry((method, result)).or_default() += 1;
     }
 
-    /// Requests over HTTP that the plugin wanted to make, by method (`other` for what is none) and by what became of each: `ok`, `redirect`,
-    /// `client-error`, `server-error` as the status says, `too-large`, `timed-out`, `unsent`, `unknown`, `not-granted` (a dry run, too), `not-leader`,
-    /// `invalid`.
+    /// HTTP requests of the plugin, by method (`other` for an unknown one) and by result: `ok`, `redirect`,
+    /// `client-error`, `server-error` by status, `too-large`, `timed-out`, `unsent`, `unknown`, `not-granted` (also in
+    /// a dry run), `not-leader`, `invalid`.
     pub fn http_requests(&self) -> BTreeMap<(&'static str, &'static str), u64> {
         self.http_requests.lock().clone()
     }
 
-    /// How many instances ended so far, by cause.
+    /// The number of ended instances, by cause.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         self.restarts.lock().clone()
     }
@@ -144,8 +146,8 @@ pub const BUCKETS: [f64; 19] = [
     1.0, 2.5, 5.0, 10.0,
 ];
 
-/// A histogram that costs two additions an observation. The sum and the buckets up to 1 ms are in one line of a processor's cache: of a hundred plugins
-/// none finds its own still there, and each line is a wait.
+/// A histogram that costs two additions for each observation. The sum and the buckets up to 1 ms are in one cache
+/// line. With a hundred plugins no line stays cached, and each line is a wait.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Histogram {
@@ -161,7 +163,7 @@ impl Histogram {
         self.sum_nanoseconds.fetch_add(duration.as_nanos() as u64, Relaxed);
     }
 
-    /// Observations in each bucket, not cumulative; the last one is for what is above all bounds.
+    /// Observations in each bucket, not cumulative; the last bucket is above all bounds.
     pub fn counts(&self) -> Vec<u64> {
         self.counts.iter().map(|count| count.load(Relaxed)).collect()
     }

@@ -1,4 +1,4 @@
-//! Words as a sentence lists them.
+//! Lists of words in a sentence.
 
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn enumerated<T: AsRef<str>>(words: &[T]) -> String {

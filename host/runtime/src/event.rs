@@ -112,15 +112,16 @@ pub struct Event {
     /// The number of the load since which the subscription is unchanged; 0 if an earlier host
     /// queued the event.
     pub asked_by: u64,
-    /// What happened.
+    /// The type of change.
     pub change: Change,
-    /// Why now.
+    /// The reason of the event.
     pub reason: Reason,
     /// Only with [`Change::Deleted`].
     pub gone: Option<Gone>,
     /// The newest state; for [`Change::Deleted`] the last one known.
     pub object: Object,
-    /// The state before the oldest change that this event stands for; only with [`Change::Updated`], and not with [`Reason::Resync`].
+    /// The state before the oldest change of this event. Only with [`Change::Updated`], and not with
+    /// [`Reason::Resync`].
     pub old: Option<Object>,
     /// How many older events were merged into this one.
     pub coalesced: u32,
@@ -140,7 +141,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// A change that a watch brought, alone and for the first time.
+    /// A single change from a watch, in its first delivery.
     pub fn new(
         subscription: SubscriptionId,
         change: Change,

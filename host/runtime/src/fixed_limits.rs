@@ -39,18 +39,18 @@ use crate::powers::exchange::HEAD_BYTES_MAX;
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use informant_cache::Projection;
 
-/// A limit that is what it is.
+/// A limit that cannot be set.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedLimit {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// What it is.
+    /// Its value.
     pub value: u64,
-    /// What happens at the bound.
+    /// The effect at the bound.
     pub then: &'static str,
-    /// The metric that shows that a plugin was there; empty where only the plugin or the log is told.
+    /// The metric that shows that the bound was reached; empty if only the plugin or the log shows it.
     pub metric: &'static str,
     /// The test at the bound.
     pub test: &'static str,
@@ -66,14 +66,14 @@ const fn fixed(
     FixedLimit { name, unit, value, then, metric, test }
 }
 
-/// A bound of the descriptor that one test looks at with all others.
+/// A bound of the descriptor; one test checks all of them.
 const fn of_descriptor(name: &'static str, value: (Unit, usize)) -> FixedLimit {
     let (unit, value) = value;
     let then = "the descriptor is refused";
     fixed(name, (unit, value as u64), then, UP, "every_field_is_bounded")
 }
 
-/// The same of selectors, which calls and requests have, too.
+/// The same for selectors, which calls and requests also have.
 const fn of_selector(name: &'static str, value: (Unit, usize)) -> FixedLimit {
     let (unit, value) = value;
     let then =
@@ -81,7 +81,7 @@ const fn of_selector(name: &'static str, value: (Unit, usize)) -> FixedLimit {
     fixed(name, (unit, value as u64), then, UP, "every_field_is_bounded")
 }
 
-/// A bound of what a file declares in all its modules and components together.
+/// A bound of a file's declarations in all of its modules and components together.
 const fn of_file(name: &'static str, value: (Unit, usize)) -> FixedLimit {
     let (unit, value) = value;
     fixed(
@@ -97,7 +97,7 @@ const UP: &str = "informant_plugin_up";
 const RESTARTS: &str = "informant_plugin_restarts_total";
 const HTTP: &str = "informant_plugin_http_requests_total";
 
-/// All of them.
+/// All fixed limits.
 pub const FIXED: &[FixedLimit] = &[
     fixed(
         "workqueueKeyBytes",

@@ -187,7 +187,7 @@ fn url_of_a_request() {
         let (origin, path) = (url.origin(), url.path_and_query());
         assert!(origin.is_ascii() && path.is_ascii() && path.starts_with('/'), "{origin} {path}");
         assert!(!origin.contains(['@', '\\', '%', ' ']) && !path.contains(['#', ' ', '\n']));
-        // What is sent is read as what was looked at, by this and by whatever splits it in the simplest way.
+        // The sent form is parsed as the checked one, by this parser and by the simplest split.
         let again = outbound::Target::parse(&format!("{origin}{path}"));
         assert_eq!(again.as_ref(), Ok(&url));
         let rest = origin.split_once("://").map(|(_, rest)| rest).expect("it has a scheme");

@@ -1,10 +1,9 @@
-//! The threads on which guests run: few, and for guests alone. An informer's thread may take a turn
-//! of a quick plugin (`turn.rs`).
+//! The threads on which guests run: few, and for guests alone. An informer's thread may take a turn of a quick plugin
+//! (`turn.rs`).
 //!
-//! A plugin's actor stays on its thread, so memory is freed where it was allocated, and a busy
-//! plugin slows only the plugins of its own thread. An actor with long calls moves, within a call,
-//! to a thread for slow plugins. The system gives those threads less processor time when others
-//! want it.
+//! A plugin's actor stays on its thread, so memory is freed where it was allocated. A busy plugin slows only the
+//! plugins of its own thread. An actor with long calls moves, within a call, to a thread for slow plugins. The system
+//! gives those threads less processor time when others want it.
 
 mod thread_time;
 mod turn;
@@ -25,13 +24,14 @@ use tokio::time::MissedTickBehavior;
 use turn::{ActorProgress, Seat};
 pub(crate) use turn::{ActorTurn, give_turn};
 
-/// What is added to the niceness of threads for slow plugins: about a tenth of a quick one's weight. Not more, because an informer may have to
-/// wait for one that is just looking at its plugin's queue.
+/// The niceness that is added to threads for slow plugins: about a tenth of a quick thread's weight. No more, because
+/// an informer may have to wait for such a thread that holds its plugin's queue.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Stack of a thread on which plugins run, of address space: the deepest filter takes 1.5 MiB where its interpreter is not optimised.
-/// A program that runs informers gives their threads as much, since a plugin may take a turn on one.
+/// The stack of a thread on which plugins run, as address space: the deepest filter takes 1.5 MiB if its interpreter
+/// is not optimised. A program that runs informers gives their threads as much, because a plugin may take a turn on
+/// one.
 pub const THREAD_STACK_BYTES: usize = 4 << 20;
 
 /// The pool. Dropping it ends the threads, and with them every actor that was not stopped before.
@@ -40,14 +40,14 @@ pub(crate) struct GuestThreads {
     threads: Vec<GuestThread>,
 }
 
-/// The ways to the threads, of both kinds at least one.
+/// The handles of the threads, at least one of each kind.
 struct Lanes {
     quick: Vec<ThreadLane>,
     slow: Vec<ThreadLane>,
     loan: Arc<Mutex<TokenBucket>>,
 }
 
-/// The way to one thread.
+/// The handle of one thread.
 struct ThreadLane {
     handle: Handle,
     actors: AtomicUsize,
@@ -55,7 +55,7 @@ struct ThreadLane {
 
 struct GuestThread {
     name: String,
-    /// A second each that it has run a task of its own.
+    /// Rises once for each second in which the thread runs due tasks.
     beats: Arc<AtomicU64>,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
@@ -75,7 +75,7 @@ pub(crate) struct Task {
 pub(crate) struct CutOff;
 
 impl Task {
-    /// For whoever gives the actor something to do.
+    /// The actor's turn, for a caller that gives the actor work.
     pub(crate) fn turn(&self) -> ActorTurn {
         ActorTurn(self.seat.clone())
     }
@@ -86,15 +86,15 @@ impl Task {
     }
 }
 
-/// An actor, wherever it runs.
+/// An actor that may move between threads.
 struct Moving {
     seat: Arc<Seat>,
     ended: oneshot::Sender<()>,
 }
 
 impl GuestThreads {
-    /// Starts so many threads, and one less for slow plugins, but at least one. A slow call holds a processor until the system looks again, whatever its
-    /// thread's niceness: so one of them is left to whoever is quick.
+    /// Starts `count` threads, and for slow plugins one less but at least one. A slow call holds a processor until the
+    /// system reschedules, whatever its niceness. So one processor is left to quick plugins.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let mut threads = Vec::new();
         let mut start = |names: &str, count: usize, is_slow: bool| {
@@ -112,12 +112,12 @@ impl GuestThreads {
         Ok(Self { lanes: Arc::new(lanes), threads })
     }
 
-    /// The threads by name, and what each beats.
+    /// The threads by name, with their beats.
     pub(crate) fn beats(&self) -> Vec<(String, Arc<AtomicU64>)> {
         self.threads.iter().map(|thread| (thread.name.clone(), thread.beats.clone())).collect()
     }
 
-    /// Runs an actor, always on the thread that has the fewest of those where it belongs.
+    /// Runs an actor on the thread of its kind that has the fewest actors.
     pub(crate) fn spawn<F>(&self, actor: F, pace: Pace) -> Task
     where
         F: Future<Output = ()> + Send + 'static,
@@ -141,7 +141,7 @@ impl Lanes {
         lane.handle.spawn(self.clone().run(moving, is_slow, number));
     }
 
-    /// Runs an actor until it ends, or belongs elsewhere and goes on there.
+    /// Runs an actor until it ends, or moves to a thread of the other kind.
     fn run(
         self: Arc<Self>,
         moving: Moving,
@@ -157,9 +157,9 @@ impl Lanes {
             let seen = seen.await;
             lane.actors.fetch_sub(1, Ordering::Relaxed);
             match seen {
-                // Nobody may want to know.
+                // The caller may not wait for it.
                 ActorProgress::Ended => _ = moving.ended.send(()),
-                // Whoever waits is told by the sender's end.
+                // The dropped sender ends the caller's wait.
                 ActorProgress::CutOff | ActorProgress::Waits => {}
                 ActorProgress::Moves => self.spawn(moving),
             }
@@ -169,8 +169,8 @@ impl Lanes {
 
 impl GuestThread {
     fn start(name: String, is_slow: bool) -> std::io::Result<(ThreadLane, Self)> {
-        // A guest that runs long yields at every tick. By default the runtime would look at timers and at
-        // what other threads woke only after 31 such turns; here after each, so that neighbours wait for one.
+        // A long-running guest yields at every tick. By default the runtime would check timers and wake-ups of other
+        // threads only after 31 such turns. Here it checks after each, so that neighbours wait for one turn.
         let mut builder = Builder::new_current_thread();
         let runtime = builder.enable_time().event_interval(1).global_queue_interval(1).build()?;
         let handle = runtime.handle().clone();
@@ -191,7 +191,7 @@ impl GuestThread {
     }
 }
 
-/// Beats once a second, for as long as its thread runs what is due.
+/// Counts once a second, as long as its thread runs due tasks.
 async fn beat(beats: Arc<AtomicU64>) {
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -201,9 +201,9 @@ async fn beat(beats: Arc<AtomicU64>) {
     }
 }
 
-/// Lets others go first. On Linux it is this thread's own; elsewhere it would be the whole process'.
+/// Lowers this thread's priority. On Linux it concerns this thread only; elsewhere it would concern the whole process.
 fn be_nice() {
-    // Being refused costs fairness, not correctness.
+    // A refusal costs fairness, not correctness.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICENESS);
 }
@@ -215,7 +215,7 @@ impl Drop for GuestThreads {
         }
         for thread in &self.threads {
             if let Some(thread) = thread.thread.lock().take() {
-                // A panic on a guest thread has been reported by the panic hook.
+                // The panic hook has reported a panic on a guest thread.
                 let _ = thread.join();
             }
         }
@@ -246,7 +246,7 @@ mod tests {
                 seen.push(here());
             }
             actor_pace.call(now + Duration::from_secs(3));
-            // What wakes it where it was wakes it where it is.
+            // A waker from the former thread wakes the actor on its new thread.
             let mut waited = false;
             poll_fn(|context| {
                 if std::mem::replace(&mut waited, true) {

@@ -13,7 +13,7 @@ pub(crate) use record::{DeliveryEnd, EndedDelivery, PastDelivery};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// The ring begins with so many bytes, and doubles up to its bound.
+/// The first size of the ring, in bytes. It doubles up to its bound.
 const FIRST_BYTES: usize = 4 << 10;
 
 /// The newest deliveries of one plugin's name, oldest first.
@@ -22,9 +22,9 @@ pub(crate) struct History {
     records: VecDeque<u8>,
     /// Bytes of the records. Invariant 19.
     bytes_max: usize,
-    /// The moment that the records' times count from.
+    /// The moment from which the records' times count.
     base: Instant,
-    /// The end of the newest delivery that is not there any more.
+    /// The end of the newest dropped delivery.
     forgotten: Option<Instant>,
 }
 
@@ -33,29 +33,29 @@ impl History {
         Self { records: VecDeque::new(), bytes_max, base, forgotten: None }
     }
 
-    /// Keeps so many bytes from here on; 0: nothing.
+    /// Sets the bound in bytes; 0: no deliveries are kept.
     pub(crate) fn set_bytes_max(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
         self.make_room(0);
         self.records.shrink_to(bytes_max);
     }
 
-    /// Whether it keeps anything.
+    /// Whether deliveries are kept.
     pub(crate) fn is_kept(&self) -> bool {
         self.bytes_max > 0
     }
 
-    /// Bytes that it holds.
+    /// Allocated bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.records.capacity()
     }
 
-    /// The end of the newest delivery that is not there any more; none: all of them are.
+    /// The end of the newest dropped delivery; `None` if none was dropped.
     pub(crate) fn forgotten(&self) -> Option<Instant> {
         self.forgotten
     }
 
-    /// A delivery has ended.
+    /// Notes a delivery that has ended.
     pub(crate) fn push(&mut self, delivery: &EndedDelivery<'_>) {
         if self.bytes_max == 0 {
             self.forgotten = Some(delivery.ended);
@@ -76,7 +76,7 @@ impl History {
         }
     }
 
-    /// The oldest records go until so many bytes are left.
+    /// Drops the oldest records until there is room for so many bytes.
     fn make_room(&mut self, bytes: usize) {
         while self.records.len() + bytes > self.bytes_max {
             let Some(oldest) = record::first(&self.records, self.base) else {
@@ -87,7 +87,7 @@ impl History {
         }
     }
 
-    /// Room for so many more bytes, which the bound has.
+    /// Allocates room for so many more bytes, within the bound.
     fn grow(&mut self, bytes: usize) {
         let wanted = self.records.len() + bytes;
         if wanted > self.records.capacity() {
@@ -96,7 +96,7 @@ impl History {
         }
     }
 
-    /// The deliveries of an object, oldest first. It reads the whole ring: a copy is read without the lock.
+    /// The deliveries of an object, oldest first. Reads the whole ring: read a copy, without the lock.
     pub(crate) fn of(&self, key: &ObjectKey) -> Vec<PastDelivery> {
         let is_wanted = |namespace: &[u8], name: &[u8]| {
             (namespace, name) == (key.namespace().as_bytes(), key.name().as_bytes())

@@ -1,14 +1,14 @@
-//! Runs plugins: loads WebAssembly components from watched directories, calls them under limits, and
-//! replaces them while events flow.
+//! Runs plugins: loads WebAssembly components from watched directories, calls them under limits, and replaces them
+//! while events flow.
 //!
-//! The way of an event: an informer tells a handler of `delivery::subscription`, which evaluates the view and pushes
-//! into the plugin's queue; the plugin's actor pops, calls the guest and settles. The way of a file: the
-//! directory is scanned, the file is checked against the contract, compiled and asked to describe itself
-//! aside, then the actor swaps.
+//! The path of an event: an informer notifies a handler of `delivery::subscription`, which evaluates the view and
+//! pushes into the plugin's queue. The plugin's actor pops the event, calls the guest and settles. The path of a file:
+//! a scan finds the file. It is checked against the contract, compiled and described, and then the actor swaps the
+//! versions.
 //!
-//! No module knows of one that knows of it. They stand here from the bottom to the top.
+//! No module imports a module that imports it. They are listed from the bottom to the top.
 
-// Words, names and numbers that everybody uses.
+// Common words, names and numbers.
 mod account;
 mod backtrace;
 mod call_error;
@@ -23,7 +23,7 @@ mod shard;
 mod sleep_until;
 mod token_bucket;
 
-// What happens, what can be asked for outside, and what is agreed on about both.
+// Events, outside requests, and the agreements about both.
 mod contract;
 mod event;
 mod outside;
@@ -41,7 +41,7 @@ mod plugin_metrics;
 mod directory;
 mod guest;
 
-// Plugins, and the host that has them.
+// Plugins, and their host.
 mod plugin;
 mod plugin_host;
 mod plugins;

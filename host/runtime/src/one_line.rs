@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What a guest's words may take in an error, which is shown in `/plugins` and logged at every attempt.
+/// The most bytes of a guest's text in an error, which is shown in `/plugins` and logged at every attempt.
 pub(crate) const ERROR_BYTES_MAX: usize = 1 << 10;
 
-/// What the reason may take for which a file is not loaded: the longest of ours, with the names it tells of.
+/// The most bytes of a load's error: the longest text of the host, with its names.
 pub(crate) const LOAD_ERROR_BYTES_MAX: usize = 2 << 10;
 
-/// Escapes what would begin another line, move the cursor or turn the reading direction, and cuts so that
-/// no more than `bytes_max` bytes of the text are left, escapes included.
+/// Escapes characters that begin another line, move the cursor or turn the reading direction. Cuts the text to at most
+/// `bytes_max` bytes, with the escapes.
 pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
     if text.len() <= bytes_max && !text.chars().any(disturbs) {
         return text.into();
@@ -36,7 +36,7 @@ pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
     line.into()
 }
 
-/// Control characters, Unicode's own line ends, and what reorders the text around it.
+/// Control characters, Unicode's line ends, and characters that reorder the text around them.
 fn disturbs(character: char) -> bool {
     let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')

@@ -1,11 +1,9 @@
-//! Whether a plugin's calls hold its thread for long. A plugin with such calls moves to a thread
-//! for slow plugins.
+//! Whether a plugin's calls hold its thread for long. A plugin with such calls moves to a thread for slow plugins.
 //!
-//! A guest gives way at every tick of the engine, and each guest that spins makes the other plugins
-//! of the thread wait for one tick in each round. So a plugin whose call lasts for some ticks moves
-//! from within that call. Every further tick keeps it there for a while, and it comes back with the
-//! first call after that. A plugin also moves after a series of shorter calls that hold the thread
-//! for a millisecond or more.
+//! A guest yields at every tick of the engine. Each guest that spins makes the other plugins of the thread wait for
+//! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
+//! keeps it there for a while, and it comes back with the first call after that. A plugin also moves after a series of
+//! shorter calls that hold the thread for a millisecond or more.
 
 use crate::account::Ledger;
 use parking_lot::Mutex;
@@ -13,70 +11,70 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A call that lasts so many ticks is slow: two tens of milliseconds and some.
+/// A call that lasts so many ticks is slow: a little more than 20 ms.
 const SLOW_TICKS: u32 = 3;
-/// How long a plugin stays slow for each tick of a slow call, also for those before it was found to be slow: so its neighbours lose at most a
-/// hundredth of their time to it.
+/// How long a plugin stays slow for each tick of a slow call, with the ticks before it was found slow. So its
+/// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
-/// A call that takes no longer keeps nobody waiting, and so many of them in a row promise another.
+/// A call of at most this length delays no other plugin. So many of them in a row allow lent turns.
 const SHORT: Duration = Duration::from_micros(250);
 const SHORT_CALLS: u32 = 32;
-/// A call that holds its thread for so long is long, and so many more of them than of others make the plugin slow.
+/// A call that holds its thread for so long is long. So many more long calls than others make the plugin slow.
 const LONG: Duration = Duration::from_millis(1);
 const LONG_CALLS: u32 = 8;
-/// How long it stays so after another of them.
+/// How long the plugin stays slow after another long call.
 const LONG_STAY: Duration = Duration::from_secs(10);
-/// A turn that was lent and takes longer has kept an informer waiting. Turns end by themselves after a millisecond.
+/// A longer lent turn has made an informer wait. Turns end by themselves after a millisecond.
 const LENT_MAX: Duration = Duration::from_millis(4);
-/// Who keeps informers waiting does so once, and again after a minute, two, four, up to an hour.
+/// How long a plugin that made an informer wait gets no lent turn: a minute, then two, four, up to an hour.
 const DISTRUST_BASE: Duration = Duration::from_secs(60);
 const DISTRUST_MAX: Duration = Duration::from_secs(3600);
 
-/// The pace of one plugin's name. A clone is the same.
+/// The pace of one plugin's name. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     shared: Arc<PaceState>,
-    /// Where the processor time of its turns is noted.
+    /// The ledger for the processor time of its turns.
     ledger: Arc<Ledger>,
 }
 
 #[derive(Debug, Default)]
 struct PaceState {
     is_slow: AtomicBool,
-    /// A call of the guest is under way.
+    /// Whether a call of the guest is under way.
     is_in_call: AtomicBool,
-    /// Short calls in a row.
+    /// The number of short calls in a row.
     short: AtomicU32,
-    /// How many more long calls than others there were, up to twice as many as make it slow.
+    /// The number of long calls minus the others, up to twice the number that makes the plugin slow.
     long: AtomicU32,
-    /// Microseconds that the call under way has waited for others, its thread being theirs.
+    /// Microseconds that the current call has waited while its thread ran other plugins.
     waited: AtomicU64,
     times: Mutex<Times>,
 }
 
 #[derive(Debug, Default)]
 struct Times {
-    /// Slow until then; none if it is not.
+    /// The end of the plugin's slow time; `None` if it is not slow.
     slow_until: Option<Instant>,
-    /// Nothing is lent until then.
+    /// No turn is lent until then.
     lent_again: Option<Instant>,
-    /// How long nothing was lent after the last turn that took too long.
+    /// The pause in lent turns after the last turn that took too long.
     distrust: Duration,
 }
 
 impl Pace {
-    /// The processor time of its turns is this account's.
+    /// A pace with this ledger for the processor time of turns.
     pub(crate) fn charged_to(ledger: Arc<Ledger>) -> Self {
         Self { ledger, ..Self::default() }
     }
 
-    /// A turn took so much of a processor, wherever it ran.
+    /// Notes the processor time of a turn, on any thread.
     pub(crate) fn computed(&self, time: Duration) {
         self.ledger.computed(time);
     }
 
-    /// Where the plugin belongs.
+    /// Whether the plugin belongs on a thread for slow plugins.
     pub(crate) fn is_slow(&self) -> bool {
         self.shared.is_slow.load(Relaxed)
     }
@@ -104,13 +102,13 @@ impl Pace {
         }
     }
 
-    /// The call under way has waited for so long, and its thread had others to run.
+    /// Notes that the current call has waited for so long, while its thread ran other plugins.
     pub(crate) fn waited(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         self.shared.waited.fetch_add(micros, Relaxed);
     }
 
-    /// An event took so long, what the host did for it included. Calls of several shards count together.
+    /// Notes the time of an event, with the host's work for it. Calls of all shards count together.
     pub(crate) fn took(&self, time: Duration, now: Instant) {
         // Hardly any call waits, and a load is cheaper.
         let waited = match self.shared.waited.load(Relaxed) {
@@ -128,7 +126,7 @@ impl Pace {
         }
     }
 
-    /// A call has held its thread for so long.
+    /// Notes how long a call has held its thread.
     fn held(&self, time: Duration, now: Instant) {
         let before = self.shared.long.load(Relaxed);
         if time < LONG {
@@ -144,14 +142,14 @@ impl Pace {
         self.shared.is_slow.store(true, Relaxed);
     }
 
-    /// An event that the guest was not told of took so long, which promises nothing of its calls.
+    /// Notes the time of an event without a call. It says nothing about the plugin's calls.
     pub(crate) fn passed_over(&self, time: Duration) {
         if time > SHORT {
             self.shared.short.store(0, Relaxed);
         }
     }
 
-    /// What was learnt of short calls was of another version.
+    /// A new version begins: the short calls of the version before do not count.
     pub(crate) fn is_new(&self) {
         self.shared.short.store(0, Relaxed);
     }
@@ -163,7 +161,8 @@ impl Pace {
             && self.shared.times.lock().lent_again.is_none_or(|again| now >= again)
     }
 
-    /// A turn that was lent has used so much of the processor. One that kept an informer waiting is not lent another for a while, longer each time.
+    /// Notes the processor time of a lent turn. A plugin that made an informer wait gets none for a while, longer each
+    /// time.
     pub(crate) fn was_lent(&self, time: Duration, now: Instant) {
         // Invariant 2.
         if time <= LENT_MAX {
@@ -175,7 +174,7 @@ impl Pace {
         times.lent_again = Some(now + times.distrust);
     }
 
-    /// A call has lasted for so many ticks.
+    /// Notes that a call has lasted for so many ticks.
     pub(crate) fn tick(&self, ticks: u32, now: Instant) {
         if ticks < SLOW_TICKS {
             return;
@@ -192,7 +191,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Calls one after the other: `3@10` lasts for three ticks and begins at second 10. Shows of each where it ended: `s`low or `q`uick.
+    /// Calls in sequence: `3@10` lasts for three ticks and begins at second 10. Shows the thread at the end of each:
+    /// `s`low or `q`uick.
     #[track_caller]
     fn check(calls: &str, expect: &str) {
         let (pace, start) = (Pace::default(), Instant::now());
@@ -243,7 +243,7 @@ mod tests {
         let later = now + LONG_STAY;
         assert!(calls(7, SHORT, later - Duration::from_nanos(1)));
         assert!(!calls(1, SHORT, later));
-        // Who waits for others holds nobody up.
+        // A call that waits holds no thread.
         for _ in 0..100 {
             pace.waited(20 * LONG);
             assert!(!calls(1, 20 * LONG, later));

@@ -1,5 +1,4 @@
-//! One plugin's name with everything that belongs to it: its shards' actors, its subscriptions, its
-//! queue.
+//! One plugin's name with its parts: the actors of its shards, its subscriptions, its queue.
 
 pub(crate) mod actor;
 pub(crate) mod admin;
@@ -50,50 +49,51 @@ pub(crate) use takeover::Takeover;
 use tracing::warn;
 use withheld::Withheld;
 
-/// One plugin's name and everything that belongs to it.
+/// One plugin's name with its parts.
 pub(crate) struct Plugin {
     pub(crate) core: Arc<PluginCore>,
-    /// The file that is to be loaded next.
+    /// The file to load next.
     pub(crate) next: Option<PluginFile>,
-    /// Number of the load under way.
+    /// The number of the current load.
     pub(crate) load: Option<u64>,
-    /// The version that took over last; it goes on whatever becomes of its successors.
+    /// The version that took over last. It continues whatever the result of later loads.
     pub(crate) current: Option<Loaded>,
-    /// What was compiled last, whatever became of it.
+    /// The code that was compiled last, whether or not it took over.
     pub(crate) compiled: LastCompiled,
-    /// What its next version is to run with, as it was configured last.
+    /// The latest configured settings, for the next version.
     settings: Option<Arc<PluginSettings>>,
     /// The version that is about to take over.
     pub(crate) starting: Option<Prepared>,
-    /// The one before it, compiled and ready, for whoever wants it back.
+    /// The version before the current one, compiled and ready for a rollback.
     pub(crate) previous: Option<Loaded>,
     /// The version that takes over when this host leads.
     pub(crate) standby: Option<Standby>,
-    /// What that one will watch.
+    /// The informers that the standby version will watch.
     pub(crate) warm: Option<Warm>,
-    /// The content of the file that is there and was rolled back from: only whoever asks for it, or other content, puts it in charge again.
+    /// The hash of the present file, if a rollback replaced that file's version. Only a request or other content puts
+    /// it in charge again.
     pub(crate) rolled_back_from: Option<String>,
-    /// The number of its drain, if its file is gone and what waits is being told.
+    /// The number of the drain, while the file is gone and waiting events are delivered.
     pub(crate) draining: Option<u64>,
-    /// The hash of what its file had when it was looked at last.
+    /// The hash of the file when it was last read.
     file: Option<String>,
-    /// Who waits for a load.
+    /// The callers that wait for a load.
     pub(crate) asked: LoadReplies,
-    /// In how many instances the version runs that is about to take over.
+    /// The number of shards of the version that is about to take over.
     pub(crate) shards_ahead: usize,
     paused: bool,
-    /// The memory that its latest load wanted.
+    /// The memory that the latest load wanted.
     room: Room,
     memory: Memory,
-    /// What its shards have together, once there is one.
+    /// The shared state of the shards, once there is one.
     together: Option<Arc<Together>>,
-    /// By shard; there may be more than the version in charge has, which do nothing.
+    /// By shard. There may be more actors than the current version has shards; the others do nothing.
     actors: Vec<ActorHandle>,
-    /// Boxed, because a map has room for eleven at once and most plugins have one.
+    /// Boxed: a map reserves room for eleven entries, and most plugins have one.
     subscriptions: BTreeMap<String, Box<Active>>,
-    /// Those that may not be told of anything now.
+    /// Subscriptions that get no events now.
     withheld: BTreeMap<String, Withheld>,
-    /// What the version in charge may read.
+    /// The reads that the current version may make.
     pub(crate) granted: VersionPermissions,
     subscription_ids: u32,
 }
@@ -105,20 +105,20 @@ pub(crate) struct Loaded {
     pub(crate) prepared: Prepared,
 }
 
-/// A subscription that is being told of changes.
+/// A subscription with a running handler.
 struct Active {
     id: SubscriptionId,
-    /// The load since which it wants to hear of the same.
+    /// The load since which the subscription is unchanged.
     asked_by: u64,
     spec: SubscriptionSpec,
     handler: Arc<SubscriptionHandler>,
     /// Dropping it ends the subscription.
     registration: Registration,
-    /// Dropping it lets the informer stop, if nobody else needs it.
+    /// Dropping it lets the informer stop, if no other user needs it.
     informer: InformerLease,
 }
 
-/// Which subscription begins.
+/// The ids and loads of a subscription that begins.
 struct BegunSubscription {
     id: SubscriptionId,
     asked_by: u64,
@@ -126,7 +126,7 @@ struct BegunSubscription {
 }
 
 impl Plugin {
-    /// Until a version takes over the limits are those of a plugin of which nothing is said; nothing is queued or written before.
+    /// Until a version takes over, the default limits hold. Before that, no event is queued and nothing is written.
     pub(crate) fn new(name: &PluginName, names: &MetricNames) -> Self {
         Self::counted_by(name, names, Arc::default())
     }
@@ -165,7 +165,7 @@ impl Plugin {
         }
     }
 
-    /// An id for each subscription of the descriptor: the one it had, if the name and the resource stay.
+    /// An id for each subscription of the descriptor. A subscription keeps its id while its name and resource stay.
     pub(crate) fn ids(&mut self, descriptor: &Descriptor) -> Vec<SubscriptionId> {
         let mut ids = Vec::with_capacity(descriptor.subscriptions.len());
         for spec in &descriptor.subscriptions {
@@ -180,7 +180,7 @@ impl Plugin {
         ids
     }
 
-    /// The load since which each of the descriptor's subscriptions wants to hear of the same: this one, for those that it changes.
+    /// The load since which each of the descriptor's subscriptions is unchanged: `load` for those that it changes.
     pub(crate) fn asked_by(&self, descriptor: &Descriptor, load: u64) -> Vec<u64> {
         let specs = descriptor.subscriptions.iter();
         specs
@@ -192,7 +192,7 @@ impl Plugin {
             .collect()
     }
 
-    /// The file has this content. What is in charge in its place, if it is what was rolled back from.
+    /// Notes that the file has this content. If a rollback replaced this content, returns the version in charge.
     pub(crate) fn in_place_of(&mut self, sha256: &str) -> Option<Loaded> {
         self.file = Some(sha256.to_owned());
         let is_rolled_back = self.rolled_back_from.as_deref() == Some(sha256);
@@ -202,7 +202,8 @@ impl Plugin {
         self.current.clone().filter(|_| is_rolled_back)
     }
 
-    /// The plugin's next version is to run with this: what runs, or is about to, is held to it at once.
+    /// Sets the settings for the next version. The running version, or the one about to take over, is restricted to
+    /// them at once.
     pub(crate) fn is_to_have(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
         let said = self.settings.as_ref().and_then(|before| before.not_in_force());
         if let Some(text) = settings.not_in_force().filter(|text| Some(text) != said.as_ref()) {
@@ -213,17 +214,17 @@ impl Plugin {
         self.hold_to_settings(name);
     }
 
-    /// The version in charge.
+    /// The number of the version in charge.
     pub(crate) fn runs(&self) -> Option<&str> {
         self.current.as_ref().map(|loaded| loaded.prepared.descriptor.version.as_str())
     }
 
-    /// What the plugin was configured with last; none before its first load.
+    /// The latest configured settings; `None` before the first load.
     pub(crate) fn settings(&self) -> Option<&Arc<PluginSettings>> {
         self.settings.as_ref()
     }
 
-    /// Holds what runs, or is about to, to what the plugin was configured with last.
+    /// Restricts the running version, and the one about to take over, to the latest settings.
     pub(crate) fn hold_to_settings(&self, name: &PluginName) {
         let Some(settings) = &self.settings else { return };
         let versions = self.current.iter().map(|loaded| &loaded.prepared).chain(&self.starting);
@@ -231,7 +232,7 @@ impl Plugin {
         self.core.restriction.hold(name.as_str(), versions, settings);
     }
 
-    /// Whether the version was prepared with what the plugin is to have now.
+    /// Whether the version was prepared with the latest settings.
     pub(crate) fn is_configured_as(&self, prepared: &Prepared) -> bool {
         self.settings.as_ref().is_none_or(|settings| Arc::ptr_eq(settings, &prepared.settings))
     }
@@ -241,20 +242,20 @@ impl Plugin {
         if is_rollback {
             self.rolled_back_from = self.file.clone();
         }
-        // Back to what the file has, or asked for by a reload.
+        // The file's own content took over again, by a rollback or by a reload.
         self.rolled_back_from.take_if(|from| *from == loaded.sha256);
         let before = self.current.replace(loaded);
         let same =
             |before: &Loaded| self.current.as_ref().is_some_and(|it| it.sha256 == before.sha256);
-        // The same content once more is no version to go back to.
+        // The same content once more is no version to roll back to.
         if let Some(before) = before.filter(|before| !same(before)) {
             self.previous = Some(before);
         }
     }
 
-    /// Makes the running subscriptions those of the descriptor. One that did not change goes on without
-    /// a gap; one that did is told its objects again, and what the new view lacks as gone. A version that has `restored` what the one
-    /// before it knew needs nothing told again that did not change.
+    /// Makes the running subscriptions those of the descriptor. An unchanged subscription continues without a gap. A
+    /// changed one gets a replay, and deletions of the objects that its new view lacks. A version that has `restored`
+    /// the snapshot needs no replay of an unchanged subscription.
     pub(crate) fn subscribe(
         &mut self,
         descriptor: &Descriptor,
@@ -308,7 +309,7 @@ impl Plugin {
         self.core.replays(active.collect());
     }
 
-    /// Begins a subscription, in the place of the one before it if there is one.
+    /// Begins a subscription. It replaces the subscription before it, if there is one.
     fn begin(
         &self,
         BegunSubscription { id, asked_by, begun_by }: BegunSubscription,
@@ -355,7 +356,7 @@ impl Plugin {
 }
 
 impl Active {
-    /// Whether the new version's subscription is the same, and wants nothing told again.
+    /// Whether the new version's subscription is the same, and needs no replay.
     fn goes_on_with(&self, spec: &SubscriptionSpec, restored: bool) -> bool {
         self.spec == *spec && (restored || spec.replay != ReplayOption::InitialAndReload)
     }

@@ -54,7 +54,7 @@ pub use options::{PluginHostOptions, StartError};
 use running_version::{running, subscriptions};
 use unknown_names::Problems;
 
-/// Runs plugins until it is told to stop.
+/// Runs plugins until its shutdown.
 pub struct PluginHost {
     directories: Directories,
     configuration: ReadConfigurations,
@@ -63,14 +63,14 @@ pub struct PluginHost {
     preparer: Preparer,
     indexes: SharedIndexes,
     metric_names: MetricNames,
-    /// Boxed, because a map keeps room for twice as many as it has.
+    /// Boxed: a map keeps room for twice as many entries as it has.
     plugins: BTreeMap<PluginName, Box<Plugin>>,
     loads: Loads,
     loads_begun: u64,
     leading: Leading,
-    /// It has led since it started: until then versions get ready, and none runs.
+    /// Whether the host has led since it started: until then versions are prepared, and none runs.
     leads: bool,
-    /// None once it runs.
+    /// `None` while the host runs.
     events: Option<EventTask>,
     state: Option<ArchiveThread>,
     recorder: Option<CallRecorder>,
@@ -81,7 +81,7 @@ pub struct PluginHost {
 }
 
 impl PluginHost {
-    /// Makes the engine and the threads. Nothing is loaded before [`run`](Self::run).
+    /// Makes the engine and the threads. No plugin is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
         let (engine, leads) = (Engine::new()?, options.leadership.is_none());
         let leading = Leading::new(options.leadership);
@@ -129,12 +129,12 @@ impl PluginHost {
         })
     }
 
-    /// What others may look at.
+    /// The view for readers.
     pub fn plugins(&self) -> Plugins {
         self.view.clone()
     }
 
-    /// The way to change what runs.
+    /// The handle for changes.
     pub fn admin(&self) -> PluginAdmin {
         self.admin.clone()
     }
@@ -162,7 +162,7 @@ impl PluginHost {
         }
     }
 
-    /// What is looked at from time to time, because nothing says when it changes.
+    /// The periodic checks of states that change without a signal.
     fn look(&mut self) {
         self.view.beat();
         self.look_at_accounts();
@@ -175,7 +175,7 @@ impl PluginHost {
         self.state.as_ref().map(ArchiveThread::archive)
     }
 
-    /// Makes what runs what the directories ask for.
+    /// Carries out the decision about the directories.
     fn carry_out(&mut self, decision: Decision) {
         self.problems.is_file_awaited = decision.look_again.is_some();
         self.problems.of_directories = decision.problems;
@@ -195,7 +195,7 @@ impl PluginHost {
         self.refuse_reloads();
     }
 
-    /// The plugin of this name, which is new if its file is.
+    /// The plugin of this name; made if the file is new.
     fn plugin(&mut self, name: &PluginName) -> &mut Plugin {
         self.plugins.entry(name.clone()).or_insert_with(|| {
             let plugin = Box::new(Plugin::new(name, &self.metric_names));
@@ -204,7 +204,7 @@ impl PluginHost {
         })
     }
 
-    /// There is a file, and nothing of it that could be loaded.
+    /// Notes a plugin whose file has no loadable content.
     fn refuse(&mut self, name: &PluginName, reason: &str) {
         let reason = reason.to_owned();
         self.plugin(name).core.apply([Input::LoadFailed { reason }], Timestamp::now());
@@ -226,10 +226,11 @@ impl PluginHost {
         self.load_next(&name);
     }
 
-    /// Begins the load that waits, unless one is under way.
+    /// Begins the waiting load, unless one is under way.
     fn load_next(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
-        // A call of the one before it that is under way still says what becomes of its event, and what it holds is the plugin's own.
+        // The call under way of an earlier plugin of this name still settles its event, and its memory counts for that
+        // plugin.
         let is_held_up = plugin.load.is_some() || self.loads.is_stopping(name);
         if is_held_up || plugin.next.is_none() || self.is_being_configured(name) {
             return;
@@ -279,7 +280,7 @@ impl PluginHost {
         });
     }
 
-    /// What was kept is there before anything of the plugin runs.
+    /// Restores the kept data, before the plugin runs.
     fn remember(&mut self, name: &PluginName, kept: Option<Kept>) {
         let archive = self.archive();
         if let (Some(plugin), Some(archive)) = (self.plugins.get_mut(name), archive) {
@@ -300,7 +301,7 @@ impl PluginHost {
         Load::new(name.clone(), number, sha256)
     }
 
-    /// Asks the plugin's actors to go on with the new version.
+    /// Commands the plugin's actors to take over with the new version.
     fn take_over(&mut self, load: Load, prepared: Prepared) {
         if let Err(error) = self.check_instances(&load.name, prepared.shards) {
             return self.settle(StepOutcome::Refused(load, error));
@@ -337,7 +338,7 @@ impl PluginHost {
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let begun = load.clone();
         self.loads.spawn(load, async move {
-            // What it reads while it starts is not refused because the question is under way.
+            // The reads of the version's `start` are not refused because a review is under way.
             _ = tokio::time::timeout(ANSWERS_TIME_MAX, granted.answered()).await;
             match takeover.carry_out(version).await {
                 Ok(restored) => {

@@ -1,8 +1,7 @@
-//! The metrics of one plugin's name, between its calls and requests for `/metrics`. Synchronous.
-//! They outlive reloads.
+//! The metrics of one plugin's name, between its calls and requests for `/metrics`. Synchronous. They outlive reloads.
 //!
-//! All plugins and the host share one page, on which a name means one thing: names are checked so that no two can be written as the same, the
-//! host's own are its own, and a name that a plugin has as a counter is no other plugin's gauge.
+//! All plugins and the host share one page, on which a name has one meaning. Names are checked, so that no two have
+//! the same written form. The host's names are reserved, and a plugin's counter cannot be another plugin's gauge.
 
 mod page;
 mod page_bytes;
@@ -20,9 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use words::{check_value, checked_labels, checked_name};
 
-/// A series that nobody has touched for so long is shown no more: what it counted is gone, or does not happen any more.
+/// A series without a change for so long is dropped: its subject is gone.
 const IDLE_MAX: Duration = Duration::from_secs(3_600);
-/// How many series are copied at a time for whoever writes the page: at most some 400 KiB of labels.
+/// The series that are copied at a time for the page's writer: at most some 400 KiB of labels.
 const SERIES_AT_ONCE: usize = 64;
 
 /// Upper bounds of the histograms' buckets, three to a decade: as seconds 0.1 ms to three hours, as bytes up to 10 kB.
@@ -31,29 +30,29 @@ pub const METRIC_BUCKETS: [f64; 25] = [
     10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1e3, 2.5e3, 5e3, 1e4,
 ];
 
-/// What a metric is.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
-    /// It only rises.
+    /// Only rises.
     Counter,
-    /// It is what it was set to last.
+    /// Has the last set value.
     Gauge,
-    /// It counts values by how large they are.
+    /// Counts values by their size.
     Histogram,
 }
 
-/// What a series is at.
+/// The value of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricValue {
-    /// The sum of what was added.
+    /// The sum of the added values.
     Counter(f64),
     /// The last value.
     Gauge(f64),
-    /// What was observed.
+    /// The observed values.
     Histogram {
-        /// In each of [`METRIC_BUCKETS`], not cumulative; the last one is for what is above all bounds.
+        /// The counts in [`METRIC_BUCKETS`], not cumulative; the last one is above all bounds.
         counts: Box<[u64; METRIC_BUCKETS.len() + 1]>,
-        /// All values together.
+        /// The sum of the values.
         sum: f64,
     },
 }
@@ -61,12 +60,12 @@ pub enum MetricValue {
 /// Names and values, sorted by name.
 pub type MetricLabels = Vec<(Box<str>, Box<str>)>;
 
-/// How much there may be of one plugin's metrics.
+/// The bounds of one plugin's metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricBounds {
-    /// Series.
+    /// The number of series.
     pub series: usize,
-    /// What they may take on the page.
+    /// Their bytes on the page.
     pub page_bytes: usize,
 }
 
@@ -76,14 +75,14 @@ impl From<&Limits> for MetricBounds {
     }
 }
 
-/// What each name is that some plugin has, and how many have it.
+/// The kind of each used name, and the number of plugins with that name.
 #[derive(Debug, Clone, Default)]
 pub struct MetricNames(Arc<Mutex<Names>>);
 
 type Names = HashMap<Arc<str>, (MetricKind, usize)>;
 
 impl MetricNames {
-    /// One more plugin has a metric of this name; an error says what it is to others.
+    /// Adds a plugin with a metric of this name. An error has the kind at other plugins.
     fn claim(&self, name: &Arc<str>, kind: MetricKind) -> Result<(), MetricKind> {
         let mut names = self.0.lock();
         let (known, users) = names.entry(name.clone()).or_insert((kind, 0));
@@ -117,15 +116,15 @@ struct MetricSeries {
     touched: Instant,
 }
 
-/// All of one plugin's.
+/// The metrics of one plugin.
 #[derive(Debug)]
 pub struct PluginMetrics {
     /// A label of every line.
     plugin: PluginName,
-    /// By name; none is empty.
+    /// By name; no family is empty.
     families: BTreeMap<Arc<str>, Family>,
     series: usize,
-    /// What all of them take on the page, at most.
+    /// The most bytes of all series on the page.
     page_bytes: usize,
     bounds: MetricBounds,
     names: MetricNames,
@@ -138,22 +137,22 @@ impl Drop for PluginMetrics {
 }
 
 impl PluginMetrics {
-    /// Of a plugin that has counted nothing yet. All plugins of a host have the same names.
+    /// The metrics of a plugin without values. All plugins of a host share `names`.
     pub fn new(plugin: PluginName, bounds: MetricBounds, names: MetricNames) -> Self {
         Self { plugin, families: BTreeMap::new(), series: 0, page_bytes: 0, bounds, names }
     }
 
-    /// From here on so much may be there; what is there stays.
+    /// Sets the bounds; present series stay.
     pub(crate) fn set_bounds(&mut self, bounds: MetricBounds) {
         self.bounds = bounds;
     }
 
-    /// How many series there are, and what they take on the page.
+    /// The number of series, and their bytes on the page.
     pub fn size(&self) -> (usize, usize) {
         (self.series, self.page_bytes)
     }
 
-    /// Adds to a counter, sets a gauge or observes a value, or says why not.
+    /// Adds to a counter, sets a gauge or observes a value. An error has the reason.
     pub fn record(
         &mut self,
         kind: MetricKind,
@@ -207,7 +206,7 @@ impl PluginMetrics {
         series.take(SERIES_AT_ONCE).collect()
     }
 
-    /// Room for one more series that takes so much.
+    /// Makes room for one more series of this size.
     fn make_room(&mut self, name: &str, bytes: usize, now: Instant) -> Result<(), String> {
         if self.lacks(name, bytes).is_some() {
             self.expire(now);
@@ -248,7 +247,7 @@ impl PluginMetrics {
         }))
     }
 
-    /// What nobody has touched for long at `now` is gone.
+    /// Drops the series without a recent change at `now`.
     fn expire(&mut self, now: Instant) {
         let Self { plugin, families, series, page_bytes, names, .. } = self;
         families.retain(|name, family| {
@@ -303,7 +302,7 @@ impl MetricValue {
     }
 }
 
-/// Both together, or the most that there is: the page shows finite numbers alone.
+/// The sum, cut to finite numbers: the page shows no others.
 fn added(sum: f64, value: f64) -> f64 {
     (sum + value).clamp(f64::MIN, f64::MAX)
 }
@@ -319,8 +318,8 @@ mod tests {
         PluginMetrics::new("p".parse().expect("a name"), bounds, names)
     }
 
-    /// What a row of records leaves: `c`ounter, `g`auge or `h`istogram, name, labels, value, as `c requests code=200,path=/ 1`; a word that is
-    /// only a number lets as many seconds pass. Errors are shown, then the series.
+    /// The series after a row of records: `c`ounter, `g`auge or `h`istogram, name, labels, value, as `c requests
+    /// code=200,path=/ 1`. A plain number lets as many seconds pass. Errors are shown first, then the series.
     #[track_caller]
     fn check(records: &[&str], expect: &str) {
         let mut metrics = metrics(BOUNDS, MetricNames::default());
@@ -353,7 +352,7 @@ mod tests {
         assert_eq!(shown.join("; "), expect, "{records:?}");
     }
 
-    /// All series, as the page's writer comes by them.
+    /// All series, as the page's writer reads them.
     fn lines(metrics: &PluginMetrics) -> Vec<String> {
         let mut lines = Vec::new();
         let mut last_name: Option<Arc<str>> = None;
@@ -486,7 +485,7 @@ mod tests {
              (limits.metricBytes): fewer or shorter labels, or a counter for a histogram, take less"
         );
         check_on(&mut metrics, &[&third], &format!("{full}; {both}"));
-        // One that is there already takes nothing more.
+        // A present series needs no more room.
         check_on(&mut metrics, &[&first], &both);
         check_on(&mut metrics, &["3600"], "");
         assert_eq!(metrics.size(), (0, 0));

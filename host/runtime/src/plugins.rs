@@ -23,10 +23,10 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// A path has at most 4,096 bytes, and what is said of it less than that.
+/// A path has at most 4,096 bytes, and the text about it fewer.
 const PROBLEM_BYTES_MAX: usize = 8 << 10;
 
-/// A view of all plugins for whoever shows them.
+/// A view of all plugins, for readers.
 #[derive(Clone)]
 pub struct Plugins {
     shared: Arc<PluginsState>,
@@ -42,7 +42,7 @@ struct PluginsState {
     plugins: Mutex<BTreeMap<PluginName, Arc<PluginCore>>>,
     problems: Mutex<Vec<Problem>>,
     scanned: AtomicBool,
-    /// Looks of the plugin host at its plugins, about one a second.
+    /// Counts the periodic checks of the plugin host, about one a second.
     beats: AtomicU64,
 }
 
@@ -58,7 +58,7 @@ impl Plugins {
         Self { shared: Arc::default(), compiler, indexes, archive, access, threads }
     }
 
-    /// How far the plugin host, the threads of plugins and the actors of each plugin have come, by what they are.
+    /// The progress of the plugin host, of the threads for guests and of each plugin's actors, with their names.
     pub fn pulses(&self, now: Instant) -> Vec<(String, Pulse)> {
         let beats =
             |beats: &AtomicU64| Pulse { steps: beats.load(Ordering::Relaxed), has_work: true };
@@ -95,27 +95,27 @@ impl Plugins {
         self.shared.plugins.lock().values().cloned().collect()
     }
 
-    /// The plugin host has looked at its plugins.
+    /// Notes a periodic check of the plugin host.
     pub(crate) fn beat(&self) {
         self.shared.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often an object had more values than it is filed under, by the resource and the pointer of each index that there is.
+    /// How often an object had more values than an index takes, by the resource and the pointer of each index.
     pub fn index_values_cut(&self) -> BTreeMap<(String, String), u64> {
         self.indexes.cut()
     }
 
-    /// How often the API server was asked what service accounts may read.
+    /// The numbers of reviews of service accounts.
     pub fn access(&self) -> Arc<AccessCounts> {
         self.access.clone()
     }
 
-    /// How the state directory is doing; none without one.
+    /// The condition of the state directory; `None` without one.
     pub fn state_directory(&self) -> Option<StateDirectoryStatus> {
         self.archive.as_ref().map(Archive::status)
     }
 
-    /// How often plugins were compiled so far, or did not have to be.
+    /// The numbers of compilations and of reused code.
     pub fn compiles(&self) -> CompileCounts {
         self.compiler.counts()
     }
@@ -131,7 +131,7 @@ impl Plugins {
         self.shared.plugins.lock().values().map(of).collect()
     }
 
-    /// Every plugin's own series, by the plugins' names, without what nobody has touched for an hour.
+    /// Every plugin's own series, by the plugins' names, without series that had no change for an hour.
     pub fn series(&self) -> Vec<PluginSeries> {
         let plugins: Vec<(PluginName, Arc<PluginCore>)> = {
             let plugins = self.shared.plugins.lock();
@@ -142,40 +142,44 @@ impl Plugins {
         plugins.map(|(name, core)| PluginSeries::new(name, core.metrics.clone(), now)).collect()
     }
 
-    /// What is wrong in the directories beside the plugins: path and text.
+    /// Problems in the plugin directories: path and text.
     pub fn problems(&self) -> Vec<(PathBuf, String)> {
         let problems = self.shared.problems.lock();
         problems.iter().map(|problem| (problem.path.clone(), problem.text.clone())).collect()
     }
 
-    /// Files in the plugin directories that are not loaded or not used, because of where they are or how they are called or how many there are.
+    /// Files in the plugin directories that are not loaded or not used, because of their place, their name or their
+    /// number.
     pub fn files_not_loaded(&self) -> usize {
         self.shared.problems.lock().iter().map(|problem| problem.files).sum()
     }
 
-    /// Whether the directories have been looked at and no plugin is in its first load, but for one that has been so for a minute.
+    /// Whether the directories were scanned and no plugin is in its first load. A plugin whose first load takes over a
+    /// minute does not count.
     pub fn settled(&self) -> bool {
         let (plugins, now) = (self.shared.plugins.lock(), Timestamp::now());
         let loading = |core: &Arc<PluginCore>| core.is_awaited(now);
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
     }
 
-    /// The dead letters of a plugin, oldest first; none if there is no such plugin.
+    /// The dead letters of a plugin, oldest first; `None` without such a plugin.
     pub fn dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
         let plugins = self.shared.plugins.lock();
         plugins.get(name).map(|core| core.dead_letters.lock().list())
     }
 
-    /// Waits until everything that has changed so far is in the state directory. False if it cannot be written now; true without one.
+    /// Waits until all changes so far are in the state directory. `false` if it cannot be written now; `true` without
+    /// one.
     pub async fn written(&self) -> bool {
         let Some(archive) = &self.archive else { return true };
         let (reply, answer) = oneshot::channel();
-        // Whoever asked may have gone.
+        // The caller may be gone.
         archive.when_written(move |is_written| _ = reply.send(is_written));
         answer.await.unwrap_or(false)
     }
 
-    /// The dead letters that are kept of a plugin whose file is gone, oldest first; none if nothing is kept of it. Waits for the disk.
+    /// The kept dead letters of a plugin whose file is gone, oldest first; `None` without kept data. Waits for the
+    /// disk.
     pub async fn kept_dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
         let kept = self.archive.as_ref()?.read(name).await?;
         kept.head.map(|_| kept.letters)
@@ -189,18 +193,18 @@ impl Plugins {
         self.shared.plugins.lock().remove(name);
     }
 
-    /// The directories have been looked at; says each problem once, for as long as it stays.
+    /// The directories were scanned. Logs each new problem once.
     pub(crate) fn scanned(&self, problems: &[Problem]) {
         let mut known = self.shared.problems.lock();
         for problem in problems.iter().filter(|problem| !known.contains(problem)) {
-            // A file's name is anybody's words.
+            // A file's name may contain any text.
             warn!("{}", one_line(&problem.to_string(), PROBLEM_BYTES_MAX));
         }
         known.clear();
         known.extend_from_slice(problems);
     }
 
-    /// Every plugin file of the first look is known by now.
+    /// All plugin files of the first scan are known now.
     pub(crate) fn found_all(&self) {
         self.shared.scanned.store(true, Ordering::Release);
     }

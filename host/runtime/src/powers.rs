@@ -31,7 +31,7 @@ pub(crate) struct Powers {
 pub(crate) struct PluginPowers {
     pub(crate) powers: Powers,
     pub(crate) settings: Arc<PluginSettings>,
-    /// A newer configuration, which must grant each request, too.
+    /// A newer configuration, which must grant each request too.
     pub(crate) restriction: Restriction,
     pub(crate) counters: Arc<Counters>,
 }
@@ -45,7 +45,7 @@ impl Powers {
         Self { cluster, http, events, guesses: Arc::default() }
     }
 
-    /// The powers of a version that runs with these settings.
+    /// The powers of a version with these settings.
     pub(crate) fn of(
         &self,
         settings: &Arc<PluginSettings>,
@@ -62,7 +62,7 @@ impl Powers {
 }
 
 impl PluginPowers {
-    /// What is missing for this write, and the line that would grant it.
+    /// Checks the grant of a write. An error has the line that would give it.
     pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
         self.settings.writes.check_write(plugin, write)?;
         match self.restriction.settings() {
@@ -74,7 +74,7 @@ impl PluginPowers {
         }
     }
 
-    /// Why a write may not be tried without being made.
+    /// Checks whether a write may be tried in a dry run.
     pub(crate) fn check_dry_run(&self, plugin: &str, write: &Write) -> Result<(), String> {
         let later = self.restriction.settings();
         let is_granted =
@@ -87,7 +87,7 @@ impl PluginPowers {
         }
     }
 
-    /// Whether writes are only tried, and requests only ask.
+    /// Whether writes change nothing, and only requests that read are sent.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.settings.dry_run || self.restriction.settings().is_some_and(|later| later.dry_run)
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes the directory (mode 0700) where it is missing, and refuses one that others can look into.
+/// Makes the directory (mode 0700) if it is missing, and refuses one that other users can access.
 pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;
@@ -21,12 +21,12 @@ pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     check_ours(&metadata, "it", "700")
 }
 
-/// Makes a file (mode 0600) that is not there yet, for reading and writing.
+/// Makes a new file (mode 0600) for reading and writing.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Sees to it that the directory's entries, and its own in the directory that it is in, outlive a machine without power.
+/// Syncs the directory's entries, and its entry in its parent, so that they survive a loss of power.
 pub(crate) fn sync_entries(directory: &Path) -> io::Result<()> {
     let directory = fs::canonicalize(directory)?;
     for directory in directory.ancestors().take(2) {
@@ -35,7 +35,7 @@ pub(crate) fn sync_entries(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file that only we can have written, to read it, or to read and write it.
+/// Opens a file that only this user can have written, to read it, or to read and write it.
 pub(crate) fn open(path: &Path, write: bool) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -48,7 +48,7 @@ pub(crate) fn open(path: &Path, write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Ours, and nobody else's to read or write.
+/// Checks that only this user can read and write the file.
 fn check_ours(metadata: &Metadata, what: &str, mode: &str) -> io::Result<()> {
     let us = rustix::process::geteuid().as_raw();
     if metadata.uid() != us {

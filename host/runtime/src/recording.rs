@@ -1,9 +1,10 @@
-//! Recordings: the calls between a live plugin and its host, in a file. `informant replay` plays
-//! them back to the same or another build of the plugin.
+//! Recordings: the calls between a live plugin and its host, in a file. `informant replay` plays them back to the same
+//! or another build of the plugin.
 //!
-//! A recording begins with an instance and has everything that is told to it, what it asks, what it is answered and how each call ends. What is written,
-//! what is kept out, and why, is in `host/docs/designs/recordings.md`. Who is recorded waits for nothing: a recording that cannot be written as fast as its
-//! plugin works ends and says so.
+//! A recording begins with an instance. It has every call of the guest, the guest's calls of host functions, their
+//! answers, and the end of each call. `host/docs/designs/recordings.md` has the recorded and the hidden parts, with
+//! reasons. A recorded plugin never waits: a recording that cannot be written as fast as its plugin works ends, and
+//! the log reports that.
 
 mod format;
 mod queue;

@@ -1,19 +1,20 @@
-//! Which of a plugin's shards an object or a key belongs to: the hash of its name. Synchronous.
+//! The shard of an object or a key: the hash of its name. Synchronous.
 //!
-//! It is the name and not the UID: what is kept in order is what happens to a name, an object's end and the beginning of the next one of its name among
-//! that, and the object's own key in the workqueue has the same text, so that `handle` and `reconcile` of one object have one shard. The contract says
-//! how it is worked out, for guests that want to know which objects are theirs.
+//! The hash uses the name and not the UID: events of one name are kept in order, also across a deletion and a new
+//! object. An object's own key in the workqueue has the same text, so `handle` and `reconcile` of one object have one
+//! shard. The contract defines the hash, for guests that compute it.
 
 use informant_cache::ObjectKey;
 
-/// Instances of one plugin. Calls that wait for answers overlap whatever the machine has, so it is more than there are processors.
+/// The most instances of one plugin. Calls that wait for answers overlap on any machine, so it exceeds the number of
+/// processors.
 pub(crate) const SHARDS_MAX: usize = 64;
-/// What files beside plugins, and plugins themselves, may ask for where the host's own configuration says nothing.
+/// The most shards that files beside plugins, and descriptors, may ask for without a setting of the host.
 pub(crate) const SHARDS_OF_FILES: usize = 8;
-/// Instances of all plugins together beside one for each: three more for each plugin that there can be.
+/// The most instances of all plugins together beside one for each: three more for each possible plugin.
 pub(crate) const MORE_INSTANCES_MAX: usize = 768;
 
-/// One of a plugin's shards, as its guest is told of it.
+/// One of a plugin's shards, as its guest sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
     /// From 0.
@@ -22,10 +23,10 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// That of a plugin that has no others.
+    /// The shard of a plugin with one instance.
     pub(crate) const ONLY: Self = Self { number: 0, count: 1 };
 
-    /// What its errors begin with: of the only one nothing is said.
+    /// The error with the shard in front, if there are several.
     pub(crate) fn said_of(self, error: &str) -> String {
         match self.count {
             1 => error.to_owned(),
@@ -33,13 +34,13 @@ impl Shard {
         }
     }
 
-    /// Its number, for a log's line of a plugin that has several.
+    /// Its number in log lines, if there are several shards.
     pub(crate) fn logged(self) -> Option<usize> {
         (self.count > 1).then_some(self.number)
     }
 }
 
-/// That of an object, of so many.
+/// The shard of an object, of so many.
 pub(crate) fn of_object(key: &ObjectKey, shards: usize) -> usize {
     // Invariant 25.
     if shards <= 1 {
@@ -54,7 +55,7 @@ pub(crate) fn of_object(key: &ObjectKey, shards: usize) -> usize {
     }
 }
 
-/// That of a key of the workqueue, of so many.
+/// The shard of a key of the workqueue, of so many.
 pub(crate) fn of_key(key: &str, shards: usize) -> usize {
     if shards <= 1 { 0 } else { place(fnv1a(key.bytes()), shards) }
 }
@@ -63,7 +64,7 @@ fn place(hash: u64, shards: usize) -> usize {
     (hash % shards as u64) as usize
 }
 
-/// FNV-1a with 64 bits, which every language has or writes in three lines.
+/// FNV-1a with 64 bits, which every language has or implements in three lines.
 fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Never without a time.
+/// Waits until this time; for ever without one.
 pub(crate) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Buckets by the thing that each bounds.
+/// Buckets by their subject.
 pub(crate) type TokenBuckets<K> = BTreeMap<K, TokenBucket>;
 
-/// Forgets the buckets that are full: a new one is the same.
+/// Drops full buckets: a new bucket is equal.
 pub(crate) fn forget_full<K: Ord>(buckets: &mut TokenBuckets<K>, now: Instant) {
     buckets.retain(|_, bucket| {
         bucket.refill(now);
@@ -15,7 +15,7 @@ pub(crate) fn forget_full<K: Ord>(buckets: &mut TokenBuckets<K>, now: Instant) {
     });
 }
 
-/// The bucket of one thing that is bounded in time.
+/// The bucket of one rate-limited subject.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
     per_second: f64,
@@ -25,12 +25,13 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full one.
+    /// A full bucket.
     pub(crate) fn new(per_second: f64, capacity: f64, now: Instant) -> Self {
         Self { per_second, capacity, tokens: capacity, at: now }
     }
 
-    /// Other bounds hold from here on. What is spent stays spent, but puts nobody in debt; a debt takes as long to be paid as before.
+    /// Sets other bounds. Spent tokens stay spent, but cause no new debt; a present debt takes as long to pay as
+    /// before.
     pub(crate) fn set(&mut self, per_second: f64, capacity: f64, now: Instant) {
         self.refill(now);
         self.tokens = match self.tokens < 0.0 {
@@ -50,18 +51,18 @@ impl TokenBucket {
         self.tokens -= tokens;
     }
 
-    /// Takes one token, or says after how long there is one.
+    /// Takes one token, or returns the time until there is one.
     pub(crate) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         self.refill(now);
         if self.tokens < 1.0 {
-            // The rest that rounding leaves is not worth another look.
+            // A remainder from rounding is not worth another look.
             return Err(self.until(1.0) + Duration::from_millis(1));
         }
         self.spend(1.0);
         Ok(())
     }
 
-    /// As of the last refill.
+    /// The tokens after the last refill.
     pub(crate) fn tokens(&self) -> f64 {
         self.tokens
     }
@@ -70,7 +71,7 @@ impl TokenBucket {
         self.tokens >= self.capacity
     }
 
-    /// How long after the last refill there are so many tokens, nothing being spent meanwhile.
+    /// The time after the last refill until there are so many tokens, if none is spent meanwhile.
     pub(crate) fn until(&self, tokens: f64) -> Duration {
         Duration::from_secs_f64(((tokens - self.tokens) / self.per_second).max(0.0))
     }

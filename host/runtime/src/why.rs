@@ -1,7 +1,8 @@
 //! The answer to one question: why was a plugin called for an object, or why was it not?
 //!
-//! Nothing is kept for it but the [history](crate::history) of deliveries. The rest is found when somebody asks: the subscription's own view, filter and
-//! pointers are asked again about the object in the cache, the queue says where the object's events wait, and the plugin says what it is doing.
+//! Only the [history](crate::history) of deliveries is kept for this. The rest is computed for each question. The
+//! subscription's own view, filter and pointers are evaluated for the object in the cache. The queue has the place of
+//! the object's events, and the plugin has its state.
 
 mod answer;
 mod deliveries;
@@ -31,15 +32,15 @@ use std::sync::Arc;
 use times::Clocks;
 use values::ShownValues;
 
-/// Names that a misspelt name is compared with.
+/// The most names that a misspelt name is compared with.
 const NAMES_MAX: usize = 1_000;
 
-/// Everything that the answer about one object is made from.
+/// The data for the answer about one object.
 struct Sight<'a> {
     question: &'a WhyQuestion,
-    /// That of the question's resource.
+    /// The informer of the question's resource.
     informer: Option<&'a SharedIndexInformer>,
-    /// The object as the cache has it.
+    /// The object in the cache.
     object: Option<Object>,
     clocks: Clocks,
     shown: ShownValues,
@@ -52,12 +53,12 @@ struct Looked<'a> {
     /// The version in charge.
     running: Option<RunningVersion>,
     history: History,
-    /// Events of the object that wait, at the moment of the history.
+    /// Waiting events of the object, at the moment of the history.
     events: Vec<WaitingEvent>,
 }
 
 impl Plugins {
-    /// Answers the question with what is known now. It changes nothing.
+    /// Answers the question with the present data. Changes nothing.
     pub fn why(&self, question: &WhyQuestion, informers: &SharedInformerFactory) -> Why {
         let informers = informers.informers();
         let sight = Sight::new(question, &informers);
@@ -107,8 +108,8 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// The name in the cache that a name which is not there may have been meant as. An object that plugins were told of has been there, and its name is
-    /// right. The names of Secrets are shown nowhere.
+    /// The nearest name in the cache to an absent name. An object with deliveries existed, so its name is right. The
+    /// names of Secrets are never shown.
     fn nearest_name(&self, plugins: &[PluginWhy]) -> Option<String> {
         let key = &self.question.key;
         if self.object.is_some() || self.question.resource.is_secrets() {
@@ -127,7 +128,7 @@ impl<'a> Sight<'a> {
     fn of(&self, core: &PluginCore) -> PluginWhy {
         let status = PluginStatus::of(core);
         let running = core.facts().running.clone();
-        // Both of one moment: an event that ends between two looks would be in neither.
+        // Both under one lock: an event that ends between two locks would be in neither.
         let (history, events) =
             core.queue.look(|it| (it.history.clone(), it.waiting_of(&self.question.key)));
         let looked = Looked { core, status, running, history, events };
@@ -168,7 +169,7 @@ impl Looked<'_> {
         specs.find(|(of, _)| *of == id).map(|(_, spec)| spec.name.as_str())
     }
 
-    /// The moment since which the history has every delivery; none: it has forgotten none.
+    /// The time since which the history is complete; `None` if it has forgotten no delivery.
     fn history_since(&self, sight: &Sight<'_>) -> Option<String> {
         self.history.forgotten().map(|forgotten| sight.clocks.at(forgotten))
     }

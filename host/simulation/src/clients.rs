@@ -1,5 +1,4 @@
-//! The program that uses the informers: leases taken and given back, handlers that come and go, indexes,
-//! readers.
+//! The program that uses the informers: it takes and returns leases, adds and removes handlers and indexes, and reads.
 
 use crate::controller::Controller;
 use crate::door::Door;
@@ -18,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// All of them.
+/// All clients of a run.
 pub(crate) struct Clients {
     pub(crate) factory: SharedInformerFactory,
     around: Around,
@@ -40,7 +39,7 @@ impl Clients {
         self.tenants.len()
     }
 
-    /// A new user of a resource, of all of it or of a part.
+    /// Adds a user of a resource, of all of it or of a part.
     pub(crate) fn lease(&mut self, gvr: &GroupVersionResource) {
         let scope = self.scope().filter(|_| self.random.bool());
         let (door, lease) = match scope.map(|scope| self.factory.view(gvr, scope)) {
@@ -61,7 +60,7 @@ impl Clients {
         self.add_handler(self.tenants.len() - 1);
     }
 
-    /// A part of a resource: namespaces, labels, a name, or some of them at once.
+    /// A part of a resource: namespaces, labels, a name, or several of them.
     fn scope(&mut self) -> Option<Scope> {
         let random = &mut self.random;
         if !self.around.views {
@@ -84,7 +83,7 @@ impl Clients {
         Some(scope)
     }
 
-    /// A user goes, with its handlers.
+    /// Removes a user with its handlers.
     pub(crate) fn leave(&mut self, tenant: usize) {
         let tenant = self.tenants.remove(tenant);
         for slot in std::mem::take(&mut *tenant.handlers.lock()) {
@@ -176,7 +175,7 @@ impl Clients {
         }
     }
 
-    /// Reads in every way, and checks that the answers agree with each other and with the server's past.
+    /// Reads in every way. Checks that the answers agree with each other and with the server's history.
     pub(crate) fn read(&mut self, tenant: usize) {
         let tenant = &self.tenants[tenant];
         let everything = tenant.door.everything();
@@ -204,7 +203,7 @@ impl Clients {
         }
     }
 
-    /// What keeps the clients from rest, if something does.
+    /// Why the clients are not at rest. `None` if they are.
     pub(crate) fn restless(&self) -> Option<String> {
         self.tenants.iter().find_map(|tenant| {
             let state = tenant.door.state();
@@ -214,9 +213,9 @@ impl Clients {
             drop(server);
             let right = match &state {
                 InformerState::Synced => served,
-                // What a watch-list comes to between two questions whether it is served.
+                // The state of a watch-list between two checks whether the server offers it.
                 InformerState::Syncing { .. } if withheld && !served => true,
-                // What each watch comes to, as long as lists bring the objects.
+                // The state of each watch as long as lists deliver the objects.
                 InformerState::Created | InformerState::Syncing { .. } => false,
                 _ if served && withheld => true,
                 InformerState::Waiting { .. } => !served,
@@ -226,7 +225,7 @@ impl Clients {
                 return Some(format!("{} is {state:?}, served: {served}", tenant.gvr));
             }
             let handlers = tenant.handlers.lock();
-            // Unless there was nothing to sync with.
+            // Handlers need not sync if the resource is not served and has not synced before.
             let syncs = served || tenant.door.has_synced();
             let waiting = handlers.iter().find(|slot| syncs && !slot.has_synced());
             if let Some(slot) = waiting {
@@ -241,7 +240,7 @@ impl Clients {
         })
     }
 
-    /// Where the store differs from the server.
+    /// The difference between the store and the server. `None` if there is none.
     fn difference(&self, tenant: &Tenant) -> Option<String> {
         let Tenant { gvr, door, .. } = tenant;
         let everything = door.everything();
@@ -256,7 +255,7 @@ impl Clients {
         difference.map(|difference| format!("{gvr} in {scope}: {difference}"))
     }
 
-    /// Everything that must hold once nothing goes wrong any more.
+    /// Checks everything that must hold once there are no more faults.
     pub(crate) fn check_at_rest(&mut self) {
         let journal = self.around.journal.clone();
         for at in 0..self.tenants.len() {
@@ -272,8 +271,8 @@ impl Clients {
         }
     }
 
-    /// What is stored is what the server has without `managedFields` and the last-applied annotation: found by
-    /// another way than the cache's own decoder.
+    /// Checks that the store has the server's objects without `managedFields` and the last-applied annotation. It
+    /// computes them in another way than the cache's decoder.
     fn check_trees(&self, tenant: &Tenant) {
         let stored: BTreeMap<String, Object> = tenant
             .door
@@ -296,7 +295,7 @@ impl Clients {
         });
     }
 
-    /// Ends everything; what still runs after it is a leak.
+    /// Ends all clients. A task that still runs afterwards is a leak.
     pub(crate) async fn shutdown(self) {
         let journal = self.around.journal.clone();
         let mut tenants = self.tenants;

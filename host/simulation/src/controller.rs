@@ -1,5 +1,5 @@
-//! A controller: a handler that puts keys into a work queue, and workers that fail, take their time, and write down
-//! what they found for each key. At rest that is the truth, however the keys got there.
+//! A controller: a handler that adds keys to a work queue, and workers that fail, take time, and record the state of
+//! each key's object. At rest these records are correct, however the keys were added.
 
 use crate::door::Door;
 use crate::handler::Around;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// How long a worker takes at most.
+/// The largest time of one work.
 const WORK_MAX: Duration = Duration::from_secs(3);
-/// Draining waits for what is queued and worked on: every key of a run, by one worker, with every failure.
+/// Draining waits for the queued and current work: every key of a run, by one worker, with every failure.
 const DRAINED_WITHIN: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Controller {
@@ -27,7 +27,7 @@ pub(crate) struct Controller {
     desk: Arc<Desk>,
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Desk {
     number: u64,
     around: Around,
@@ -38,11 +38,11 @@ struct Desk {
 #[derive(Default)]
 struct ControllerState {
     busy: BTreeSet<ObjectKey>,
-    /// What the last work on each key found.
+    /// The state of each key's object at its last work.
     found: BTreeMap<ObjectKey, Option<Object>>,
 }
 
-/// Adds keys; looks at nothing else.
+/// A handler that only adds keys.
 struct Feeder {
     queue: WorkQueue<ObjectKey>,
 }
@@ -96,7 +96,7 @@ impl Controller {
         Self { gvr: gvr.clone(), queue, registration, workers, desk }
     }
 
-    /// What differs between the truth and what its workers found last.
+    /// The difference between the server and the workers' last records. `None` if there is none.
     pub(crate) fn difference(&self) -> Option<String> {
         let number = self.desk.number;
         let state = self.desk.state.lock();
@@ -118,14 +118,14 @@ impl Controller {
         })
     }
 
-    /// Its handler goes, and what is queued is left.
+    /// Removes the handler and leaves the queued keys.
     pub(crate) fn abandon(self) {
         self.registration.remove();
         self.queue.shut_down();
         self.queue.take_leftovers();
     }
 
-    /// Works off everything, then ends.
+    /// Works on all queued keys, then ends.
     pub(crate) async fn drain(self) {
         let journal = self.desk.around.journal.clone();
         let number = self.desk.number;
@@ -140,7 +140,7 @@ impl Controller {
     }
 }
 
-/// One worker: gets, works, says how it went, until the queue ends.
+/// One worker: gets a key, works, and reports the result, until the queue ends.
 async fn work(desk: Arc<Desk>, queue: WorkQueue<ObjectKey>, mut random: fastrand::Rng) {
     while let Some(item) = queue.get().await {
         let key = item.key().clone();

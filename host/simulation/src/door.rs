@@ -1,4 +1,4 @@
-//! The way to a resource's cache: its informer with everything, or a view of a part of it.
+//! Access to a resource's cache: its informer with all objects, or a view of a part of them.
 
 use informant_apimachinery::LabelSelector;
 use informant_cache::{
@@ -14,7 +14,7 @@ pub(crate) enum Door {
 }
 
 impl Door {
-    /// What is seen through it.
+    /// The objects that this access shows.
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Informer(_) => Scope::all(),
@@ -65,7 +65,7 @@ impl Door {
         }
     }
 
-    /// Where indexes can be added.
+    /// The place for indexes.
     pub(crate) fn indexer(&self) -> Option<Indexer> {
         match self {
             Self::Informer(informer) => Some(informer.indexer()),
@@ -99,12 +99,12 @@ impl Door {
         }
     }
 
-    /// All objects that are seen.
+    /// All visible objects.
     pub(crate) fn everything(&self) -> Vec<Object> {
         self.list(0, None).map(|page| page.items).unwrap_or_default()
     }
 
-    /// Their keys.
+    /// The keys of all visible objects.
     pub(crate) fn keys(&self) -> impl Iterator<Item = String> {
         self.everything().into_iter().map(|object| object.key().to_string())
     }

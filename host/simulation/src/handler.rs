@@ -1,5 +1,5 @@
-//! An event handler that keeps what it was told and checks each notification against that, against the store
-//! that it can read, and against everything that the server ever had.
+//! An event handler that records its notifications. It checks each notification against the earlier ones, against the
+//! store that it can read, and against the server's history.
 
 use crate::door::Door;
 use crate::faults::{Fault, Faults};
@@ -17,10 +17,10 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The largest object of a run twice: a notification of a change keeps the state before alive.
+/// Twice the largest object of a run: the notification of a change also holds the previous state.
 const NOTIFICATION_BYTES_MAX: usize = 2 * 2048;
 
-/// What a handler does out of itself, from within a notification.
+/// An action that a handler carries out during a notification.
 pub(crate) type Mischief = dyn Fn(u64) + Send + Sync;
 
 /// One handler of one informer.
@@ -34,26 +34,26 @@ pub(crate) struct Told {
     faults: Faults,
     views: bool,
     selectors: bool,
-    /// How often it panics after it has taken note.
+    /// The probability of a panic after it has recorded a notification.
     panics: f64,
-    /// How often it does something to the informer.
+    /// The probability of an action on the informer.
     mischief: (f64, Option<Arc<Mischief>>),
-    /// It is told what is there already.
+    /// Whether it gets a replay of the existing objects.
     replay: bool,
-    /// What was there when it was added and is not told: it hears of the end of that all the same.
+    /// The objects that existed when it was added without a replay. It still gets their deletions.
     untold: BTreeSet<String>,
-    /// Where the history was when it was added, if its informer had not begun to list then.
+    /// The history's time when it was added, if its informer had not begun to list.
     began: Option<u64>,
-    /// Called in the informer's task, so that the store is at the very notification.
+    /// Whether it is called in the informer's task, so that the store has exactly the notification's state.
     inline: bool,
     state: Mutex<HandlerState>,
 }
 
 struct HandlerState {
     known: BTreeMap<String, Object>,
-    /// The last states of those that were deleted.
+    /// The last states of the deleted objects.
     gone: BTreeMap<String, Object>,
-    /// Told of as there, and not found in the store at that moment: a deletion must be on its way.
+    /// Keys that were notified as existing and were not in the store at that moment. A deletion must follow.
     doomed: BTreeSet<String>,
     relist: OneStep,
     synced: u32,
@@ -61,15 +61,15 @@ struct HandlerState {
     random: fastrand::Rng,
 }
 
-/// What every handler of a run shares.
+/// The state that all handlers of a run share.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub(crate) server: Server,
     pub(crate) journal: Journal,
     pub(crate) faults: Faults,
-    /// Some see only a part of a resource.
+    /// Whether some handlers see only a part of a resource.
     pub(crate) views: bool,
-    /// Some of these see only what selectors select.
+    /// Whether some of these parts have selectors.
     pub(crate) selectors: bool,
 }
 
@@ -115,7 +115,7 @@ impl Told {
         }
     }
 
-    /// From now on it must not be called.
+    /// From now on, the handler must not be called.
     pub(crate) fn removed(&self) {
         self.state.lock().removed = true;
     }
@@ -138,7 +138,7 @@ impl Told {
         });
     }
 
-    /// A queue tells later. The first list of a part is seen as it comes, and without views there is one part.
+    /// A queue delivers later. The first list of a part is visible as it comes; without views there is one part.
     fn check_one_step(&self, object: &Object, is_deletion: bool, cause: Cause) {
         if self.inline && cause.reason == Reason::Relist && !self.views {
             let stored = self.door.everything();
@@ -149,11 +149,11 @@ impl Told {
         }
     }
 
-    /// The object is one that the server showed, and no older than what was known.
+    /// Checks that the server had this object, and that it is not older than the known one.
     fn check_real(&self, earlier: Option<&Object>, object: &Object) {
         let (known, back) = self.server.with_history(&self.gvr, |history| {
             let back = earlier.is_some_and(|earlier| history.goes_back(earlier, object));
-            // Of two watches that overlap one may notice later than the other that the server was set back.
+            // Of two overlapping watches, one may notice a set-back server later than the other.
             let unsure = self.views && history.was_restored();
             (history.knows(object), back && !unsure)
         });
@@ -165,7 +165,7 @@ impl Told {
         });
     }
 
-    /// What the store shows is at least as new as what is told.
+    /// Checks that the store is at least as new as the notification.
     fn check_store(&self, state: &mut HandlerState, told: &Object) {
         let key = told.key().to_string();
         state.doomed.remove(&key);
@@ -202,7 +202,7 @@ impl Told {
         self.state.lock().removed
     }
 
-    /// As an event handler is called.
+    /// Calls the method of an event handler for this notification.
     pub(crate) fn pulled(&self, notification: &Notification) {
         match notification {
             Notification::Added { object, cause, .. } => self.on_add(object, *cause),
@@ -214,8 +214,8 @@ impl Told {
         }
     }
 
-    /// A queue that is over its mark holds at most two notifications for each object that lives, that was told of or that was
-    /// there before, that it synced, and two for the object that is just being told.
+    /// Checks the size of a queue above its mark. It holds at most two notifications for each object that exists, that
+    /// was notified, or that existed when it synced. It may hold two more for the object of the present notification.
     pub(crate) fn check_depth(&self, queue: QueueStats, mark: HighWaterMark) {
         let QueueStats { depth, bytes, .. } = queue;
         if depth <= mark.notifications && bytes <= mark.bytes {
@@ -239,7 +239,7 @@ impl Told {
         self.state.lock().synced > 0
     }
 
-    /// What it does not know as it is.
+    /// The difference between its known objects and the server's. `None` if there is none.
     pub(crate) fn lacks(&self) -> Option<String> {
         let state = self.state.lock();
         let lacks = || Some(format!("handler {}: {}", self.number, self.difference(&state)?));
@@ -250,7 +250,7 @@ impl Told {
         self.server.with_history(&self.gvr, |history| history.difference(&self.scope, &state.known))
     }
 
-    /// Called when everything that was on its way has arrived, without any time in between.
+    /// Called when all notifications have arrived without any time in between.
     pub(crate) fn check_quiet(&self) {
         let state = self.state.lock();
         if state.removed || !self.inline {
@@ -263,7 +263,8 @@ impl Told {
         );
     }
 
-    /// At rest: it was told exactly what is there, once all of it if its informer ever got that far.
+    /// Checks that at rest it knows exactly the existing objects. If its informer synced, `on_synced` was called
+    /// exactly once.
     pub(crate) fn check_at_rest(&self, synced: bool) {
         let state = self.state.lock();
         if state.removed {
@@ -281,7 +282,7 @@ impl Told {
     }
 }
 
-/// For people.
+/// The object as text for people.
 fn text(object: &Object) -> String {
     format!("{}@{} uid {}", object.key(), object.resource_version(), object.uid())
 }
@@ -301,7 +302,7 @@ impl ResourceEventHandler for Told {
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {
         self.note("updated", new, cause);
-        // After a rewind the same version may have other content, which is seen at once.
+        // After a rewind, the same version may have another content. That is visible at once.
         if old.resource_version() != new.resource_version() {
             self.check_one_step(new, false, cause);
         }
@@ -318,7 +319,7 @@ impl ResourceEventHandler for Told {
         self.check(old.uid() == new.uid(), "another UID is another object", || text(new));
         let same = old.resource_version() == new.resource_version() && old.json() == new.json();
         let resync = cause.reason == Reason::Resync;
-        // There and back again over a rewind, merged by a queue, is no change.
+        // A queue may merge a change and its reversal by a rewind. The result is no change.
         let merged = !self.inline && self.server.with_history(&self.gvr, History::was_restored);
         self.check(
             same == resync || (same && merged),
@@ -341,7 +342,7 @@ impl ResourceEventHandler for Told {
             let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
             self.check(right, "only what is known is deleted", || text(last));
         }
-        // Before it has synced a handler may hear from a watch that is narrower than what it asked for.
+        // Before it has synced, a handler may get events of a watch with a narrower scope than its own.
         let narrower = state.synced == 0 && final_state == FinalState::Unknown;
         if final_state != FinalState::LeftScope && !narrower {
             let there = self.server.with_history(&self.gvr, |history| {
@@ -350,10 +351,9 @@ impl ResourceEventHandler for Told {
             });
             self.check(!there, "only what is gone, or out of scope, is deleted", || text(last));
         }
-        // Where a server evaluates selectors, the end of an object that leaves them looks like any other, and shows a state that
-        // never was.
+        // If a server evaluates selectors, an object that leaves them looks deleted, with a state that never existed.
         let exact = !(self.views && self.selectors);
-        // A queue may have merged the deletion with what came before it.
+        // A queue may have merged the deletion with earlier notifications.
         if self.inline
             && exact
             && final_state == FinalState::Unknown
@@ -378,7 +378,7 @@ impl ResourceEventHandler for Told {
         let mut state = self.state.lock();
         state.synced += 1;
         let Some(began) = self.began.filter(|_| self.replay) else { return };
-        // The list came after it was added, and showed all that was there.
+        // The list came after the handler was added, and contained all objects.
         let missing = self.server.with_history(&self.gvr, |history| {
             let mut lasting = history.lasting_since(began, &self.scope);
             lasting.find(|key| !state.known.contains_key(*key)).map(str::to_owned)

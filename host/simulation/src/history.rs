@@ -1,7 +1,8 @@
-//! Every state that any object ever had on the server: what a cache may show and what it must show at rest.
+//! The history of all objects on the server: the states that a cache may show, and the states that it must show at
+//! rest.
 //!
-//! Times are counts of changes, so that after a rewind, when resourceVersions are handed out again, earlier and
-//! later can still be told apart.
+//! Times are counts of changes. So the order of changes is known even after a rewind, when resourceVersions are given
+//! again.
 
 use bytes::Bytes;
 use informant_apiserver::{ApiObject, Change};
@@ -11,17 +12,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// One state of one object.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
-    /// As a cache shows it.
+    /// The state in the cache's form.
     shown: Object,
-    /// As the server shows it.
+    /// The state in the server's form.
     raw: Bytes,
-    /// From this moment.
+    /// The moment from which it was the present state.
     from: u64,
-    /// To this one; [`NOW`] while it is the present state. After a rewind the hull of several spans.
+    /// The moment until which it was the present state; [`NOW`] while it is. After a rewind, the hull of several
+    /// spans.
     until: u64,
 }
 
-/// Not over.
+/// The end of a state that is still the present one.
 const NOW: u64 = u64::MAX;
 
 impl Version {
@@ -29,25 +31,25 @@ impl Version {
         same_version(&self.shown, object)
     }
 
-    /// As the server shows it.
+    /// The state in the server's form.
     pub(crate) fn raw(&self) -> &Bytes {
         &self.raw
     }
 
-    /// As a cache shows it.
+    /// The state in the cache's form.
     pub(crate) fn shown(&self) -> &Object {
         &self.shown
     }
 }
 
-/// Of one resource, by `namespace/name`.
+/// The history of one resource, by `namespace/name`.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     clock: u64,
-    /// When the server was last set back; 0 for never.
+    /// The time of the last rewind. 0 without a rewind.
     restored: u64,
     versions: HashMap<String, Vec<Version>>,
-    /// The present states: indices into `versions`.
+    /// The present states, as indices into `versions`.
     live: BTreeMap<String, usize>,
 }
 
@@ -59,7 +61,7 @@ fn key(object: &ApiObject) -> String {
 }
 
 impl History {
-    /// Writes down a change.
+    /// Records a change.
     pub(crate) fn change(&mut self, change: &Change) {
         self.clock += 1;
         match change {
@@ -77,12 +79,13 @@ impl History {
         self.restored > 0
     }
 
-    /// This moment.
+    /// The present moment.
     pub(crate) fn now(&self) -> u64 {
         self.clock
     }
 
-    /// What is there now, and was all the time since; nothing is sure of that if the server was set back meanwhile.
+    /// The objects that have existed since this moment without interruption. Empty if the server was set back
+    /// meanwhile, because that leaves nothing certain.
     pub(crate) fn lasting_since<'a>(
         &'a self,
         moment: u64,
@@ -93,7 +96,7 @@ impl History {
         present.filter(move |(_, version)| version.from <= moment).map(|(key, _)| key)
     }
 
-    /// The server was set back, and this is what there is now.
+    /// Records a rewind. `objects` are the objects after the rewind.
     pub(crate) fn restored<'a>(&mut self, objects: impl Iterator<Item = &'a ApiObject>) {
         self.clock += 1;
         self.restored = self.clock;
@@ -136,7 +139,7 @@ impl History {
         Version { shown, raw: object.json(), from: self.clock, until }
     }
 
-    /// Whether the server ever showed exactly this.
+    /// Whether the server ever showed exactly this state.
     pub(crate) fn knows(&self, object: &Object) -> bool {
         self.find(object).next().is_some()
     }
@@ -146,7 +149,7 @@ impl History {
         versions.into_iter().flatten().filter(move |version| version.is(object))
     }
 
-    /// Whether `later` was over before `earlier` began: a cache that went from one to the other went back.
+    /// Whether `later` ended before `earlier` began. A cache that went from `earlier` to `later` went back.
     pub(crate) fn goes_back(&self, earlier: &Object, later: &Object) -> bool {
         let began = self.find(earlier).map(|version| version.from).min();
         let over = self.find(later).map(|version| version.until).max();
@@ -156,7 +159,7 @@ impl History {
         }
     }
 
-    /// Whether an object was within a scope all the time since it had this state.
+    /// Whether an object was within a scope at all times since it had this state.
     pub(crate) fn stayed(&self, known: &Object, scope: &Scope) -> bool {
         let since = self.find(known).map(|version| version.from).min();
         let versions = self.versions.get(&known.key().to_string());
@@ -173,7 +176,8 @@ impl History {
         self.present().filter(|(_, version)| scope.contains(&version.shown))
     }
 
-    /// What of a scope somebody does not know as it is now, for people.
+    /// The difference between known objects and the present objects of a scope, as text for people. `None` if there is
+    /// none.
     pub(crate) fn difference(
         &self,
         scope: &Scope,
@@ -199,7 +203,8 @@ impl History {
         self.live.iter().map(|(key, at)| (key.as_str(), &self.versions[key][*at]))
     }
 
-    /// Whether this object is there now and always was: nothing is sure of that once the server was set back.
+    /// Whether this object exists now and has existed without interruption. Uncertain, and so false, once the server
+    /// was set back.
     pub(crate) fn is_live(&self, object: &Object) -> bool {
         let key = object.key().to_string();
         let live = self.live.get(&key).map(|at| &self.versions[&key][*at]);

@@ -1,27 +1,28 @@
-//! What happens in one run, written down in order: the trace, its hash, and the first broken invariant.
+//! The record of one run in order: the trace, its hash, and the first broken invariant.
 
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Lines kept of one run; a run that goes beyond is cut at its beginning. A usual run has some thousands.
+/// The number of lines that are kept of one run. The beginning of a longer trace is dropped. A usual run has some
+/// thousands.
 const LINES_MAX: usize = 50_000;
-/// Steps shown before a broken invariant.
+/// The number of steps that are shown before a broken invariant.
 const TAIL_STEPS: usize = 30;
 
 /// An invariant that did not hold.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What should hold.
+    /// The condition that must hold.
     pub invariant: String,
-    /// What was found instead.
+    /// The observed values.
     pub found: String,
-    /// The last steps before it, as the trace has them.
+    /// The last steps of the trace before the violation.
     pub tail: Vec<String>,
 }
 
-/// Written to by everybody in a run. Cheap to clone; a clone is the same journal.
+/// The journal of a run. All parts of the run write to it. Cheap to clone; clones share the journal.
 #[derive(Clone)]
 pub(crate) struct Journal {
     inner: Arc<Mutex<JournalState>>,
@@ -31,14 +32,14 @@ struct JournalState {
     began: Instant,
     hash: u64,
     lines: Vec<String>,
-    /// Where in `lines` each step begins.
+    /// The index in `lines` at which each step begins.
     steps: Vec<usize>,
     violation: Option<Violation>,
     printed: bool,
 }
 
 impl Journal {
-    /// With `printed`, every line goes to the standard output at once.
+    /// With `printed`, every line goes to standard output at once.
     pub(crate) fn new(printed: bool) -> Self {
         let (lines, steps) = (Vec::new(), vec![0]);
         let inner = JournalState {
@@ -52,7 +53,7 @@ impl Journal {
         Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    /// A step of the driver begins.
+    /// Records the beginning of a step of the driver.
     pub(crate) fn step(&self, what: fmt::Arguments<'_>) {
         let mut inner = self.inner.lock();
         let at = inner.lines.len();
@@ -61,12 +62,12 @@ impl Journal {
         inner.line(format_args!("step {number}: {what}"));
     }
 
-    /// Something happened within a step.
+    /// Records an event within a step.
     pub(crate) fn note(&self, what: fmt::Arguments<'_>) {
         self.inner.lock().line(format_args!("    {what}"));
     }
 
-    /// An invariant does not hold. Only the first one counts: what follows may be its consequence.
+    /// Records a broken invariant. Only the first one counts: later ones may be its consequences.
     pub(crate) fn broken(&self, invariant: &str, found: impl Into<String>) {
         let mut inner = self.inner.lock();
         if inner.violation.is_some() {
@@ -80,7 +81,7 @@ impl Journal {
         inner.violation = Some(Violation { invariant: invariant.to_owned(), found, tail });
     }
 
-    /// Checks an invariant; the text is made only where it does not hold.
+    /// Checks an invariant. `found` makes its text only if the invariant does not hold.
     pub(crate) fn check(&self, holds: bool, invariant: &str, found: impl FnOnce() -> String) {
         if !holds {
             self.broken(invariant, found());
@@ -95,7 +96,7 @@ impl Journal {
         self.inner.lock().violation.is_some()
     }
 
-    /// Equal for equal traces.
+    /// The hash of the trace. Equal traces have equal hashes.
     pub(crate) fn hash(&self) -> u64 {
         self.inner.lock().hash
     }

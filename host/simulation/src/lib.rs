@@ -1,18 +1,22 @@
-//! Seeded, deterministic simulation of `informant-cache`: informers against a model API server, with
-//! everything going wrong that can, and an oracle that looks on.
+//! Seeded, deterministic simulation of `informant-cache`: informers run against a model API server with every possible
+//! fault, and an oracle checks them.
 //!
-//! One seed gives one run: a paused clock, one thread, every choice from one source of randomness, waiters woken in
-//! the order in which they began to wait. The same seed gives the same trace: a test runs each seed twice and compares
-//! them (`--twice`). The model server ([`Fault`] says what it does) is the embedded cluster's store behind the same
-//! bytes of HTTP that a real server sends, so decoding and the sorting of errors take part.
+//! One seed gives one run. It has a paused clock, one thread, and one source of randomness for every choice. Waiters
+//! wake in the order in which they began to wait. The same seed gives the same trace: a test runs each seed twice and
+//! compares the traces (`--twice`). [`Fault`] lists the faults of the model server. The server is the embedded
+//! cluster's store behind the bytes of HTTP that a real server sends. So the run includes the decoding and the
+//! classification of errors.
 //!
-//! After each step: a handler is told of additions only of what it does not know, of updates and deletions only of what
-//! it knows, with the old state that it knows; no object goes back to an older state, but where the server was set back;
-//! nothing unchanged is told, but by a resync; what a handler reads is at least as new as what it is told; nobody is called after a removal;
-//! reads show only what the server had, and pages, gets and indexes agree with each other; no key of a work queue is
-//! worked on twice at once; every queue keeps to its bound.
-//! At rest, a stated time after the last fault: every store equals the server byte for byte, every handler's last word on
-//! every object is the truth, so is what the workers of every work queue found last, every informer is synced, and after the shutdown no task is left.
+//! These invariants hold after each step. A handler gets additions only for unknown objects. It gets updates and
+//! deletions only for known objects, with the old state that it knows. No object goes back to an older state, unless
+//! the server was set back. Only a resync notifies an unchanged object. The state that a handler reads is at least as
+//! new as its notification. No handler is called after its removal. Reads show only states that the server had, and
+//! pages, gets and indexes agree with each other. No key of a work queue has two workers at once. Every queue keeps to
+//! its bound.
+//!
+//! At rest means a stated time after the last fault. Then every store equals the server byte for byte. Every handler's
+//! last notification of every object is correct, and so is the last record of every work queue's workers. Every
+//! informer is synced. After the shutdown no task is left.
 
 mod clients;
 mod controller;
@@ -39,10 +43,10 @@ pub use many::{Many, Plan, Until, describe, run_many};
 pub use mutation::Mutation;
 pub use run::{Options, Outcome, run};
 
-/// What a handler that is told to panic panics with.
+/// The panic of a handler that is meant to panic.
 pub(crate) struct Planned;
 
-/// Keeps panics that are part of a run off the screen; others are shown as usual. For the whole process.
+/// Hides the panics that are part of a run; other panics are shown as usual. Affects the whole process.
 pub fn hide_planned_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

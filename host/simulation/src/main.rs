@@ -1,4 +1,4 @@
-//! The simulation's command line: one seed with its trace, many seeds, or as many as fit into some minutes.
+//! The command line of the simulation: one seed with its trace, many seeds, or as many as fit into some minutes.
 
 use clap::Parser;
 use informant_simulation::{

@@ -1,20 +1,20 @@
-//! How a handler is: its faults, and how it is told.
+//! The options of a handler: its faults, and how it gets its notifications.
 
 use crate::door::Door;
 use informant_cache::InformerState;
 
-/// How a handler is.
+/// The options of a handler.
 pub(crate) struct Manner {
     pub(crate) panics: f64,
     pub(crate) mischief: f64,
     pub(crate) replay: bool,
     pub(crate) inline: bool,
-    /// The informer had begun to list when it was added.
+    /// Whether the informer had begun to list when the handler was added.
     pub(crate) late: bool,
 }
 
 impl Manner {
-    /// A handler behind this door.
+    /// The options of a handler with this access.
     pub(crate) fn new(door: &Door) -> Self {
         let late = door.state() != InformerState::Created;
         Self { panics: 0.0, mischief: 0.0, replay: true, inline: true, late }

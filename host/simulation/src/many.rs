@@ -1,4 +1,4 @@
-//! Many seeds, on as many threads as there are cores: one runtime each, nothing shared but the counts.
+//! Runs many seeds, on one thread for each core. Each run has its own async runtime; runs share only the counts.
 
 use crate::faults::{Fault, FaultCounts};
 use crate::journal::Violation;
@@ -7,40 +7,40 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// When to stop.
+/// The condition for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After so many seeds.
+    /// After this number of seeds.
     Seeds(u64),
-    /// After so long.
+    /// After this time.
     Time(Duration),
 }
 
-/// Which runs are made, and how.
+/// The seeds to run, and the options of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The first seed.
     pub first: u64,
-    /// When to stop.
+    /// The condition for the end.
     pub until: Until,
-    /// Further runs are begun after a broken one.
+    /// Whether further runs begin after a broken one.
     pub go_on: bool,
-    /// Each seed is run twice, and the two traces must be equal.
+    /// Whether each seed is run twice. The two traces must be equal.
     pub twice: bool,
 }
 
-/// What came of many runs.
+/// The result of many runs.
 #[derive(Clone, Debug, Default)]
 pub struct Many {
-    /// Runs that were made.
+    /// The number of runs.
     pub runs: u64,
-    /// What went wrong in them, by intent.
+    /// The counts of the faults in these runs.
     pub faults: FaultCounts,
-    /// Of all traces, in whatever order they came to be: equal where the same seeds gave the same traces.
+    /// A hash over all traces, independent of their order. It is equal if the same seeds gave the same traces.
     pub traces: u64,
-    /// The runs that broke an invariant, by seed; unless told to go on, no more are begun after the first.
+    /// The runs that broke an invariant, by seed. Unless the plan goes on, no further runs begin after the first one.
     pub broken: Vec<Outcome>,
-    /// How long they took.
+    /// The time of all runs.
     pub took: Duration,
 }
 
@@ -58,7 +58,7 @@ fn run_one(seed: u64, twice: bool) -> Outcome {
     outcome
 }
 
-/// Runs the seeds of a plan; `progress` is called after every 500 with how many were run.
+/// Runs the seeds of a plan. Calls `progress` after every 500 runs with the number of runs.
 pub fn run_many(plan: Plan, progress: impl Fn(u64, Duration) + Sync) -> Many {
     let Plan { first, until, go_on, twice } = plan;
     let began = Instant::now();
@@ -105,7 +105,7 @@ pub fn run_many(plan: Plan, progress: impl Fn(u64, Duration) + Sync) -> Many {
     all
 }
 
-/// A broken run as people want to read it: the seed, the invariant, the last steps, the command.
+/// The text for a broken run: the seed, the invariant, the last steps, the command.
 pub fn describe(outcome: &Outcome) -> String {
     let Some(violation) = &outcome.violation else {
         return format!("seed {} passes", outcome.seed);
@@ -121,7 +121,7 @@ pub fn describe(outcome: &Outcome) -> String {
 }
 
 impl Many {
-    /// Speed and the mix of faults.
+    /// The speed, and the counts of the faults.
     pub fn report(&self) -> String {
         let seconds = self.took.as_secs_f64().max(0.001);
         let per_second = self.runs as f64 / seconds;

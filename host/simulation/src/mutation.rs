@@ -1,23 +1,23 @@
-//! A deliberate mistake in the core, as an edit of its sources: the simulation must notice each of them. The edits stand in
-//! `mutations/`, one a file; production code has no hooks for them.
+//! A deliberate mistake in the core, as an edit of its sources. The simulation must notice each of them. The edits are
+//! in `mutations/`, one in each file; production code has no hooks for them.
 
 use std::path::Path;
 
 /// One edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// That of its file, without the ending.
+    /// The name of its file, without the ending.
     pub name: String,
-    /// What is wrong with it.
+    /// The mistake in words.
     pub what: String,
-    /// Which source file it changes, from the repository's root.
+    /// The changed source file, from the repository's root.
     pub file: String,
     from: String,
     to: String,
 }
 
 impl Mutation {
-    /// Reads `# what`, `file path`, `--- from`, lines, `--- to`, lines.
+    /// Parses `# what`, `file path`, `--- from`, lines, `--- to`, lines.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let malformed = |what: &str| format!("mutation {name}: {what}");
         let (head, rest) = text.split_once("--- from\n").ok_or_else(|| malformed("no from"))?;
@@ -31,7 +31,7 @@ impl Mutation {
         Ok(Self { name: name.to_owned(), what, file, from: from.to_owned(), to: to.to_owned() })
     }
 
-    /// All of a directory, by name.
+    /// All mutations in a directory, by name.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>, String> {
         let entries = std::fs::read_dir(directory).map_err(|error| error.to_string())?;
         let mut mutations = Vec::new();
@@ -45,8 +45,8 @@ impl Mutation {
         Ok(mutations)
     }
 
-    /// The source with the mistake in it. The text must stand there exactly once, or the edit is of another
-    /// time.
+    /// The source with the mistake. An error unless the source contains the text exactly once: then the edit is out of
+    /// date.
     pub fn apply(&self, source: &str) -> Result<String, String> {
         match source.matches(&self.from).count() {
             1 => Ok(source.replacen(&self.from, &self.to, 1)),

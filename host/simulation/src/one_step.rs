@@ -1,10 +1,11 @@
-//! A relist is one step: whoever hears of it in the informer's task sees all of it already, and hears of what is gone first.
+//! A relist is one step: a handler in the informer's task sees all of its result at its first notification, and gets
+//! the deletions first.
 
 use informant_cache::Object;
 use tokio::time::Instant;
 
-/// What was heard of a relist so far. Two of them never come at the same moment, because a pause is before each; but a
-/// resource can be found to be absent right after one, and then all of it goes in a step of its own.
+/// The notifications of a relist so far. Two relists never happen at the same moment, because a pause precedes each.
+/// But a resource can be found absent right after a relist. Then all of its objects are deleted in a separate step.
 #[derive(Debug, Default)]
 pub(crate) struct OneStep {
     heard: Option<Heard>,
@@ -15,19 +16,19 @@ struct Heard {
     at: Instant,
     /// The store's objects.
     stored: Vec<Object>,
-    /// Something was told that has not gone.
+    /// Whether an object was notified that has not been deleted.
     goes_on: bool,
 }
 
 impl OneStep {
-    /// Notes what a relist tells of an object, and what the store shows meanwhile. Answers what is wrong.
+    /// Records a notification of a relist, and the store's objects at that moment. Returns the error, if there is one.
     pub(crate) fn told(
         &mut self,
         object: &Object,
         is_deletion: bool,
         stored: Vec<Object>,
     ) -> Option<&'static str> {
-        // Another object may have taken the name.
+        // Another object may have the same name now.
         let is_gone = is_deletion && stored.iter().all(|stored| stored.key() != object.key());
         let at = Instant::now();
         let is_of_it =

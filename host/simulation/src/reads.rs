@@ -1,4 +1,4 @@
-//! Reads in every way, whose answers must agree with each other.
+//! Reads in every way. Their answers must agree with each other.
 
 use crate::door::Door;
 use crate::history::same_version;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The names of the indexes.
 pub(crate) const INDEXES: [&str; 2] = ["by-app", "by-colour"];
 
-/// The index of this number.
+/// The index with this number.
 pub(crate) fn index(number: usize) -> (&'static str, IndexFunc) {
     let function = match number {
         0 => IndexFunc::new(|object| values(0, object)),
@@ -18,7 +18,7 @@ pub(crate) fn index(number: usize) -> (&'static str, IndexFunc) {
     (INDEXES[number], function)
 }
 
-/// What the index of this number files an object under, found in another way.
+/// The values of the index with this number for an object, computed in another way.
 fn values(number: usize, object: &Object) -> Vec<String> {
     match number {
         0 => object.label("app").map(str::to_owned).into_iter().collect(),
@@ -66,7 +66,7 @@ pub(crate) fn check_pages(journal: &Journal, door: &Door, everything: &[Object],
     }
 }
 
-/// Each index is what would be made of the objects anew.
+/// Checks that each index equals an index that is built from the objects again.
 pub(crate) fn check_indexes(journal: &Journal, door: &Door, everything: &[Object]) {
     for (number, name) in INDEXES.iter().enumerate() {
         let Ok(found) = door.index_values(name) else { continue };

@@ -1,4 +1,4 @@
-//! One run: everything in it follows from its seed.
+//! One run. Everything in it follows from its seed.
 
 use crate::clients::Clients;
 use crate::faults::{Fault, FaultCounts, Faults, WITHOUT_WATCHES};
@@ -12,34 +12,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After the last fault everything is right within this time: the longest time that a server is down (120 s), two requests to a connection
-/// that is dead without saying so (the longest watch is 615 s) and the longest backoff (60 s) between them.
+/// The time from the last fault until the run must be at rest. It is the sum of the longest outage of a server (120
+/// s), two requests on a connection that died silently, and the longest backoff (60 s) between them. The longest watch
+/// is 615 s.
 const AT_REST_AFTER: Duration = Duration::from_secs(1420);
-/// A connection that is dead without saying so is left after this time: the longest watch.
+/// The time after which a client leaves a connection that died silently: the longest watch.
 const DEAD_CONNECTION_MAX: Duration = Duration::from_secs(615);
-/// Where there are lists and no watches, a change is seen within this time: 30 s between two lists, the longest pause (60 s) twice, before the
-/// last watch and before the list, and an answer that comes late.
+/// With lists but no watches, the time until a change is visible. It is 30 s between two lists, the longest pause (60
+/// s) twice, before the last watch and before the list, and a late answer.
 const SEEN_WITHOUT_WATCHES_AFTER: Duration = Duration::from_secs(180);
-/// Users of informers at once.
+/// The largest number of users of informers at once.
 const TENANTS_MAX: usize = 5;
 
-/// What is run.
+/// The options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Everything follows from it.
+    /// The source of all choices.
     pub seed: u64,
-    /// The trace goes to the standard output while it comes to be.
+    /// Whether the trace goes to standard output during the run.
     pub print: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Of the run.
+    /// The run's seed.
     pub seed: u64,
-    /// Of its trace: equal for equal runs.
+    /// The hash of the trace. Equal runs have equal hashes.
     pub hash: u64,
-    /// What went wrong in it, by intent.
+    /// The counts of the faults in the run.
     pub faults: FaultCounts,
     /// The first invariant that did not hold.
     pub violation: Option<Violation>,
@@ -101,7 +102,7 @@ struct Run {
     server: Server,
     clients: Clients,
     resources: Vec<GroupVersionResource>,
-    /// Different names that objects have.
+    /// The number of different names of objects.
     names: usize,
 }
 
@@ -110,7 +111,8 @@ impl Run {
         let mut random = fastrand::Rng::with_seed(seed);
         let resources = writes::resources();
         let mut temper = temper(&mut random);
-        // Few enough that writes meet the same object again; now and then more than a step of a replay.
+        // There are few names, so that writes often meet the same object. Sometimes there are more than one step of a
+        // replay delivers.
         let crowded = random.u32(..32) == 0;
         let (names, filled) = if crowded { (120, 330) } else { (6, 8) };
         if crowded {
@@ -154,14 +156,14 @@ impl Run {
             75..=84 => self.disturb(),
             _ => self.use_clients(),
         }
-        // Everybody does what can be done without time going by.
+        // All tasks do what they can do without time passing.
         tokio::time::sleep(Duration::from_millis(1)).await;
         self.clients.check_quiet();
     }
 
     fn write(&mut self) {
         let gvr = &self.resources[self.random.usize(..self.resources.len())];
-        // Now and then more at once than a queue takes as they are, of many objects or of the same few.
+        // Sometimes there are more changes at once than a queue keeps separate, of many objects or of the same few.
         let (count, names) = match self.random.u32(..50) {
             0 => (60, self.names),
             1 => (60, 1),
@@ -185,7 +187,7 @@ impl Run {
         tokio::time::sleep(Duration::from_millis(millis)).await;
     }
 
-    /// The server's side goes wrong.
+    /// Adds a fault on the server's side.
     fn disturb(&mut self) {
         let seconds = |random: &mut fastrand::Rng| Duration::from_secs(random.u64(1..120));
         match self.random.u32(..20) {
@@ -214,7 +216,7 @@ impl Run {
             14..=15 => {
                 let gvr = &self.resources[self.random.usize(..self.resources.len())];
                 let time = seconds(&mut self.random);
-                // Nothing is drawn for the third kind: the seeds of old runs still mean those runs.
+                // The third kind takes no random number, so that old seeds still give their old runs.
                 let fault = match self.random.bool() {
                     true if time.as_secs() % 2 == 0 => Fault::ForbiddenWhole,
                     true => Fault::Forbidden,
@@ -225,7 +227,7 @@ impl Run {
             }
             16 => {
                 let time = seconds(&mut self.random);
-                // Nothing is drawn for the second kind either.
+                // The second kind takes no random number either.
                 if time.as_secs() % 2 == 1 {
                     let number = time.as_secs() as usize / 2;
                     return self.withhold_watches(number, time);
@@ -243,7 +245,7 @@ impl Run {
         }
     }
 
-    /// Lists of a resource are answered and watches are not: which, and how, follows from the number.
+    /// Answers lists of a resource, but not its watches. The number decides the resource and the fault.
     fn withhold_watches(&self, number: usize, time: Duration) {
         let gvr = &self.resources[number % self.resources.len()];
         let fault = WITHOUT_WATCHES[number % WITHOUT_WATCHES.len()];
@@ -289,14 +291,14 @@ impl Run {
         }
     }
 
-    /// Nothing goes wrong any more: soon all is right.
+    /// Ends all faults and waits for rest.
     async fn rest(&mut self) {
         self.journal.step(format_args!("rest"));
         if self.clients.len() == 0 {
             self.clients.lease(&self.resources[0]);
         }
         self.server.heal();
-        // What is not served stays so in some runs: then its informers wait, and are empty.
+        // In some runs an absent resource stays absent. Then its informers wait, and are empty.
         if self.random.u32(..3) > 0 {
             writes::define_widgets(&self.server, true);
         }
@@ -325,8 +327,8 @@ impl Run {
         }
     }
 
-    /// Watches end for good, lists go on: every change is seen in time all the same. No watch of the time before the rest is
-    /// left by then: one whose connection is dead would hold its informer longer than any pause.
+    /// Ends all watches for good, while lists go on. Every change must still be visible in time. By then no watch from
+    /// the time before the rest is left: an informer on a dead connection would wait longer than any pause.
     async fn rest_without_watches(&mut self) {
         tokio::time::sleep(DEAD_CONNECTION_MAX).await;
         let number = self.random.usize(..);
@@ -337,7 +339,7 @@ impl Run {
         self.settle(SEEN_WITHOUT_WATCHES_AFTER, "lists take the place of watches in time").await;
     }
 
-    /// Everything is shut down, and nothing is left.
+    /// Shuts everything down, and checks that nothing is left.
     async fn end(self) {
         self.journal.step(format_args!("shutdown"));
         self.clients.shutdown().await;

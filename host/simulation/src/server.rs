@@ -1,5 +1,4 @@
-//! The model API server: the embedded cluster's store as etcd, replicas of it that are behind, and what is
-//! wrong with them at the moment.
+//! The model API server: the embedded cluster's store as etcd, replicas of it that are behind, and the present faults.
 
 mod bodies;
 mod replica;
@@ -21,27 +20,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Replicas of the API server.
+/// The number of replicas of the API server.
 const REPLICAS: usize = 3;
-/// More requests than this for one collection in ten seconds are a client that does not wait.
+/// A client with more requests than this for one collection in ten seconds does not wait between requests.
 const REQUESTS_IN_TEN_SECONDS_MAX: usize = 60;
 
-/// How often things go wrong by themselves, and how the server answers.
+/// The probabilities of faults, and the server's options.
 #[derive(Clone, Debug)]
 pub(crate) struct Temper {
-    /// Of a request.
+    /// The probability of a fault for a request.
     pub(crate) request_fault: f64,
-    /// Of a line of a watch, or a chunk of a list.
+    /// The probability of a fault for a line of a watch, or a chunk of a list.
     pub(crate) line_fault: f64,
-    /// Replicas follow each write at once.
+    /// Whether replicas follow each write at once.
     pub(crate) prompt: bool,
-    /// The largest page, whatever the client asks for; 0 for as asked.
+    /// The largest page, whatever the client asks for. 0: the page size of the client.
     pub(crate) page_max: usize,
-    /// Between bookmarks; longer than a run for none.
+    /// The time between bookmarks. A time longer than the run means none.
     pub(crate) bookmarks: Duration,
 }
 
-/// One API server of several replicas. Cheap to clone; a clone is the same.
+/// One API server with several replicas. Cheap to clone; clones share the server.
 #[derive(Clone)]
 pub(crate) struct Server {
     shared: Arc<Shared>,
@@ -49,7 +48,7 @@ pub(crate) struct Server {
 
 struct Shared {
     state: Mutex<ModelServerState>,
-    /// Wakes watches: something changed.
+    /// Wakes watches after a change.
     changed: Signal,
     /// Breaks all connections.
     cut: Signal,
@@ -63,26 +62,26 @@ pub(crate) struct ModelServerState {
     pub(crate) temper: Temper,
     random: fastrand::Rng,
     tracked: Vec<Tracked>,
-    /// How far each replica shows the store.
+    /// The resourceVersion up to which each replica shows the store.
     visible: [u64; REPLICAS],
-    /// With the resourceVersions at which they were made.
+    /// Each backup with the resourceVersion at which it was made.
     backups: Vec<(u64, Backup)>,
     rewinds: u64,
-    /// Until when nobody listens.
+    /// Until then, the server does not listen.
     down_until: Instant,
     /// 403 or 401 until then.
     closed: BTreeMap<GroupVersionResource, (Fault, Instant)>,
     no_watch_lists_until: Instant,
-    /// Lists are answered and watches are not, until then.
+    /// Until then, lists are answered and watches are not.
     withheld: BTreeMap<GroupVersionResource, (Fault, Instant)>,
     requests: BTreeMap<String, Vec<Instant>>,
-    /// Lists in pages that are being answered or read.
+    /// The number of lists in pages that are being answered or read.
     lists: usize,
-    /// As the client promises.
+    /// The largest number of these lists that the client promises.
     lists_max: usize,
 }
 
-/// A list that a client has not done with.
+/// A list that a client has not finished.
 pub(super) struct OpenList(Server);
 
 impl Drop for OpenList {
@@ -153,7 +152,7 @@ impl Server {
         self.shared.changed.send();
     }
 
-    /// A client asks for a list.
+    /// Counts a list that a client has begun.
     fn open_list(&self) -> OpenList {
         let mut state = self.state();
         state.lists += 1;
@@ -165,7 +164,7 @@ impl Server {
         OpenList(self.clone())
     }
 
-    /// Changes the store, writes down what changed, and wakes the watches.
+    /// Changes the store, records the changes, and wakes the watches.
     pub(crate) fn write<T>(&self, write: impl FnOnce(&mut ModelServerState) -> T) -> T {
         let mut state = self.state();
         let outcome = write(&mut state);
@@ -178,7 +177,7 @@ impl Server {
         outcome
     }
 
-    /// One replica gets on, by all or by a part of what it lacks.
+    /// Advances one replica, by all or a part of the changes that it lacks.
     pub(crate) fn replicate(&self, all: bool) {
         let mut state = self.state();
         let replica = state.random.usize(..REPLICAS);
@@ -192,7 +191,7 @@ impl Server {
         self.wake();
     }
 
-    /// Every replica gets to the newest state: one that serves a new resource has begun with a list of it.
+    /// Advances all replicas to the newest state. A replica that serves a new resource has begun with a list of it.
     pub(crate) fn catch_up(&self) {
         let mut state = self.state();
         state.visible = [state.store.resource_version(); REPLICAS];
@@ -200,7 +199,7 @@ impl Server {
         self.wake();
     }
 
-    /// Forgets the past; a replica that still needed it starts anew.
+    /// Forgets the history. A replica that still needed it starts again.
     pub(crate) fn compact(&self) {
         self.shared.faults.meet(Fault::Compaction);
         let mut state = self.state();
@@ -218,15 +217,15 @@ impl Server {
         }
     }
 
-    /// Sets the store back to a backup, if there is one that is behind. Nobody listens while that is done: no etcd is
-    /// restored under a server that goes on.
+    /// Sets the store back to an older backup, if there is one. The server does not listen meanwhile: no etcd is
+    /// restored under a running server.
     pub(crate) fn rewind(&self, down: Duration) {
         let mut state = self.state();
         let now = state.store.resource_version();
         let behind = state.backups.iter().rposition(|(version, _)| *version < now);
         let Some(behind) = behind else { return };
         let (to, backup) = state.backups.remove(behind);
-        // What comes after it never happened.
+        // Later backups are no longer part of the history.
         state.backups.truncate(behind);
         state.store.restore(&backup);
         state.rewinds += 1;
@@ -261,7 +260,7 @@ impl Server {
         self.state().no_watch_lists_until = Instant::now() + time;
     }
 
-    /// Answers lists of a resource and no watches for a while.
+    /// Answers lists but not watches of a resource for a while.
     pub(crate) fn withhold_watches(
         &self,
         gvr: &GroupVersionResource,
@@ -272,8 +271,8 @@ impl Server {
         self.cut_all();
     }
 
-    /// Ends everything that is wrong, but for what is down and comes back in its time: an etcd is not restored faster for being the
-    /// last one. The replicas get to the newest state and stay there.
+    /// Ends all faults except outages, which end at their own time: the restoration of an etcd takes its time. The
+    /// replicas advance to the newest state and stay there.
     pub(crate) fn heal(&self) {
         let now = Instant::now();
         let mut state = self.state();
@@ -287,7 +286,7 @@ impl Server {
         self.catch_up();
     }
 
-    /// A look at the history of a resource.
+    /// Reads the history of a resource.
     pub(crate) fn with_history<T>(
         &self,
         gvr: &GroupVersionResource,

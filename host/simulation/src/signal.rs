@@ -1,5 +1,5 @@
-//! Wakes everybody who waits, always in the order in which they began to wait. tokio's `watch` wakes in a
-//! random order, which would make every run another one.
+//! Wakes all waiters, always in the order in which they began to wait. tokio's `watch` wakes in a random order, which
+//! would make runs of the same seed differ.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ struct SignalState {
     waiting: Notify,
 }
 
-/// Waits for signals sent after it was made.
+/// Waits for signals that are sent after its creation.
 #[derive(Debug)]
 pub(crate) struct SignalListener {
     inner: Arc<SignalState>,
@@ -38,18 +38,18 @@ impl Signal {
 }
 
 impl SignalListener {
-    /// What was sent up to now has been noticed.
+    /// Ignores the signals so far.
     pub(crate) fn notice(&mut self) {
         self.seen = self.inner.sent.load(Ordering::Acquire);
     }
 
-    /// Returns when something was sent since the last call of this or of `notice`.
+    /// Returns when a signal was sent after the last call of this function or of `notice`.
     pub(crate) async fn sent(&mut self) {
         loop {
             let inner = self.inner.clone();
             let woken = inner.waiting.notified();
             tokio::pin!(woken);
-            // From here on nothing is missed.
+            // From now on no signal is missed.
             woken.as_mut().enable();
             let sent = self.inner.sent.load(Ordering::Acquire);
             if sent != self.seen {

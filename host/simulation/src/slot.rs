@@ -1,4 +1,4 @@
-//! A handler and how it is kept: called, or pulling in its own time.
+//! A handler and its connection: it is called, or it pulls at its own pace.
 
 use crate::handler::Told;
 use informant_cache::{HighWaterMark, Notifications, Registration};
@@ -7,26 +7,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// Handlers of one tenant; those that are added from inside others count.
+/// The largest number of handlers of one tenant, including those that handlers add.
 pub(crate) const HANDLERS_MAX: usize = 6;
 
 /// One handler.
 pub(crate) struct Slot {
     pub(crate) told: Arc<Told>,
     pub(crate) hold: Hold,
-    /// Where its queue begins to merge.
+    /// The mark at which its queue begins to merge.
     pub(crate) mark: HighWaterMark,
 }
 
-/// How a handler is kept.
+/// A handler's connection.
 pub(crate) enum Hold {
     Called(Registration),
-    /// A task that pulls, in its own time.
+    /// A task that pulls at its own pace.
     Pulling(JoinHandle<()>),
 }
 
 impl Slot {
-    /// The handler goes.
+    /// Removes the handler.
     pub(crate) fn remove(self) {
         match self.hold {
             Hold::Called(registration) => registration.remove(),
@@ -42,7 +42,7 @@ impl Slot {
         }
     }
 
-    /// What its queue, or its own slowness, still keeps from it.
+    /// What the handler still waits for: its queue, or its own pace. `None` if nothing.
     pub(crate) fn waits_for(&self) -> Option<String> {
         match &self.hold {
             Hold::Called(registration) => match registration.queue_stats().depth {
@@ -54,14 +54,14 @@ impl Slot {
     }
 }
 
-/// How a handler is told.
+/// How a handler gets its notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// In the informer's task.
     Inline,
-    /// In a task of the informer's, through a queue.
+    /// In a task of the informer, through a queue.
     Queued,
-    /// It pulls from its queue when it likes.
+    /// The handler pulls from its queue at its own pace.
     Pulled,
 }
 
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// Pulls, with pauses: short ones, and now and then one that lets its queue fill.
+/// Pulls, with pauses: mostly short ones, and sometimes one that lets its queue fill.
 pub(crate) async fn pull(
     mut notifications: Notifications,
     told: Arc<Told>,
@@ -80,7 +80,7 @@ pub(crate) async fn pull(
 ) {
     while let Some(notification) = notifications.next().await {
         if told.is_removed() {
-            // It is being aborted, which happens only where it waits.
+            // The task is being aborted, which takes effect only at an await.
             return;
         }
         told.check_depth(notifications.registration().queue_stats(), mark);
@@ -92,7 +92,7 @@ pub(crate) async fn pull(
     }
 }
 
-/// Handlers and controllers are numbered as they are made.
+/// The number of the next handler or controller.
 pub(crate) fn next(made: &Mutex<u64>) -> u64 {
     let mut made = made.lock();
     *made += 1;

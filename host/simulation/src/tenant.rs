@@ -1,4 +1,4 @@
-//! One user of one resource's informer, and how its handlers are made.
+//! One user of one resource's informer, and the creation of its handlers.
 
 use crate::controller::Controller;
 use crate::door::Door;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct Tenant {
     pub(crate) gvr: GroupVersionResource,
     pub(crate) door: Door,
-    /// Keeps the informer running; a view does that by itself.
+    /// Keeps the informer running. A view does so by itself.
     pub(crate) _lease: Option<InformerLease>,
     pub(crate) handlers: Arc<Mutex<Vec<Slot>>>,
     pub(crate) controller: Option<Controller>,
@@ -33,7 +33,7 @@ pub(crate) fn told(
     Arc::new(Told::new(number, gvr, door, around, manner, mischief, random.fork()))
 }
 
-/// From inside a notification: every other time the handler removes itself, else it adds another one.
+/// An action during a notification: every second time the handler removes itself, otherwise it adds another one.
 pub(crate) fn mischief(tenant: &Tenant, around: Around, made: Arc<Mutex<u64>>) -> Arc<Mischief> {
     let handlers = Arc::downgrade(&tenant.handlers);
     let door = tenant.door.clone();

@@ -1,4 +1,4 @@
-//! What other programs do to the server's objects.
+//! Writes of other programs to the server's objects.
 
 use crate::server::{ModelServerState, Server};
 use informant_apimachinery::GroupVersionResource;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The resources that are written to and cached.
+/// The resources that are written and cached.
 pub(crate) fn resources() -> Vec<GroupVersionResource> {
     let names = ["v1/configmaps", "v1/pods", "example.dev/v1/widgets"];
     names.iter().map(|name| name.parse().expect("a resource's name")).collect()
@@ -17,7 +17,7 @@ fn definitions() -> GroupVersionResource {
     "apiextensions.k8s.io/v1/customresourcedefinitions".parse().expect("a resource's name")
 }
 
-/// Makes the definition of widgets, or takes it and all widgets away.
+/// Creates the definition of widgets, or deletes it with all widgets.
 pub(crate) fn define_widgets(server: &Server, defined: bool) {
     let name = "widgets.example.dev";
     server.write(|state| {
@@ -42,7 +42,7 @@ pub(crate) fn define_widgets(server: &Server, defined: bool) {
     server.catch_up();
 }
 
-/// `managedFields` and the last-applied annotation, which these caches do not keep.
+/// Removes `managedFields` and the last-applied annotation, which these caches do not keep.
 pub(crate) fn cut(object: &mut Value) {
     let Some(metadata) = object["metadata"].as_object_mut() else { return };
     metadata.shift_remove("managedFields");
@@ -51,7 +51,7 @@ pub(crate) fn cut(object: &mut Value) {
     }
 }
 
-/// One random write; answers what was done, for the trace.
+/// Makes one random write. Returns its description for the trace.
 pub(crate) fn random(
     state: &mut ModelServerState,
     random: &mut fastrand::Rng,
@@ -79,7 +79,7 @@ pub(crate) fn random(
     format!("{what} {gvr} {namespace}/{name}{outcome}")
 }
 
-/// Fills a resource.
+/// Fills a resource with objects.
 pub(crate) fn fill(
     state: &mut ModelServerState,
     random: &mut fastrand::Rng,
@@ -127,7 +127,7 @@ fn relabel(object: &mut Value, random: &mut fastrand::Rng) {
     object["metadata"]["labels"]["app"] = word(random).into();
 }
 
-/// Changes only what no cache keeps.
+/// Changes only fields that no cache keeps.
 fn manage(object: &mut Value, random: &mut fastrand::Rng) {
     let manager = format!("m{}", random.u16(..));
     object["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Update"}]);

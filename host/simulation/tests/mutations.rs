@@ -1,4 +1,4 @@
-//! The deliberate mistakes are of these sources. That each is noticed shows `make mutants`, which builds them all.
+//! The deliberate mistakes match the present sources. `make mutants` builds them all and shows that each is noticed.
 
 use informant_simulation::Mutation;
 use std::path::Path;

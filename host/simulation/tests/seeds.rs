@@ -1,4 +1,4 @@
-//! Fixed seeds, a new one every time, and the promise that a seed says everything.
+//! Fixed seeds, a new seed in every run, and the check that a seed determines its run.
 
 use informant_simulation::{
     Options, Outcome, Plan, Until, describe, hide_planned_panics, run, run_many,
@@ -6,9 +6,9 @@ use informant_simulation::{
 
 /// The first of the fixed seeds.
 const FIRST: u64 = 1;
-/// How many. Their mix of faults is complete; a test says so.
+/// The number of fixed seeds. A test checks that they meet every fault.
 const SEEDS: u64 = 120;
-/// Others that have found a mistake, in the core or in the simulation.
+/// Other seeds that have found a mistake, in the core or in the simulation.
 const FOUND: [u64; 7] = [1_164, 23_046, 23_172, 23_443, 28_372, 101_012, 202_623];
 
 fn once(seed: u64) -> Outcome {
@@ -41,7 +41,7 @@ fn another_seed_gives_another_trace() {
     assert_ne!(once(3).hash, once(4).hash);
 }
 
-/// Its seed is printed where it fails, and by `cargo test -- --nocapture`.
+/// A failure prints its seed, and so does `cargo test -- --nocapture`.
 #[test]
 #[expect(clippy::print_stdout, reason = "a failure is replayed by its seed")]
 fn a_new_seed_holds_every_invariant() {

@@ -1,24 +1,25 @@
-// Package eventdata reads the objects of the event in hand, for subscriptions with lazy delivery: one field costs a fraction of the whole object.
+// Package eventdata reads the objects of the present event, for subscriptions with lazy delivery. One field costs a
+// fraction of the whole object.
 package eventdata
 
 import "encoding/json"
 
-// Side is which of an event's objects is meant.
+// Side chooses one of an event's objects.
 type Side uint32
 
-// Which.
+// The two objects.
 const (
 	New Side = iota
 	Old
 )
 
-// JSON is the whole object; nil if there is none.
+// JSON returns the whole object, or nil if there is none.
 func JSON(side Side) json.RawMessage { return whole(side) }
 
-// Fields are the JSON values at pointers, nil where nothing is.
+// Fields returns the JSON values at pointers, with nil for each missing value.
 func Fields(side Side, pointers ...string) []*string { return fields(side, pointers) }
 
-// Text is the string at a pointer, and whether there is one.
+// Text returns the string at a pointer, and whether there is one.
 func Text(side Side, pointer string) (string, bool) {
 	var text string
 	values := fields(side, []string{pointer})
@@ -28,5 +29,5 @@ func Text(side Side, pointer string) (string, bool) {
 	return text, true
 }
 
-// Changed says whether the value at a pointer is another than before.
+// Changed returns whether the value at a pointer has changed.
 func Changed(pointer string) bool { return changed(pointer) }

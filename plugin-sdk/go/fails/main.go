@@ -1,4 +1,4 @@
-// Fails does with every pod what the pod's annotation asks for, and is what the host's facts about this SDK are tried with.
+// Fails does with every pod what the pod's annotation asks for. The host's tests of this SDK use it.
 package main
 
 import (

@@ -1,48 +1,48 @@
-// Package fetch asks HTTP servers, as far as whoever runs the host grants it to the plugin: Descriptor.HTTP says beforehand whom. Go's own net/http finds
-// no network here.
+// Package fetch sends HTTP requests, if the host's operator has granted them to the plugin: Descriptor.HTTP declares
+// them. Go's own net/http has no network in a plugin.
 package fetch
 
 import "time"
 
-// Request is one over HTTP.
+// Request is an HTTP request.
 type Request struct {
 	// Method is GET if it is empty.
 	Method  string
 	URL     string
 	Headers map[string]string
 	Body    []byte
-	// Timeout is as long as the call may wait, if it is zero.
+	// Timeout is the call's own time if it is zero.
 	Timeout time.Duration
 }
 
-// Response is as it came.
+// Response is the unchanged answer.
 type Response struct {
 	Status int
-	// Headers have their names in small letters; one that came several times has its values joined by a comma.
+	// Headers have names in lower case. Several values of one header are joined by a comma.
 	Headers map[string]string
 	Body    []byte
 }
 
-// Kind is how a request failed.
+// Kind is the kind of an error.
 type Kind uint8
 
-// How it can fail.
+// The kinds of errors.
 const (
-	// NotGranted: nothing was sent; the message has the lines that would grant it.
+	// NotGranted: nothing was sent. The message contains the lines that would grant the request.
 	NotGranted Kind = iota
-	// NotLeader: another replica of the host acts.
+	// NotLeader: another replica of the host leads.
 	NotLeader
-	// Invalid: it cannot be a request.
+	// Invalid: the request is not valid.
 	Invalid
-	// TimedOut: no whole answer came in time.
+	// TimedOut: no complete answer came in time.
 	TimedOut
-	// TooLarge: the answer is larger than it may be.
+	// TooLarge: the answer is too large.
 	TooLarge
 	// Transport: no answer came.
 	Transport
 )
 
-// Error is why there is no answer.
+// Error is the reason for a missing answer.
 type Error struct {
 	Kind    Kind
 	Message string

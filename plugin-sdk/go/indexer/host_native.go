@@ -9,7 +9,7 @@ import (
 	"github.com/informant-dev/informant/plugin-sdk/go/internal/native"
 )
 
-// In a test all is there at once: there is one page.
+// In a test all objects are on one page.
 
 func get(resource string, key informant.Key) (json.RawMessage, error) {
 	return native.Get().Object(resource, key.String()), nil

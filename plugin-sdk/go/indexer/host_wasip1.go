@@ -33,7 +33,7 @@ func wasmCount(resource string, some uint32, namespace string, answer unsafe.Poi
 //go:wasmimport informant:plugin/indexer@0.1.0 has-synced
 func wasmHasSynced(resource string, answer unsafe.Pointer)
 
-// failed is the error of an answer; at is where its variant is.
+// failed returns the error of an answer. at is the offset of its variant.
 func failed(m abi.Memory, at uintptr) error {
 	if m.U8(0) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func failed(m abi.Memory, at uintptr) error {
 	return err
 }
 
-// option is how an import takes a string that may not be there.
+// option returns an optional string in the format of imports.
 func option(text *string) (uint32, string) {
 	if text == nil {
 		return 0, ""
@@ -77,7 +77,7 @@ func fields(resource string, key informant.Key, pointers []string) ([]*string, e
 	return m.OptionalTexts(8), nil
 }
 
-// page reads a page: its items, and where it goes on.
+// page reads a page: its items, and the cursor of the next page.
 func page[T any](size uintptr, read func(abi.Memory) T) ([]T, *string, error) {
 	m := abi.Answer()
 	if err := failed(m, 4); err != nil {

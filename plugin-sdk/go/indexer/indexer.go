@@ -1,5 +1,5 @@
-// Package indexer reads the shared cache: what the plugin subscribes to, and what it names in its descriptor's Reads. Reads never wait and never reach
-// the API server.
+// Package indexer reads the shared cache: the resources of the plugin's subscriptions and of its descriptor's Reads.
+// Reads never wait and never reach the API server.
 package indexer
 
 import (
@@ -9,22 +9,22 @@ import (
 	informant "github.com/informant-dev/informant/plugin-sdk/go"
 )
 
-// Kind is what is wrong with a read.
+// Kind is the kind of an error.
 type Kind uint8
 
-// What can be wrong.
+// The kinds of errors.
 const (
 	NotGranted Kind = iota
 	UnknownResource
 	UnknownIndex
-	// NotSynced: the first list is not complete; an absent object may be there.
+	// NotSynced: the first list is not complete, so an absent object may exist.
 	NotSynced
 	// Expired: the cursor is too old.
 	Expired
 	Invalid
 )
 
-// Error is why a read was refused.
+// Error is the reason for a refused read.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -42,10 +42,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("indexer: %s: %s", kind, e.Message)
 }
 
-// Get is one object's JSON; nil if it is not there.
+// Get returns one object's JSON, or nil if the object does not exist.
 func Get(resource string, key informant.Key) (json.RawMessage, error) { return get(resource, key) }
 
-// Decode reads one object into a struct, and says whether it is there.
+// Decode decodes one object into a struct. It returns whether the object exists.
 func Decode(resource string, key informant.Key, into any) (bool, error) {
 	object, err := get(resource, key)
 	if err != nil || object == nil {
@@ -54,52 +54,53 @@ func Decode(resource string, key informant.Key, into any) (bool, error) {
 	return true, json.Unmarshal(object, into)
 }
 
-// Fields are the values at JSON pointers of one object, nil where nothing is; nil for no object. That is much cheaper than the whole object.
+// Fields returns the values at JSON pointers of one object, with nil for each missing value. It returns nil if there
+// is no object. It is much cheaper than the whole object.
 func Fields(resource string, key informant.Key, pointers ...string) ([]*string, error) {
 	return fields(resource, key, pointers)
 }
 
-// In asks for one namespace, for List and Count; All for all of them.
+// In chooses one namespace for List and Count, or All for all of them.
 type In struct{ namespace *string }
 
-// All is all namespaces, and objects that have none.
+// All stands for all namespaces, and for objects without a namespace.
 var All In
 
-// Namespace is one namespace.
+// Namespace stands for one namespace.
 func Namespace(name string) In { return In{&name} }
 
-// List hands over every object with these labels, page by page: seen says whether to go on.
+// List passes every object with these labels to seen, page by page. seen returns whether to continue.
 func List(resource string, in In, labelSelector string, seen func(json.RawMessage) bool) error {
 	return pages(func(cursor *string) (items []json.RawMessage, next *string, err error) {
 		return list(resource, in.namespace, labelSelector, cursor)
 	}, seen)
 }
 
-// ByIndex hands over every object that an index files under value.
+// ByIndex passes every object that an index has for value to seen.
 func ByIndex(resource, index, value string, seen func(json.RawMessage) bool) error {
 	return pages(func(cursor *string) ([]json.RawMessage, *string, error) {
 		return byIndex(resource, index, value, cursor)
 	}, seen)
 }
 
-// IndexKeys hands over the key of every object that an index files under value.
+// IndexKeys passes the key of every object that an index has for value to seen.
 func IndexKeys(resource, index, value string, seen func(informant.Key) bool) error {
 	return pages(func(cursor *string) ([]informant.Key, *string, error) {
 		return indexKeys(resource, index, value, cursor)
 	}, seen)
 }
 
-// IndexValues hands over every value that an index has.
+// IndexValues passes every value of an index to seen.
 func IndexValues(resource, index string, seen func(string) bool) error {
 	return pages(func(cursor *string) ([]string, *string, error) {
 		return indexValues(resource, index, cursor)
 	}, seen)
 }
 
-// Count is how many objects there are.
+// Count returns the number of objects.
 func Count(resource string, in In) (uint64, error) { return count(resource, in.namespace) }
 
-// HasSynced says whether everything that was there has been listed.
+// HasSynced returns whether the first list is complete.
 func HasSynced(resource string) (bool, error) { return hasSynced(resource) }
 
 func pages[T any](page func(cursor *string) ([]T, *string, error), seen func(T) bool) error {

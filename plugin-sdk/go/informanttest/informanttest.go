@@ -18,13 +18,13 @@ import (
 	"github.com/informant-dev/informant/plugin-sdk/go/workqueue"
 )
 
-// What a plugin does outside, as a test sees it.
+// The actions of a plugin, as a test sees them.
 type (
-	// Write is one to the cluster.
+	// Write is a write to the cluster.
 	Write = native.Write
-	// Request is one over HTTP.
+	// Request is an HTTP request.
 	Request = native.Request
-	// Response is what is answered to that.
+	// Response is the answer to a request.
 	Response = native.Response
 )
 
@@ -40,7 +40,7 @@ type Host struct {
 	seq        uint64
 }
 
-// Start describes and starts a plugin, with this as its configuration; nil for none.
+// Start describes and starts a plugin with this configuration. nil means no configuration.
 func Start(t testing.TB, plugin informant.Plugin, config any) *Host {
 	t.Helper()
 	h := &Host{t: t, plugin: plugin, host: native.NewHost()}
@@ -73,10 +73,10 @@ func Start(t testing.TB, plugin informant.Plugin, config any) *Host {
 	return h
 }
 
-// Descriptor is what the plugin asks for.
+// Descriptor returns the plugin's descriptor.
 func (h *Host) Descriptor() *informant.Descriptor { return h.descriptor }
 
-// Put has an object in the cache without telling the plugin.
+// Put puts an object into the cache without an event.
 func (h *Host) Put(resource string, object any) json.RawMessage {
 	h.t.Helper()
 	text := h.json(object)
@@ -85,22 +85,22 @@ func (h *Host) Put(resource string, object any) json.RawMessage {
 	return text
 }
 
-// Remove takes an object out of the cache without telling the plugin.
+// Remove removes an object from the cache without an event.
 func (h *Host) Remove(resource string, key informant.Key) { h.host.Put(resource, key.String(), nil) }
 
-// Add tells the plugin of an object that came.
+// Add delivers an added object to the plugin.
 func (h *Host) Add(resource string, object any) error {
 	h.t.Helper()
 	return h.tell(resource, informant.Added, h.Put(resource, object), nil)
 }
 
-// Update tells the plugin of an object that changed.
+// Update delivers a changed object to the plugin.
 func (h *Host) Update(resource string, before, after any) error {
 	h.t.Helper()
 	return h.tell(resource, informant.Updated, h.Put(resource, after), h.json(before))
 }
 
-// Delete tells the plugin of an object that went.
+// Delete delivers a deleted object to the plugin.
 func (h *Host) Delete(resource string, object any) error {
 	h.t.Helper()
 	text := h.json(object)
@@ -109,7 +109,7 @@ func (h *Host) Delete(resource string, object any) error {
 	return h.tell(resource, informant.Deleted, nil, text)
 }
 
-// subscription is the place of the one to a resource.
+// subscription returns the index of the subscription to a resource.
 func (h *Host) subscription(resource string) int {
 	h.t.Helper()
 	place := slices.IndexFunc(h.descriptor.Subscriptions, func(one informant.Subscription) bool {
@@ -145,7 +145,7 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	return informant.Guard(func() error { return h.plugin.Handle(event) })
 }
 
-// Reconcile has the plugin, or whoever is registered with workqueue, work on every key that waits, in turn.
+// Reconcile lets the plugin, or the registered Reconciler of workqueue, work on every waiting key in turn.
 func (h *Host) Reconcile() error {
 	reconciler, ok := h.plugin.(workqueue.Reconciler)
 	if !ok {
@@ -165,7 +165,7 @@ func (h *Host) Reconcile() error {
 	return nil
 }
 
-// Fire calls the plugin, or whoever is registered with timer, as the clock would.
+// Fire calls Fire of the plugin, or of the registered Timer of timer.
 func (h *Host) Fire(schedule string, at time.Time) error {
 	h.t.Helper()
 	if !slices.ContainsFunc(h.descriptor.Schedules, func(one informant.Schedule) bool { return one.Name == schedule }) {
@@ -178,7 +178,8 @@ func (h *Host) Fire(schedule string, at time.Time) error {
 	return informant.Guard(func() error { return called.Fire(schedule, at) })
 }
 
-// Synced tells the plugin, or whoever is registered with synced, that the first objects of the subscription to a resource have been told.
+// Synced calls Synced of the plugin, or of the registered Aware of synced: the initial objects of the subscription to
+// a resource were delivered.
 func (h *Host) Synced(resource string) error {
 	h.t.Helper()
 	aware, ok := h.plugin.(synced.Aware)
@@ -189,16 +190,16 @@ func (h *Host) Synced(resource string) error {
 	return informant.Guard(func() error { return aware.Synced(uint32(place)) })
 }
 
-// Keys are those that wait.
+// Keys returns the waiting keys.
 func (h *Host) Keys() []string { return slices.Clone(h.host.Keys) }
 
-// Lines are what the plugin logged: the level, the message, the fields.
+// Lines returns the lines that the plugin logged: the level, the message, the fields.
 func (h *Host) Lines() []string { return slices.Clone(h.lines) }
 
-// Series are the plugin's metrics, by their names a space and what fmt.Sprint makes of their labels.
+// Series returns the plugin's metrics. A key is the name, a space, and the labels as fmt.Sprint formats them.
 func (h *Host) Series() map[string]float64 { return h.host.Series }
 
-// AnswerWrites says what is answered to writes; Writes has them.
+// AnswerWrites sets the answers to writes. Writes returns the writes.
 func (h *Host) AnswerWrites(answer func(Write) (json.RawMessage, error)) {
 	h.host.Write = func(write Write) (json.RawMessage, error) {
 		h.writes = append(h.writes, write)
@@ -206,10 +207,10 @@ func (h *Host) AnswerWrites(answer func(Write) (json.RawMessage, error)) {
 	}
 }
 
-// Writes are those that the plugin made.
+// Writes returns the writes of the plugin.
 func (h *Host) Writes() []Write { return slices.Clone(h.writes) }
 
-// AnswerRequests says what is answered to requests; Requests has them.
+// AnswerRequests sets the answers to requests. Requests returns the requests.
 func (h *Host) AnswerRequests(answer func(Request) (Response, error)) {
 	h.host.Ask = func(request Request) (Response, error) {
 		h.requests = append(h.requests, request)
@@ -217,7 +218,7 @@ func (h *Host) AnswerRequests(answer func(Request) (Response, error)) {
 	}
 }
 
-// Requests are those that the plugin made.
+// Requests returns the requests of the plugin.
 func (h *Host) Requests() []Request { return slices.Clone(h.requests) }
 
 func (h *Host) json(value any) json.RawMessage {

@@ -24,7 +24,7 @@ func wasmDelete(resource, namespace, name string, some uint32, uid string, answe
 //go:wasmimport informant:plugin/kube@0.1.0 record-event
 func wasmRecordEvent(resource, namespace, name string, warning uint32, reason, message string, answer unsafe.Pointer)
 
-// The error's variant is at 8, what it has at 16: there is a number of 64 bits in one of them.
+// The error's variant is at offset 8 and its value at 16, because one of the values is a number of 64 bits.
 func failed(m abi.Memory) error {
 	if m.U8(0) == 0 {
 		return nil

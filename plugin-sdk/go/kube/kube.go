@@ -1,5 +1,6 @@
-// Package kube writes to the cluster, as far as whoever runs the host grants it to the plugin: Descriptor.Writes says beforehand what for. The plugin
-// waits for the answer. It may write in Handle, Reconcile, Fire and Synced; a call that fails takes back nothing that it wrote.
+// Package kube writes to the cluster, if the host's operator has granted the writes to the plugin: Descriptor.Writes
+// declares them. The plugin waits for the answer. Writes are possible in Handle, Reconcile, Fire and Synced. A failed
+// call does not undo its writes.
 package kube
 
 import (
@@ -11,53 +12,53 @@ import (
 	informant "github.com/informant-dev/informant/plugin-sdk/go"
 )
 
-// Object names what is written: of a resource, v1/pods, and for some verbs a subresource, status.
+// Object names the object of a write: its resource, such as v1/pods, and for some verbs a subresource, such as status.
 type Object struct {
 	Resource    string
 	Subresource string
 	Key         informant.Key
 }
 
-// PatchType is how a patch is read.
+// PatchType is the format of a patch.
 type PatchType uint32
 
-// How.
+// The formats.
 const (
 	JSONPatch PatchType = iota
 	Merge
-	// Strategic merges lists by key; not for custom resources.
+	// Strategic merges lists by key. Not for custom resources.
 	Strategic
-	// Apply is server-side apply; the field manager is informant- and the plugin's name.
+	// Apply is server-side apply. The field manager is informant- and the plugin's name.
 	Apply
-	// ForceApply takes conflicting fields over.
+	// ForceApply takes over fields of other managers.
 	ForceApply
 )
 
-// Kind is how a write failed.
+// Kind is the kind of an error.
 type Kind uint8
 
-// How it can fail.
+// The kinds of errors.
 const (
-	// NotGranted: nothing was sent; the message has the lines that would grant it.
+	// NotGranted: nothing was sent. The message contains the lines that would grant the write.
 	NotGranted Kind = iota
-	// NotLeader: another replica of the host writes.
+	// NotLeader: another replica of the host leads.
 	NotLeader
-	// Invalid: it cannot be a request.
+	// Invalid: the write is not valid.
 	Invalid
-	// Status: the API server refused it.
+	// Status: the API server refused the write.
 	Status
-	// Transport: no answer came; it may have been done or not.
+	// Transport: no answer came. The write may have been carried out.
 	Transport
 )
 
-// Error is why a write did not succeed.
+// Error is the reason for a failed write.
 type Error struct {
 	Kind    Kind
 	Message string
-	// Code and Reason are the API server's: 409 and Conflict.
+	// Code and Reason are those of the API server, such as 409 and Conflict.
 	Code   uint16
 	Reason string
-	// RetryAfter is when to try again, as the API server says it.
+	// RetryAfter is the API server's time until the next try.
 	RetryAfter time.Duration
 }
 
@@ -76,13 +77,14 @@ func (e *Error) Error() string {
 	return "kube: " + kind + ": " + e.Message
 }
 
-// IsReason says whether the API server refused a write for this: Conflict, AlreadyExists, NotFound.
+// IsReason returns whether the API server refused a write for this reason: Conflict, AlreadyExists, NotFound.
 func IsReason(err error, reason string) bool {
 	var of *Error
 	return errors.As(err, &of) && of.Kind == Status && of.Reason == reason
 }
 
-// Create makes an object, which is anything that becomes its JSON. An empty name leaves it to the object's generateName.
+// Create creates an object from any value that can be encoded as JSON. If the name is empty, the object's generateName
+// applies.
 func Create(object Object, body any) (json.RawMessage, error) {
 	return with(body, func(text []byte) (json.RawMessage, error) { return create(object, text) })
 }
@@ -97,7 +99,7 @@ func Patch(object Object, kind PatchType, body any) (json.RawMessage, error) {
 	return with(body, func(text []byte) (json.RawMessage, error) { return patch(object, kind, text) })
 }
 
-// Delete deletes an object; with a UID only that object.
+// Delete deletes an object. With a UID, it deletes only the object with this UID.
 func Delete(object Object, uid string) error { return remove(object, uid) }
 
 // RecordEvent writes a Kubernetes Event about an object, without waiting for it.

@@ -1,10 +1,10 @@
 // Package metrics keeps series on the host's /metrics, with a label for the plugin.
 package metrics
 
-// Labels of a series.
+// Labels are the labels of a series.
 type Labels map[string]string
 
-// CounterAdd adds to a counter what is not negative.
+// CounterAdd adds a value that is not negative to a counter.
 func CounterAdd(name string, labels Labels, value float64) error {
 	return change(counter, name, labels, value)
 }

@@ -1,15 +1,16 @@
 // Package stateful carries memory over a reload. A plugin that imports it must register a Stateful.
 package stateful
 
-// Stateful hands what it knows to its next version.
+// Stateful passes a snapshot to its next version.
 type Stateful interface {
-	// Snapshot is asked of the version that runs, when the next one has started. nil carries nothing over.
+	// Snapshot is called on the running version when the next one has started. nil means no snapshot.
 	Snapshot() ([]byte, error)
-	// Restore is called on the next version after Start and before any event. An error keeps it from taking over.
+	// Restore is called on the next version after Start and before any event. After an error the next version does not
+	// take over.
 	Restore(fromVersion string, data []byte) error
 }
 
 var registered Stateful
 
-// Register makes s the one who carries memory over.
+// Register makes s the Stateful of this plugin.
 func Register(s Stateful) { registered = s }

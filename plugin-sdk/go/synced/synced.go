@@ -1,16 +1,16 @@
-// Package synced is for plugins that want to know when the initial objects of a subscription have all been told.
+// Package synced is for plugins that need a call when all initial objects of a subscription were delivered.
 package synced
 
-// Aware is told of it.
+// Aware gets this call.
 type Aware interface {
-	// Synced is called once for each subscription and instance, also where there was nothing to tell.
+	// Synced is called once for each subscription and instance, even without initial objects.
 	Synced(subscription uint32) error
 }
 
 var registered Aware
 
-// Register makes a the one who is told.
+// Register makes a the Aware of this plugin.
 func Register(a Aware) { registered = a }
 
-// Registered is the one who is told. For tests.
+// Registered returns the registered Aware. For tests.
 func Registered() Aware { return registered }

@@ -3,16 +3,16 @@ package timer
 
 import "time"
 
-// Timer is called by the clock.
+// Timer is called at the moments of schedules.
 type Timer interface {
-	// Fire is called at a moment of a schedule, for that moment. However many have passed is one call, for the last of them.
+	// Fire is called for a moment of a schedule. If several moments have passed, there is one call, for the last of them.
 	Fire(schedule string, at time.Time) error
 }
 
 var registered Timer
 
-// Register makes t the one who is called by the clock.
+// Register makes t the Timer of this plugin.
 func Register(t Timer) { registered = t }
 
-// Registered is the one who is called by the clock. For tests.
+// Registered returns the registered Timer. For tests.
 func Registered() Timer { return registered }

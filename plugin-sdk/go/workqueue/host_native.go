@@ -9,7 +9,7 @@ import (
 	"github.com/informant-dev/informant/plugin-sdk/go/internal/native"
 )
 
-// In a test nothing waits: what is added is there.
+// In a test no key is delayed.
 
 func add(key string) {
 	if host := native.Get(); !slices.Contains(host.Keys, key) {

@@ -1,5 +1,5 @@
-// Package workqueue is the plugin's own rate-limited queue of keys, with the meaning that client-go gives it. A plugin that imports it must register a
-// Reconciler:
+// Package workqueue is the plugin's own rate-limited queue of keys, with the meaning of client-go's. A plugin that
+// imports it must register a Reconciler:
 //
 //	func init() { p := &plugin{}; informant.Register(p); workqueue.Register(p) }
 package workqueue
@@ -8,33 +8,33 @@ import "time"
 
 // Reconciler works on keys.
 type Reconciler interface {
-	// Reconcile brings about what the key stands for. again, if it is not zero, has the key come again after that time. An error brings it back as
-	// the rate limiter says, or as informant.Never and informant.After do.
+	// Reconcile works on a key. If again is not zero, the key comes again after that time. After an error the key comes
+	// again after the rate limiter's wait, or as informant.Never and informant.After say.
 	Reconcile(key string, attempt uint32) (again time.Duration, err error)
 }
 
 var registered Reconciler
 
-// Register makes r the one who works on the keys.
+// Register makes r the Reconciler of this plugin.
 func Register(r Reconciler) { registered = r }
 
-// Registered is the one who works on the keys. For tests.
+// Registered returns the registered Reconciler. For tests.
 func Registered() Reconciler { return registered }
 
-// Add adds a key, to be worked on at once.
+// Add adds a key that is due at once.
 func Add(key string) { add(key) }
 
-// AddAfter adds a key for later; of several times for one key the earliest counts.
+// AddAfter adds a key for later. If a key has several times, the earliest counts.
 func AddAfter(key string, wait time.Duration) { addAfter(key, wait) }
 
-// AddRateLimited adds a key after the wait that one more failure gives it.
+// AddRateLimited adds a key after the rate limiter's wait for one more failure.
 func AddRateLimited(key string) { addRateLimited(key) }
 
-// Forget has a key's failures count no more.
+// Forget resets a key's failures.
 func Forget(key string) { forget(key) }
 
-// NumRequeues is how often a key failed since it was last forgotten.
+// NumRequeues returns the number of a key's failures since the last Forget.
 func NumRequeues(key string) uint32 { return numRequeues(key) }
 
-// Len is how many keys could be worked on now.
+// Len returns the number of keys that are due.
 func Len() uint32 { return length() }

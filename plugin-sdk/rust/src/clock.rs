@@ -1,11 +1,12 @@
 //! A clock that only goes forward: it measures how long something takes. `std::time::Instant` panics in a plugin.
 //!
-//! The clock is WASI's. A plugin that uses this module imports `wasi:clocks/monotonic-clock`; other plugins import no WASI.
+//! The clock is WASI's. A plugin that uses this module imports `wasi:clocks/monotonic-clock`; other plugins import no
+//! WASI.
 
 use crate::imports::clock as host;
 use std::time::Duration;
 
-/// A moment by the instance's own clock. It means nothing to another instance.
+/// A moment of the instance's own clock. It has no meaning in another instance.
 ///
 /// ```
 /// use informant_plugin::clock::Instant;

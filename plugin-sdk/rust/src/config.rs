@@ -1,4 +1,4 @@
-//! The plugin's configuration, as the host hands it over.
+//! The plugin's configuration, as the host passes it.
 
 use crate::{Failure, Result};
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Takes the bytes as the host sent them; none at all stand for an empty object.
+    /// Takes the host's bytes. No bytes mean an empty object.
     #[must_use]
     pub fn from_json(json: impl Into<Vec<u8>>) -> Self {
         let json = json.into();
@@ -23,12 +23,12 @@ impl Config {
         &self.json
     }
 
-    /// The configuration as `T`. Give `T` `#[serde(default, deny_unknown_fields)]`, so that everything is
-    /// optional and a misspelt key is reported.
+    /// The configuration as `T`. Give `T` `#[serde(default, deny_unknown_fields)]`: then every key is optional, and a
+    /// misspelt key is reported.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(&self.json).map_err(|error| {
             let error = error.to_string();
-            // The place is one in the host's JSON, which nobody wrote.
+            // The position belongs to the host's JSON, which is not the user's file.
             let error = error.rsplit_once(" at line ").map_or(&*error, |(problem, _)| problem);
             Failure::new(format!("the plugin's configuration does not fit: {error}")).never_retry()
         })

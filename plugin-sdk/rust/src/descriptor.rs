@@ -1,5 +1,5 @@
-//! What a plugin asks for: the descriptor that `lifecycle.describe` answers with, as a builder. Each
-//! method is one key of the contract's JSON; what is not set is left out, and the host's default holds.
+//! The descriptor, with which a plugin declares its needs: a builder for the answer of `lifecycle.describe`. Each
+//! method is one key of the contract's JSON. A key that is not set is omitted, and the host's default applies.
 
 use crate::http::Method;
 use crate::subscription::duration;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The plugin's version and everything that it wants.
+/// The plugin's version and all of its needs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
@@ -30,8 +30,7 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// A descriptor that asks for nothing. `version` is the plugin's own, usually
-    /// `env!("CARGO_PKG_VERSION")`.
+    /// A descriptor without needs. `version` is the plugin's own version, usually `env!("CARGO_PKG_VERSION")`.
     pub fn new(version: impl Into<String>) -> Self {
         Self {
             version: version.into(),
@@ -45,65 +44,66 @@ impl Descriptor {
         }
     }
 
-    /// Asks for the events of one more resource. [`Event::subscription`](crate::Event::subscription) counts
-    /// them in the order of these calls.
+    /// Subscribes to one more resource. [`Event::subscription`](crate::Event::subscription) counts subscriptions in
+    /// the order of these calls.
     #[must_use]
     pub fn subscribe(mut self, subscription: Subscription) -> Self {
         self.subscriptions.push(subscription);
         self
     }
 
-    /// Asks for an index that [`indexer::by_index`](crate::indexer::by_index) can be asked by.
+    /// Adds an index for [`indexer::by_index`](crate::indexer::by_index).
     #[must_use]
     pub fn index(mut self, index: Index) -> Self {
         self.indexes.push(index);
         self
     }
 
-    /// Asks to read a resource through [`indexer`](crate::indexer) without being told of its changes.
+    /// Reads a resource through [`indexer`](crate::indexer), without events for its changes.
     #[must_use]
     pub fn read(mut self, read: Read) -> Self {
         self.reads.push(read);
         self
     }
 
-    /// Says what the plugin means to change through [`kube`](crate::kube): it does not run before that is granted.
+    /// Declares writes of the plugin through [`kube`](crate::kube). The plugin does not run before they are granted.
     #[must_use]
     pub fn write(mut self, write: Write) -> Self {
         self.writes.push(write);
         self
     }
 
-    /// Says whom the plugin means to ask through [`http`](crate::http): it does not run before that is granted.
+    /// Declares HTTP requests of the plugin through [`http`](crate::http). The plugin does not run before they are
+    /// granted.
     #[must_use]
     pub fn http(mut self, http: Http) -> Self {
         self.http.push(http);
         self
     }
 
-    /// Asks to be called on a schedule; the plugin must be a [`Timer`](crate::Timer).
+    /// Adds a schedule. The plugin must be a [`Timer`](crate::Timer).
     #[must_use]
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedules.push(schedule);
         self
     }
 
-    /// Asks to run in this many instances, 1 to 64, whose calls overlap. Each is told of the objects whose names hash to its
-    /// [number](crate::host_info::shard) and knows nothing of the others. Whoever runs the host may say another number, and grants up to 8
-    /// where nothing is said. Not together with [`Stateful`](crate::Stateful).
+    /// Runs the plugin in this number of instances, 1 to 64, whose calls overlap. Each instance gets only the objects
+    /// whose names hash to its [number](crate::host_info::shard). The host's operator may configure another number.
+    /// Without a configuration, up to 8 are granted. Not together with [`Stateful`](crate::Stateful).
     #[must_use]
     pub fn shards(mut self, shards: u32) -> Self {
         self.shards = Some(shards);
         self
     }
 
-    /// The JSON that the contract asks for.
+    /// The descriptor as the contract's JSON.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a descriptor is strings, lists and numbers")
     }
 
-    /// Finds what the host would refuse too, but says it in the builder's words.
+    /// Finds errors that the host would refuse, too, and reports them in the builder's words.
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut names = HashSet::new();
         match self.subscriptions.iter().find(|s| !names.insert(&s.name)) {
@@ -122,7 +122,7 @@ impl Descriptor {
     }
 }
 
-/// A resource that is read but not listened to.
+/// A resource that the plugin reads without a subscription.
 #[derive(Clone, Debug, Serialize)]
 pub struct Read {
     resource: String,
@@ -136,7 +136,7 @@ impl Read {
         Self { resource: resource.into(), namespaces: Vec::new() }
     }
 
-    /// Only those of this namespace; call it again for more.
+    /// Restricts the read to this namespace. Call it again for more namespaces.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespaces.push(namespace.into());
@@ -144,7 +144,7 @@ impl Read {
     }
 }
 
-/// What the plugin means to do to one resource, or to a subresource such as `v1/pods/status`.
+/// The plugin's writes to one resource, or to a subresource such as `v1/pods/status`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Write {
     resource: String,
@@ -153,17 +153,17 @@ pub struct Write {
     namespaces: Vec<String>,
 }
 
-/// What is done to objects.
+/// A kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Server-side apply needs it, too.
+    /// Creates an object. Server-side apply needs this verb, too.
     Create,
-    /// The whole object.
+    /// Replaces the whole object.
     Update,
-    /// A part of it.
+    /// Changes a part of the object.
     Patch,
-    /// One object, never all of them.
+    /// Deletes one object. There is no deletion of all objects.
     Delete,
 }
 
@@ -174,7 +174,7 @@ impl Write {
         Self { resource: resource.into(), verbs, namespaces: Vec::new() }
     }
 
-    /// Only those of this namespace; call it again for more.
+    /// Restricts the writes to this namespace. Call it again for more namespaces.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespaces.push(namespace.into());
@@ -182,7 +182,7 @@ impl Write {
     }
 }
 
-/// Whom the plugin means to ask over HTTP.
+/// The HTTP requests of the plugin.
 #[derive(Clone, Debug, Serialize)]
 pub struct Http {
     origins: Vec<String>,
@@ -193,20 +193,21 @@ pub struct Http {
     addresses: Vec<Addresses>,
 }
 
-/// Where the addresses of whom the plugin asks are.
+/// The network of a server's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Addresses {
-    /// In the internet, as is meant where nothing is said.
+    /// On the internet. The default.
     Public,
-    /// In a network of one's own: a cluster's services and pods are.
+    /// In a private network, such as the services and pods of a cluster.
     Private,
     /// On the host's own machine, or in its pod.
     Loopback,
 }
 
 impl Http {
-    /// These methods at an origin: `https://api.example.com`, `http://alerts.shop.svc:9093`, or `https://*.example.com` for all names below that.
+    /// These methods at an origin: `https://api.example.com`, `http://alerts.shop.svc:9093`, or
+    /// `https://*.example.com` for all names below it.
     pub fn to(origin: impl Into<String>, methods: impl IntoIterator<Item = Method>) -> Self {
         Self {
             origins: vec![origin.into()],
@@ -216,21 +217,21 @@ impl Http {
         }
     }
 
-    /// The same at another origin, too.
+    /// The same methods at another origin, too.
     #[must_use]
     pub fn and_to(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// Only this path and what is below it; call it again for more.
+    /// Restricts the requests to this path and the paths below it. Call it again for more paths.
     #[must_use]
     pub fn below(mut self, path: impl Into<String>) -> Self {
         self.paths.push(path.into());
         self
     }
 
-    /// The origins have such addresses; call it again for more.
+    /// Allows addresses of this kind. Call it again for more kinds.
     #[must_use]
     pub fn at(mut self, addresses: Addresses) -> Self {
         self.addresses.push(addresses);
@@ -238,7 +239,7 @@ impl Http {
     }
 }
 
-/// A time at which the plugin wants to be called.
+/// A schedule on which the host calls the plugin.
 #[derive(Clone, Debug, Serialize)]
 pub struct Schedule {
     pub(crate) name: String,
@@ -246,20 +247,20 @@ pub struct Schedule {
     every: Every,
 }
 
-/// When a [`Schedule`] fires.
+/// The times of a [`Schedule`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Every {
-    /// By a cron line of five fields: minute, hour, day of month, month, day of week. It is in UTC, which has no summer time: `0 3 * * *`
-    /// is the same moment of every day, and another hour on a clock that is moved.
+    /// A cron line of five fields: minute, hour, day of month, month, day of week. It is in UTC, which has no summer
+    /// time. `0 3 * * *` is the same UTC time every day, and so another local hour in summer.
     Cron(String),
-    /// After each such period, from 100 ms to a year, for the first time after one.
+    /// After each such period, from 100 ms to a year. The first call comes after one period.
     #[serde(rename = "every", serialize_with = "duration")]
     Period(Duration),
 }
 
 impl Schedule {
-    /// A schedule; `name` says on each call which one it is.
+    /// A schedule. The plugin gets `name` with each call.
     pub fn new(name: impl Into<String>, every: Every) -> Self {
         Self { name: name.into(), every }
     }
@@ -289,7 +290,7 @@ mod tests {
         );
     }
 
-    /// Everything that can be asked for.
+    /// A descriptor with all keys.
     fn everything() -> Descriptor {
         let subscription = Subscription::to("apps/v1/deployments")
             .named("web")
@@ -375,8 +376,8 @@ mod tests {
         );
     }
 
-    /// The keys that the published schema knows for one kind of object, and those that the builder can
-    /// write: the same, or one of them was forgotten.
+    /// The keys of one kind of object in the published schema must equal the keys that the builder can write.
+    /// Otherwise one of them was forgotten.
     #[track_caller]
     fn check_keys(schema: &Value, pointer: &str, written: &[&Value]) {
         let keys = |object: &Value| -> BTreeSet<String> {

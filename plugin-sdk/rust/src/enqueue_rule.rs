@@ -1,10 +1,10 @@
-//! Which keys an event puts on the plugin's workqueue.
+//! The keys that an event adds to the plugin's workqueue.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Which key an event puts on the plugin's workqueue: prefix + [namespace/]name. It is worked out on the
-/// old and the new object, and both keys are queued; where nothing is there, there is no key.
+/// A rule for the key that an event adds to the plugin's workqueue: prefix + [namespace/]name. It is computed for the
+/// old and for the new object, and both keys are added. An empty value gives no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnqueueRule {
     source: KeySource,
@@ -22,9 +22,9 @@ enum KeySource {
 /// The namespace in an [`EnqueueRule`]'s key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyNamespace {
-    /// The object's own.
+    /// The object's own namespace.
     Object,
-    /// None: the key's target is cluster-scoped.
+    /// No namespace: the key's target is cluster-scoped.
     None,
     /// The value at a JSON pointer.
     Pointer(String),
@@ -37,7 +37,7 @@ impl EnqueueRule {
         Self { source: KeySource::Itself, namespace: None, prefix: None }
     }
 
-    /// The keys of its owners of this kind, written `apps/v1/ReplicaSet`, in whatever version of the group.
+    /// The keys of the object's owners of this kind, such as `apps/v1/ReplicaSet`, in any version of the group.
     pub fn owner(kind: impl Into<String>) -> Self {
         Self { source: KeySource::Owner(kind.into()), ..Self::itself() }
     }
@@ -47,13 +47,13 @@ impl EnqueueRule {
         Self { source: KeySource::Pointer(pointer.into()), ..Self::itself() }
     }
 
-    /// Where the key's namespace comes from.
+    /// The source of the key's namespace.
     #[must_use]
     pub fn namespace(self, namespace: KeyNamespace) -> Self {
         Self { namespace: Some(namespace), ..self }
     }
 
-    /// Put before the key, to tell keys of several sources apart.
+    /// A prefix of the key, to distinguish keys of several sources.
     #[must_use]
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: Some(prefix.into()), ..self }
@@ -61,7 +61,7 @@ impl EnqueueRule {
 }
 
 impl Serialize for EnqueueRule {
-    /// `"self"` where nothing else is said, else an object.
+    /// `"self"` for the default rule, else an object.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if *self == Self::itself() {
             return serializer.serialize_str("self");

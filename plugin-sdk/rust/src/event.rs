@@ -1,4 +1,4 @@
-//! One event, as a plugin sees it.
+//! One event, as the plugin gets it.
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::{Change, Failure, ObjectKey, Reason, Result, event_data};
@@ -8,11 +8,11 @@ use std::fmt;
 
 pub use crate::bindings::exports::informant::plugin::handler::Gone;
 
-/// A change of one object. Its objects are JSON until they are asked for: decoding is what a plugin
-/// spends most of its time on, so ask for a struct with only the fields that are needed.
+/// A change of one object. Its objects stay JSON until the plugin decodes them. Decoding takes most of a plugin's
+/// time, so use a struct with only the needed fields.
 pub struct Event {
     inner: handler::Event,
-    /// What a lazy delivery was asked for, kept so that it is asked for once.
+    /// The objects of a lazy delivery, kept so that each is requested once.
     lazy_new: OnceCell<Option<Vec<u8>>>,
     lazy_old: OnceCell<Option<Vec<u8>>>,
 }
@@ -22,25 +22,25 @@ impl Event {
         Self { inner, lazy_new: OnceCell::new(), lazy_old: OnceCell::new() }
     }
 
-    /// What happened.
+    /// The kind of the change.
     #[must_use]
     pub fn change(&self) -> Change {
         self.inner.change
     }
 
-    /// Why the plugin hears of it now.
+    /// The reason for the event.
     #[must_use]
     pub fn reason(&self) -> Reason {
         self.inner.reason
     }
 
-    /// Whose event it is; displayed as `namespace/name`.
+    /// The key of the event's object. Its text form is `namespace/name`.
     #[must_use]
     pub fn key(&self) -> &ObjectKey {
         &self.inner.key
     }
 
-    /// The object's UID: a deleted and recreated object has another one.
+    /// The object's UID. An object that is deleted and created again has another UID.
     #[must_use]
     pub fn uid(&self) -> &str {
         &self.inner.uid
@@ -52,19 +52,19 @@ impl Event {
         &self.inner.resource_version
     }
 
-    /// Which of the descriptor's subscriptions it belongs to, counted from 0.
+    /// The index of the event's subscription in the descriptor, counted from 0.
     #[must_use]
     pub fn subscription(&self) -> u32 {
         self.inner.subscription
     }
 
-    /// Rises by one with every event of this plugin, or of this shard of it; a retry keeps its number.
+    /// A number that rises by one with every event of this plugin, or of this shard. A retry keeps its number.
     #[must_use]
     pub fn seq(&self) -> u64 {
         self.inner.seq
     }
 
-    /// How many older, undelivered events this one stands for.
+    /// The number of older, undelivered events that this event replaces.
     #[must_use]
     pub fn coalesced(&self) -> u32 {
         self.inner.coalesced
@@ -76,7 +76,7 @@ impl Event {
         self.inner.attempt
     }
 
-    /// With [`Change::Deleted`], what became of the object.
+    /// With [`Change::Deleted`], the kind of the deletion.
     #[must_use]
     pub fn gone(&self) -> Option<Gone> {
         self.inner.gone
@@ -84,8 +84,7 @@ impl Event {
 
     /// The object after the change; for a deletion, its last known state.
     ///
-    /// An object that does not decode is a failure that is not retried: it would not decode the next time
-    /// either.
+    /// An object that cannot be decoded is a failure without a retry, because a retry would fail as well.
     pub fn object<'a, T: Deserialize<'a>>(&'a self) -> Result<T> {
         let missing =
             || Failure::new(format!("the event of {} brings no object", self.key())).never_retry();

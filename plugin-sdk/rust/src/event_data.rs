@@ -1,6 +1,6 @@
-//! The objects of the event being handled, asked of the host piece by piece: for subscriptions with
-//! [`Delivery::Lazy`](crate::Delivery::Lazy), which would rather not copy every object into the plugin.
-//! Valid only inside [`Plugin::handle`](crate::Plugin::handle); outside it there is nothing.
+//! The objects of the present event, requested from the host piece by piece. It is for subscriptions with
+//! [`Delivery::Lazy`](crate::Delivery::Lazy), which do not copy every object into the plugin. It is valid only inside
+//! [`Plugin::handle`](crate::Plugin::handle); elsewhere there are no objects.
 
 use crate::imports::event_data as host;
 
@@ -12,7 +12,7 @@ pub fn json(side: Side) -> Option<Vec<u8>> {
     host::json(side)
 }
 
-/// The JSON text of each value that a pointer such as `/status/phase` leads to, none where nothing is.
+/// The JSON text of the value at each pointer, such as `/status/phase`. `None` if there is no value.
 #[must_use]
 pub fn fields(side: Side, pointers: &[&str]) -> Vec<Option<String>> {
     let pointers: Vec<_> = pointers.iter().map(|&p| p.to_owned()).collect();

@@ -1,4 +1,4 @@
-//! From the contract's exports to a [`Plugin`]: what [`export_plugin!`](crate::export_plugin) leads to.
+//! Connects the contract's exports to a [`Plugin`], for [`export_plugin!`](crate::export_plugin).
 
 use crate::bindings::exports::informant::plugin::handler;
 use crate::bindings::informant::plugin::types;
@@ -7,13 +7,15 @@ use crate::{Config, Event, Failure, Plugin, Reconciler, Retry, Stateful, SyncAwa
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements
-/// [`Plugin`](crate::Plugin). Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
+/// Makes the module a plugin: exports `lifecycle` and `handler` for a type that implements [`Plugin`](crate::Plugin).
+/// Call it once, at the top level of a crate with `crate-type = ["cdylib"]`.
 ///
-/// `export_plugin!(MyPlugin, stateful)` exports `stateful`, too, for a type that implements [`Stateful`](crate::Stateful), and `sync_aware`
-/// does so for [`SyncAware`](crate::SyncAware), `reconciler` for [`Reconciler`](crate::Reconciler), `timer` for [`Timer`](crate::Timer); several are separated by commas.
+/// `export_plugin!(MyPlugin, stateful)` also exports `stateful`, for a type that implements
+/// [`Stateful`](crate::Stateful). In the same way, `sync_aware` is for [`SyncAware`](crate::SyncAware), `reconciler`
+/// for [`Reconciler`](crate::Reconciler), and `timer` for [`Timer`](crate::Timer). Separate several of them with
+/// commas.
 ///
-/// Natively it only checks the type, so that the crate's own tests are free of the ABI.
+/// In a native build it only checks the type, so that the crate's own tests need no ABI.
 #[macro_export]
 macro_rules! export_plugin {
     (@check stateful $plugin:ty) => {
@@ -154,8 +156,8 @@ macro_rules! export_plugin {
     };
 }
 
-/// The instance, where `start` leaves it. A module is single-threaded and the host never calls into it
-/// while it is calling the host, so a borrow always succeeds.
+/// The instance, set by `start`. A module is single-threaded, and the host never calls it during its own call of the
+/// host. So a borrow always succeeds.
 type Instance<P> = LocalKey<RefCell<Option<P>>>;
 
 /// `lifecycle.describe`.

@@ -1,28 +1,29 @@
-//! How a plugin says that something went wrong, and what the host should do about it.
+//! The failures of a plugin's calls, and the host's reaction to them.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-/// What the plugin's functions return.
+/// The result of the plugin's functions.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
-/// A failed call. Anything that can be displayed turns into one by `?` or [`Failure::new`], which is why
-/// it is no [`std::error::Error`] itself. It is displayed as by `{:#}`, with which an error of anyhow's tells of its causes, too.
+/// A failed call. Every value with a text form converts to it with `?` or [`Failure::new`]; for that reason it does
+/// not implement [`std::error::Error`] itself. The text is that of `{:#}`, with which an error of anyhow contains its
+/// causes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     message: String,
     retry: Retry,
 }
 
-/// When the host should deliver a failed event again.
+/// The time of a failed event's next delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retry {
-    /// As the plugin's rate limiter says; after its last attempt the event becomes a dead letter.
+    /// The wait of the plugin's rate limiter. After its last attempt the event becomes a dead letter.
     #[default]
     Backoff,
-    /// After this long, counted as an attempt.
+    /// After this time. The delivery counts as an attempt.
     After(Duration),
-    /// Never: straight to the dead letters.
+    /// Never: the event becomes a dead letter at once.
     Never,
 }
 
@@ -32,25 +33,25 @@ impl Failure {
         Self { message: format!("{message:#}"), retry: Retry::Backoff }
     }
 
-    /// The same failure, retried after this long.
+    /// The same failure with a retry after this time.
     #[must_use]
     pub fn retry_after(self, delay: Duration) -> Self {
         Self { retry: Retry::After(delay), ..self }
     }
 
-    /// The same failure, never retried: for events that cannot succeed the next time either.
+    /// The same failure without a retry, for events that would fail again.
     #[must_use]
     pub fn never_retry(self) -> Self {
         Self { retry: Retry::Never, ..self }
     }
 
-    /// What went wrong.
+    /// The text of the failure.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// When to try again.
+    /// The time of the next delivery.
     #[must_use]
     pub fn retry(&self) -> Retry {
         self.retry
@@ -63,8 +64,8 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// Says on the way out when a failed step should be tried again: `fetch()?` backs off,
-/// `fetch().retry_after(..)?` waits, `parse().never_retry()?` gives up.
+/// Sets the retry of a failed step: `fetch()?` backs off, `fetch().retry_after(..)?` waits, and
+/// `parse().never_retry()?` gives up.
 pub trait RetryExt<T> {
     /// See [`Failure::retry_after`].
     fn retry_after(self, delay: Duration) -> Result<T>;
@@ -107,7 +108,7 @@ mod tests {
         check((|| Err(Failure::new("bare").never_retry())?)(), "bare", Retry::Never);
     }
 
-    /// As an error of anyhow's.
+    /// Formats itself like an error of anyhow.
     struct Caused;
 
     impl Display for Caused {

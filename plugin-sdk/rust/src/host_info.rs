@@ -1,8 +1,8 @@
-//! What the host says of itself and of this instance.
+//! Facts about the host and this instance.
 
 use crate::imports::host_info as host;
 
-/// Whether this replica of the host leads. Without leader election it always does.
+/// Whether this replica of the host leads. Always true without leader election.
 #[must_use]
 pub fn is_leader() -> bool {
     host::is_leader()
@@ -14,7 +14,7 @@ pub fn plugin_name() -> String {
     host::plugin_name()
 }
 
-/// This instance's number, from 0, and how many there are: [`Descriptor::shards`](crate::Descriptor::shards).
+/// This instance's number, from 0, and the number of instances: [`Descriptor::shards`](crate::Descriptor::shards).
 #[must_use]
 pub fn shard() -> (u32, u32) {
     host::shard()

@@ -1,8 +1,10 @@
-//! Requests to HTTP servers. Each has to be granted in the configuration of whoever runs the host (`http` in `NAME.yaml`), by origin, method and
-//! path; [`Error::NotGranted`] has the lines that would. Credentials are best left to the host, which adds them where the configuration says so.
+//! HTTP requests. The operator's configuration must grant each of them (`http` in `NAME.yaml`), by origin, method and
+//! path. [`Error::NotGranted`] contains the lines that would grant it. Leave credentials to the host, which adds them
+//! if the configuration says so.
 //!
-//! The plugin waits for the answer, 10 s at most for all requests of one call if the host says nothing else. It may ask while it is told of something,
-//! works on a key or hears of the time. A call that fails takes nothing back of what it sent and comes again, so send what may be sent twice.
+//! The plugin waits for the answer. All requests of one call have 10 s together by default. Requests are possible in
+//! calls for an event, a key or a schedule. A failed call does not undo its requests, and it comes again. So send only
+//! requests that may be repeated.
 //!
 //! ```
 //! use informant_plugin::http::{self, Request};
@@ -27,23 +29,23 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// What is asked of a server.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
-    /// Only asks.
+    /// Reads something.
     Get,
-    /// Only asks, and for the headers alone.
+    /// Reads the headers alone.
     Head,
-    /// Has the server do something with the body.
+    /// Sends the body for processing.
     Post,
-    /// Puts the body there.
+    /// Stores the body at the URL.
     Put,
-    /// Changes what is there.
+    /// Changes the content at the URL.
     Patch,
-    /// Removes what is there.
+    /// Removes the content at the URL.
     Delete,
-    /// Asks what can be asked.
+    /// Reads the supported methods.
     Options,
 }
 
@@ -61,7 +63,7 @@ impl Method {
     }
 }
 
-/// A request. Redirects are followed, up to five of them, each if it is granted by itself.
+/// A request. Up to five redirects are followed, each only if it is granted itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "it is sent by `send`"]
 pub struct Request {
@@ -82,59 +84,60 @@ impl Request {
         }
     }
 
-    /// Asks for what is there.
+    /// Reads the content at the URL.
     pub fn get(url: impl Into<String>) -> Self {
         Self::new(Method::Get, url)
     }
 
-    /// Hands something over.
+    /// Sends something.
     pub fn post(url: impl Into<String>) -> Self {
         Self::new(Method::Post, url)
     }
 
-    /// Puts something there.
+    /// Stores something at the URL.
     pub fn put(url: impl Into<String>) -> Self {
         Self::new(Method::Put, url)
     }
 
-    /// Changes what is there.
+    /// Changes the content at the URL.
     pub fn patch(url: impl Into<String>) -> Self {
         Self::new(Method::Patch, url)
     }
 
-    /// Removes what is there.
+    /// Removes the content at the URL.
     pub fn delete(url: impl Into<String>) -> Self {
         Self::new(Method::Delete, url)
     }
 
-    /// One more header. `Host`, `Content-Length` and their like are the host's own, as are those that the configuration has it add.
-    /// `Forwarded`, `X-Forwarded-For` and their like are refused. A redirect to another origin takes only those along that say what is sent and wanted.
+    /// Adds a header. The host sets `Host`, `Content-Length` and similar ones itself, and the headers that its
+    /// configuration names. It refuses `Forwarded`, `X-Forwarded-For` and similar ones. On a redirect to another
+    /// origin, only the headers about the format of the body and the answer are kept.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.request.headers.push((name.into(), value.into()));
         self
     }
 
-    /// What is sent.
+    /// The body of the request.
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.request.body = body.into();
         self
     }
 
-    /// Sends this as JSON, and says so in `Content-Type`.
+    /// Sends this value as JSON, and sets `Content-Type`.
     pub fn json(self, value: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_vec(value).map_err(|error| Error::Json(error.to_string()))?;
         Ok(self.header("content-type", "application/json").body(body))
     }
 
-    /// Waits no longer than this, nor than the call may.
+    /// The largest wait. It cannot be longer than the call's own time.
     pub fn timeout(mut self, limit: Duration) -> Self {
         let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
-        // 0 would be as long as the call may.
+        // 0 would mean the call's own time.
         self.request.timeout_ms = milliseconds.max(1);
         self
     }
 
-    /// Sends it and waits for the answer, whatever its status.
+    /// Sends the request and waits for the answer, whatever its status.
     pub fn send(&self) -> Result<Response, Error> {
         let contract::Response { status, headers, body } = host::send(&self.request)?;
         Ok(Response { status, headers, body })
@@ -150,13 +153,13 @@ pub struct Response {
 }
 
 impl Response {
-    /// An answer for a test to give.
+    /// An answer for a test.
     #[must_use]
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// The same with one more header.
+    /// The same answer with one more header.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_ascii_lowercase(), value.into()));
@@ -169,7 +172,7 @@ impl Response {
         contract::Response { status, headers, body }
     }
 
-    /// The status, 200 where all is well.
+    /// The status. 200 means success.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.status
@@ -183,7 +186,7 @@ impl Response {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// All headers, with names in small letters.
+    /// All headers, with names in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -194,18 +197,18 @@ impl Response {
         &self.body
     }
 
-    /// The body as text; what is none is replaced.
+    /// The body as text. Invalid bytes are replaced.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The body's JSON.
+    /// Decodes the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| Error::Json(error.to_string()))
     }
 
-    /// The same, if the status says that all is well: 200 to 299.
+    /// The same answer if its status means success: 200 to 299.
     pub fn success(self) -> Result<Self, Error> {
         match self.status {
             200..=299 => Ok(self),
@@ -214,29 +217,31 @@ impl Response {
     }
 }
 
-/// Why there is no answer, or not the one that was wanted.
+/// Why there is no answer, or no successful one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Nothing grants it; the text has the lines that would, where any would.
+    /// The request is not granted. If a grant is possible, the text contains its lines.
     NotGranted(String),
-    /// Another replica of the host acts.
+    /// Another replica of the host leads.
     NotLeader,
-    /// It cannot be a request: no URL, a header that is not the plugin's to set, or too much.
+    /// The request is invalid: the URL is none, a header is not allowed, or a part is too large.
     Invalid(String),
-    /// No whole answer came in time: it may have been done or not, unless the text says that nothing was sent.
+    /// No complete answer came in time. The server may have carried the request out, unless the text says that nothing
+    /// was sent.
     TimedOut(String),
-    /// The answer is larger than it may be. It was done.
+    /// The answer is too large. The server carried the request out.
     TooLarge(String),
-    /// No answer came: it may have been done or not, unless the text says that nothing was sent.
+    /// No answer came. The server may have carried the request out, unless the text says that nothing was sent.
     Transport(String),
-    /// An answer whose status is not the one that was wanted: [`Response::success`].
+    /// The answer's status does not mean success: [`Response::success`].
     Status(Response),
-    /// The answer does not fit the type asked for, or what was to be sent cannot be written as JSON.
+    /// The answer does not fit the requested type, or the value to send cannot be encoded as JSON.
     Json(String),
 }
 
 impl Error {
-    /// The failure to answer with: retried when the server says so, never where it would fail again.
+    /// The failure for the plugin's result. It has a retry after the server's `Retry-After`, and none for an invalid
+    /// request or for JSON that does not fit.
     #[must_use]
     pub fn into_failure(self) -> Failure {
         let failure = Failure::new(&self);

@@ -1,5 +1,5 @@
-//! The seam between this crate and the host: the contract's imports under one name. In a wasm module they
-//! are the host's functions. Natively the host of a test answers in its place.
+//! The seam between this crate and the host: the contract's imports under one name. In a wasm module they are the
+//! host's functions. In a native build the host of a test replaces them.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod test_host;
@@ -17,7 +17,7 @@ pub(crate) use test_host::functions::{
 
 use std::time::Duration;
 
-/// A wait as the contract counts time, never shorter. The contract bounds it.
+/// A wait in the contract's milliseconds, rounded up. The contract bounds it.
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

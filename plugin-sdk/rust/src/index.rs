@@ -1,4 +1,4 @@
-//! A wish for an index over the cache.
+//! An index over the cache.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An index named `name`; in `pointer`, `*` steps into every member of a list or object.
+    /// An index with this name. In `pointer`, `*` steps into every member of a list or object.
     pub fn new(
         resource: impl Into<String>,
         name: impl Into<String>,

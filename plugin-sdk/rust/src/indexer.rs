@@ -1,6 +1,6 @@
-//! The host's cache. Reads never block and never reach the API server, and see at least what the event
-//! being handled has seen. A plugin sees what it subscribes to and what its descriptor `reads`; outside
-//! that, the answer is [`Error::NotGranted`].
+//! The host's cache. Reads never block and never reach the API server. They see at least the state of the present
+//! event. A plugin sees the resources of its subscriptions and of its descriptor's `reads`; for other resources, the
+//! answer is [`Error::NotGranted`].
 
 use crate::ObjectKey;
 use crate::bindings::informant::plugin::indexer as contract;
@@ -13,20 +13,19 @@ use std::marker::PhantomData;
 /// Why the cache did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Neither a subscription nor a `read` of this plugin covers it, or the host's operator did not allow
-    /// it.
+    /// No subscription and no `read` of this plugin covers the resource, or the host's operator did not grant it.
     NotGranted(String),
     /// The cluster has no such resource.
     UnknownResource(String),
     /// The descriptor declares no such index.
     UnknownIndex(String),
-    /// The first list is not complete: an absent object may be there.
+    /// The first list is not complete: an absent object may exist.
     NotSynced(String),
-    /// A page was asked for too late; begin again.
+    /// The next page was requested too late. Begin again.
     Expired,
-    /// The question makes no sense, such as a selector that does not parse.
+    /// The request is invalid, such as a selector that cannot be parsed.
     Invalid(String),
-    /// The object is there but does not fit the type asked for.
+    /// The object exists, but does not fit the requested type.
     Decode(String),
 }
 
@@ -59,7 +58,7 @@ impl From<contract::Error> for Error {
     }
 }
 
-/// One object, none where there is none.
+/// One object. `None` if it does not exist.
 pub fn get<T: DeserializeOwned>(resource: &str, key: &ObjectKey) -> Result<Option<T>, Error> {
     get_json(resource, key)?.map(|json| decode(&json)).transpose()
 }
@@ -69,8 +68,7 @@ pub fn get_json(resource: &str, key: &ObjectKey) -> Result<Option<Vec<u8>>, Erro
     Ok(host::get(resource, key)?)
 }
 
-/// The JSON text of single values of one object, one for each pointer: cheaper than [`get`] for large
-/// objects.
+/// The JSON text of single values of one object, one for each pointer. For large objects this is cheaper than [`get`].
 pub fn fields(
     resource: &str,
     key: &ObjectKey,
@@ -80,7 +78,7 @@ pub fn fields(
     Ok(host::fields(resource, key, &pointers)?)
 }
 
-/// All objects of a resource, narrowed by [`List::in_namespace`] and [`List::labels`].
+/// All objects of a resource. [`List::in_namespace`] and [`List::labels`] restrict them.
 pub fn list<T>(resource: &str) -> List<T> {
     List {
         pages: Pages::new(resource),
@@ -89,7 +87,7 @@ pub fn list<T>(resource: &str) -> List<T> {
     }
 }
 
-/// The objects that an index of the descriptor files under a value.
+/// The objects that an index of the descriptor has for a value.
 pub fn by_index<T>(resource: &str, index: &str, value: &str) -> List<T> {
     List {
         pages: Pages::new(resource),
@@ -98,7 +96,7 @@ pub fn by_index<T>(resource: &str, index: &str, value: &str) -> List<T> {
     }
 }
 
-/// The keys of the objects that [`by_index`] would give.
+/// The keys of the objects of [`by_index`].
 pub fn index_keys<'a>(
     resource: &'a str,
     index: &'a str,
@@ -113,7 +111,7 @@ pub fn index_keys<'a>(
     })
 }
 
-/// Every value that an index files something under.
+/// Every value for which an index has an object.
 pub fn index_values<'a>(
     resource: &'a str,
     index: &'a str,
@@ -126,7 +124,7 @@ pub fn index_values<'a>(
     })
 }
 
-/// How many objects there are, in one namespace or in all.
+/// The number of objects, in one namespace or in all.
 pub fn count(resource: &str, namespace: Option<&str>) -> Result<u64, Error> {
     Ok(host::count(resource, namespace)?)
 }
@@ -136,8 +134,8 @@ pub fn has_synced(resource: &str) -> Result<bool, Error> {
     Ok(host::has_synced(resource)?)
 }
 
-/// Objects one after the other, fetched page by page. An object that is there throughout comes exactly
-/// once. After an error the iteration ends.
+/// Objects one after the other, fetched page by page. An object that exists all the time comes exactly once. After an
+/// error the iteration ends.
 #[must_use = "nothing is asked until it is iterated over"]
 pub struct List<T> {
     pages: Pages<Vec<u8>>,
@@ -151,7 +149,7 @@ enum Question {
 }
 
 impl<T> List<T> {
-    /// Only one namespace. Has no meaning for [`by_index`].
+    /// Restricts the list to one namespace. Has no effect for [`by_index`].
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         if let Question::List { namespace: wanted, .. } = &mut self.question {
             *wanted = Some(namespace.into());
@@ -159,7 +157,7 @@ impl<T> List<T> {
         self
     }
 
-    /// Only objects with these labels, as kubectl writes them. Has no meaning for [`by_index`].
+    /// Restricts the list to objects with these labels, in kubectl's notation. Has no effect for [`by_index`].
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         if let Question::List { labels, .. } = &mut self.question {
             *labels = selector.into();
@@ -167,7 +165,7 @@ impl<T> List<T> {
         self
     }
 
-    /// How many objects are fetched at once, instead of the host's default.
+    /// The number of objects on a page, instead of the host's default.
     pub fn page_size(mut self, objects: u32) -> Self {
         self.pages.limit = objects;
         self
@@ -198,7 +196,7 @@ impl<T: DeserializeOwned> Iterator for List<T> {
     }
 }
 
-/// Where an iteration over pages stands.
+/// The position of an iteration over pages.
 struct Pages<Item> {
     resource: String,
     limit: u32,
@@ -227,7 +225,7 @@ impl<Item> Pages<Item> {
         self.position = Position::End;
     }
 
-    /// The next item; asks for pages until one has any, as a page may be empty and not the last.
+    /// Returns the next item. Requests pages until one has an item, because a page may be empty and not the last.
     fn next(
         &mut self,
         ask: impl Fn(&str, u32, Option<&str>) -> Result<(Vec<Item>, Option<String>), contract::Error>,

@@ -1,9 +1,10 @@
-//! Writes to the cluster. Each has to be granted in the configuration of whoever runs the host (`writes` in `NAME.yaml`); [`Error::NotGranted`] has
-//! the lines that would. A resource is written as `v1/pods` or `apps/v1/deployments`, a subresource of it as `v1/pods/status`.
+//! Writes to the cluster. The operator's configuration must grant each of them (`writes` in `NAME.yaml`).
+//! [`Error::NotGranted`] contains the lines that would grant it. A resource has the form `v1/pods` or
+//! `apps/v1/deployments`, and its subresource the form `v1/pods/status`.
 //!
-//! The plugin waits for the answer, 10 s at most for all requests of one call if the host says nothing else. It may write while it is told of
-//! something, works on a key or hears of the time. A call that fails takes nothing back of what it wrote and comes again, so write what may be
-//! written twice: patches, and objects whose names follow from what they are made for.
+//! The plugin waits for the answer. All requests of one call have 10 s together by default. Writes are possible in
+//! calls for an event, a key or a schedule. A failed call does not undo its writes, and it comes again. So make only
+//! writes that may be repeated: patches, and objects whose names follow from their purpose.
 //!
 //! ```
 //! use informant_plugin::kube::{self, Patch};
@@ -29,44 +30,46 @@ use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 
-/// Why something was not written.
+/// Why a write failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Nothing grants it; the text has the lines that would.
+    /// The write is not granted. The text contains the lines that would grant it.
     NotGranted(String),
-    /// Another replica of the host writes.
+    /// Another replica of the host leads.
     NotLeader,
-    /// It cannot be a request: a name that no object has, or too much.
+    /// The write is invalid: a name that no object may have, or too large a part.
     Invalid(String),
-    /// The API server refused it.
+    /// The API server refused the write.
     Status(Status),
-    /// No answer came, or not in time: it may have been done or not, unless the text says that nothing was sent.
+    /// No answer came, or none in time. The API server may have carried the write out, unless the text says that
+    /// nothing was sent.
     Transport(String),
-    /// It was done, and the answer does not fit the type asked for; or what was to be sent cannot be written as JSON.
+    /// The write was carried out and the answer does not fit the requested type; or the value to send cannot be
+    /// encoded as JSON.
     Json(String),
 }
 
 /// An API server's refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// 409: somebody else was quicker.
+    /// The HTTP status code. 409: another client has changed the object first.
     pub code: u16,
     /// `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
     pub reason: String,
-    /// For people.
+    /// The text for people.
     pub message: String,
-    /// When it may be tried again.
+    /// The time until the next try.
     pub retry_after: Option<Duration>,
 }
 
 impl Error {
-    /// There is no such object.
+    /// Whether the object does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.has_code(404)
     }
 
-    /// Somebody else was quicker: the object is there already, has changed, or is another one.
+    /// Whether another client was first: the object already exists, has changed, or is another one.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.has_code(409)
@@ -76,7 +79,8 @@ impl Error {
         matches!(self, Self::Status(status) if status.code == code)
     }
 
-    /// The failure to answer with: retried when the API server says so, never where it would fail again.
+    /// The failure for the plugin's result. It has a retry after the API server's time, and none if the write would
+    /// fail again.
     #[must_use]
     pub fn into_failure(self) -> Failure {
         let failure = Failure::new(&self);
@@ -122,20 +126,20 @@ impl From<contract::Error> for Error {
     }
 }
 
-/// An object as the API server answered with it. Of a Secret only `apiVersion`, `kind` and `metadata`.
+/// An object of the API server's answer. For a Secret it has only `apiVersion`, `kind` and `metadata`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     json: Vec<u8>,
 }
 
 impl Written {
-    /// The answer's bytes.
+    /// The bytes of the answer.
     #[must_use]
     pub fn json(&self) -> &[u8] {
         &self.json
     }
 
-    /// The object.
+    /// Decodes the object.
     pub fn object<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.json).map_err(|error| Error::Json(error.to_string()))
     }
@@ -149,7 +153,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// RFC 7386: members take the place of those of their name, and null removes one.
+    /// RFC 7386: members replace the members of the same name, and null removes one.
     #[must_use]
     pub fn merge(change: Value) -> Self {
         Self { kind: contract::PatchType::Merge, body: change }
@@ -161,29 +165,28 @@ impl Patch {
         Self { kind: contract::PatchType::JsonPatch, body: operations }
     }
 
-    /// Kubernetes' own: lists merge by key. Not for custom resources.
+    /// Kubernetes' own patch: lists merge by key. Not for custom resources.
     #[must_use]
     pub fn strategic(change: Value) -> Self {
         Self { kind: contract::PatchType::Strategic, body: change }
     }
 
-    /// Server-side apply, with `informant-` and the plugin's name as the field manager: the fields that are to be as written here. `force` takes
-    /// over those of others; of a Secret it is needed.
-    /// It needs the grants of `patch` and `create`.
+    /// Server-side apply: sets these fields. The field manager is `informant-` and the plugin's name. `force` takes
+    /// over fields of other managers; a Secret requires it. It needs the grants of `patch` and `create`.
     #[must_use]
     pub fn apply(fields: Value, force: bool) -> Self {
         Self { kind: contract::PatchType::Apply(force), body: fields }
     }
 }
 
-/// Makes an object. A key without a name leaves it to the object's `generateName`.
+/// Creates an object. If the key has no name, the object's `generateName` applies.
 pub fn create(resource: &str, key: &ObjectKey, object: &impl Serialize) -> Result<Written, Error> {
     let (gvr, subresource) = split(resource);
     Ok(Written { json: host::create(gvr, key, subresource, &encode(object)?)? })
 }
 
-/// Replaces an object. What the cache hands out has lost its last-applied annotation. If the object in the cluster has it, this is refused
-/// as [`Error::Invalid`]: rather [`patch`].
+/// Replaces an object. Objects from the cache lack the last-applied annotation. If the object in the cluster has it,
+/// the update is refused as [`Error::Invalid`]; use [`patch`] instead.
 pub fn update(resource: &str, key: &ObjectKey, object: &impl Serialize) -> Result<Written, Error> {
     let (gvr, subresource) = split(resource);
     Ok(Written { json: host::update(gvr, key, subresource, &encode(object)?)? })
@@ -201,12 +204,12 @@ pub fn delete(resource: &str, key: &ObjectKey) -> Result<(), Error> {
     Ok(host::delete(resource, key, None)?)
 }
 
-/// Deletes the object with this UID, and not another that has got its name: that is a conflict.
+/// Deletes the object with this UID. Another object with the same name is a conflict.
 pub fn delete_only(resource: &str, key: &ObjectKey, uid: &str) -> Result<(), Error> {
     Ok(host::delete(resource, key, Some(uid))?)
 }
 
-/// How grave a Kubernetes Event is.
+/// The type of a Kubernetes Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gravity {
     /// For information.
@@ -215,8 +218,9 @@ pub enum Gravity {
     Warning,
 }
 
-/// Records a Kubernetes Event about an object that the plugin is told of or reads, without waiting for it. `reason` is a word of up to 128 bytes,
-/// `message` has up to 1,024. What is recorded again within some minutes is one Event with a count.
+/// Records a Kubernetes Event about an object of the plugin's events or reads, without waiting for it. `reason` is a
+/// word of up to 128 bytes, and `message` has up to 1,024 bytes. The same Event within some minutes becomes one Event
+/// with a count.
 pub fn record_event(
     resource: &str,
     key: &ObjectKey,
@@ -232,10 +236,11 @@ fn encode(object: &impl Serialize) -> Result<Vec<u8>, Error> {
     serde_json::to_vec(object).map_err(|error| Error::Json(error.to_string()))
 }
 
-/// A resource and its subresource: `v1/pods/status` and `apps/v1/deployments/scale` have one, `apps/v1/deployments` has not.
+/// Splits a resource and its subresource: `v1/pods/status` and `apps/v1/deployments/scale` have one,
+/// `apps/v1/deployments` has none.
 fn split(resource: &str) -> (&str, &str) {
     let is_version = |part: &str| {
-        // A group may begin as one, but has a dot.
+        // A group may begin like a version, but has a dot.
         let after = part.strip_prefix('v').filter(|_| !part.contains('.'));
         after.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };

@@ -1,7 +1,7 @@
 //! Write Informant plugins in Rust.
 //!
-//! A plugin says what it wants to hear of ([`Plugin::describe`]) and is then told of it, one event at a
-//! time and in order for each object ([`Plugin::handle`]):
+//! A plugin declares its subscriptions ([`Plugin::describe`]). It then gets events, one at a time and in order for
+//! each object ([`Plugin::handle`]):
 //!
 //! ```
 //! use informant_plugin::prelude::*;
@@ -27,14 +27,14 @@
 //! Build it with `--target wasm32-unknown-unknown` and drop the `.wasm` into the host's plugin directory.
 //! [`testing`] runs the same plugin natively, in an ordinary unit test.
 //!
-//! Events come at least once, so [`Plugin::handle`] must be idempotent; what else the host promises is
-//! written in the contract, `plugin-sdk/wit`.
+//! Events come at least once, so [`Plugin::handle`] must be idempotent. The contract, `plugin-sdk/wit`, contains the
+//! host's other guarantees.
 //!
 //! A controller works on keys instead: [`Subscription::enqueue`], [`workqueue`] and [`Reconciler`].
 //!
-//! What is to be done by the clock is a [`Schedule`] and a [`Timer`].
+//! Work at certain times needs a [`Schedule`] and a [`Timer`].
 //!
-//! It changes the cluster through [`kube`], and asks other servers through [`http`].
+//! Plugins change the cluster through [`kube`], and send requests to other servers through [`http`].
 
 #[doc(hidden)]
 pub mod bindings;
@@ -84,7 +84,7 @@ pub use timer::Timer;
 #[cfg(feature = "k8s-openapi")]
 pub use k8s_openapi;
 
-/// What [`export_plugin!`](crate::export_plugin) expands to; not for use by hand.
+/// The items that [`export_plugin!`](crate::export_plugin) uses. Do not use them directly.
 #[doc(hidden)]
 pub mod __export {
     pub use crate::bindings;
@@ -94,7 +94,7 @@ pub mod __export {
     };
 }
 
-/// Everything that a plugin usually needs: `use informant_plugin::prelude::*;`.
+/// The items that most plugins need: `use informant_plugin::prelude::*;`.
 pub mod prelude {
     pub use crate::{
         Change, Config, Descriptor, Event, Failure, ObjectKey, Plugin, Reason, Result, RetryExt,

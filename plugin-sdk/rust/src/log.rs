@@ -1,12 +1,12 @@
-//! Lines in the host's log, with the plugin's name on them: [`info!`](crate::info) and its siblings, or
-//! [`log`] with fields. One call is one line.
+//! Lines in the host's log with the plugin's name: [`info!`](crate::info) and its siblings, or [`log`] with fields.
+//! One call is one line.
 
 use crate::imports::log as host;
 use std::fmt::{Arguments, Display};
 
 pub use crate::bindings::informant::plugin::log::Level;
 
-/// Whether lines of this level are written at all; ask before building an expensive one.
+/// Whether lines of this level are written. Check it before you build an expensive line.
 #[must_use]
 pub fn enabled(level: Level) -> bool {
     host::enabled(level)
@@ -18,7 +18,7 @@ pub fn log(level: Level, message: impl Display, fields: &[(&str, &dyn Display)])
     host::log(level, &message.to_string(), &fields);
 }
 
-/// What the macros call. Formats trace and debug lines only where they are written.
+/// The implementation of the macros. Formats trace and debug lines only if they are written.
 #[doc(hidden)]
 pub fn write(level: Level, message: Arguments<'_>) {
     if level >= Level::Info || enabled(level) {
@@ -26,7 +26,7 @@ pub fn write(level: Level, message: Arguments<'_>) {
     }
 }
 
-/// Makes panics readable: the text goes to the log, as one line, before the instance traps.
+/// Writes the text of a panic to the log, as one line, before the instance traps.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn report_panics() {
     use std::sync::Once;
@@ -42,7 +42,7 @@ pub(crate) fn report_panics() {
     });
 }
 
-/// Natively the test harness reports panics already.
+/// In a native build the test harness already reports panics.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn report_panics() {}
 

@@ -1,10 +1,10 @@
-//! What a plugin wants to be told of.
+//! The subscriptions of a plugin.
 
 use crate::{Change, EnqueueRule};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// The changes of one resource that a plugin wants to be told of: a view of its own on the cluster.
+/// The changes of one resource that a plugin gets as events: the plugin's own view of the cluster.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscription {
@@ -35,8 +35,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Every change of a resource, written `v1/pods` or `apps/v1/deployments`, in every namespace. It is
-    /// named like the resource.
+    /// Every change of a resource, such as `v1/pods` or `apps/v1/deployments`, in every namespace. The subscription's
+    /// name is the resource.
     pub fn to(resource: impl Into<String>) -> Self {
         let resource = resource.into();
         Self {
@@ -56,88 +56,90 @@ impl Subscription {
         }
     }
 
-    /// Every change of the resource that `K` stands for.
+    /// Every change of the resource of `K`.
     #[cfg(feature = "k8s-openapi")]
     #[must_use]
     pub fn of<K: k8s_openapi::Resource>() -> Self {
         Self::to(resource_of::<K>())
     }
 
-    /// Another name. It must be unique in the plugin and should stay the same over its versions: waiting
-    /// events are filed under it, over reloads too.
+    /// Sets another name. It must be unique in the plugin, and should stay the same in all versions: the host keeps
+    /// waiting events by this name, also over reloads.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// Only objects of this namespace; call it again for more.
+    /// Restricts the subscription to this namespace. Call it again for more namespaces.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespaces.push(namespace.into());
         self
     }
 
-    /// Only objects with these labels, as kubectl writes them: `app=web,tier in (front, back)`.
+    /// Restricts the subscription to objects with these labels, in kubectl's notation: `app=web,tier in (front,
+    /// back)`.
     #[must_use]
     pub fn labels(self, selector: impl Into<String>) -> Self {
         Self { label_selector: Some(selector.into()), ..self }
     }
 
-    /// Only objects with these fields, as kubectl writes them: `spec.nodeName=worker-1`.
+    /// Restricts the subscription to objects with these fields, in kubectl's notation: `spec.nodeName=worker-1`.
     #[must_use]
     pub fn fields(self, selector: impl Into<String>) -> Self {
         Self { field_selector: Some(selector.into()), ..self }
     }
 
-    /// Only these changes; call it once with all that are wanted.
+    /// Restricts the subscription to these changes. Call it once with all of them.
     #[must_use]
     pub fn only(self, types: impl IntoIterator<Item = Change>) -> Self {
         Self { types: types.into_iter().collect(), ..self }
     }
 
-    /// When the objects that are there already are told.
+    /// Sets when existing objects are delivered.
     #[must_use]
     pub fn replay(self, replay: Replay) -> Self {
         Self { replay: Some(replay), ..self }
     }
 
-    /// How much of an object comes with its event.
+    /// Sets the part of an object that comes with its event.
     #[must_use]
     pub fn delivery(self, delivery: Delivery) -> Self {
         Self { delivery: Some(delivery), ..self }
     }
 
-    /// Updates bring the state before them too: [`Event::old`](crate::Event::old).
+    /// Adds the previous state to updates: [`Event::old`](crate::Event::old).
     #[must_use]
     pub fn with_old(self) -> Self {
         Self { with_old: true, ..self }
     }
 
-    /// Only updates that change the value at one of these JSON pointers; call it again for more.
+    /// Drops updates that change no value at these JSON pointers. Call it again for more pointers.
     #[must_use]
     pub fn only_if_changed(mut self, pointer: impl Into<String>) -> Self {
         self.only_if_changed.push(pointer.into());
         self
     }
 
-    /// Only events for which this CEL expression over `object`, `old` and `change` is true:
-    /// `old == null || object.status.phase != old.status.phase`. Deletions are told all the same unless it names `change`
-    /// (`"added"`, `"updated"`, `"deleted"`), and so is what it fails for.
+    /// Drops events for which this CEL expression over `object`, `old` and `change` is false: `old == null ||
+    /// object.status.phase != old.status.phase`. Deletions are delivered without the filter, unless the expression
+    /// names `change` (`"added"`, `"updated"`, `"deleted"`). An event for which it fails is delivered.
     #[must_use]
     pub fn filter(self, cel: impl Into<String>) -> Self {
         Self { filter: Some(cel.into()), ..self }
     }
 
-    /// Tells every object again after this long, from a second to 366 days, although nothing changed: as an update with
-    /// [`Reason::Resync`](crate::Reason::Resync), without a state before. Rounds that come while one is being told are left out.
+    /// Delivers every object again after this time, from a second to 366 days, even if it has not changed: as an
+    /// update with [`Reason::Resync`](crate::Reason::Resync), without the previous state. A round that is due during
+    /// another round is skipped.
     #[must_use]
     pub fn resync_every(self, period: Duration) -> Self {
         Self { resync_period: Some(period), ..self }
     }
 
-    /// Puts a key on the plugin's workqueue for every event, instead of calling `handle`; call it again
-    /// for more, up to 16. The plugin must be a [`Reconciler`](crate::Reconciler). Unless [`Subscription::replay`] says otherwise, every
-    /// new version works on the keys of all objects again.
+    /// Adds a key to the plugin's workqueue for every event, instead of a call of `handle`. Call it again for more
+    /// rules, up to 16. The plugin must be a [`Reconciler`](crate::Reconciler). Unless [`Subscription::replay`] says
+    /// otherwise, every new version works on the keys of all objects again.
     #[must_use]
     pub fn enqueue(mut self, rule: EnqueueRule) -> Self {
         self.enqueue.push(rule);
@@ -155,27 +157,27 @@ impl Subscription {
     }
 }
 
-/// When the objects that are there already are told, each as an `added`.
+/// The time of the replay, which delivers every existing object as an `added`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replay {
-    /// Once, when the plugin's name is first seen. The default.
+    /// Once, at the first start of a plugin with this name. The default.
     Initial,
-    /// And again to every new version of the plugin.
+    /// Also for every new version of the plugin.
     InitialAndReload,
-    /// Never: only changes from now on.
+    /// Never: only later changes are delivered.
     Never,
 }
 
-/// How much of an object comes with its event.
+/// The part of an object that comes with its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// All of it. The default.
+    /// The whole object. The default.
     Full,
     /// `apiVersion`, `kind` and `metadata`.
     Metadata,
-    /// Nothing; the plugin asks through [`event_data`](crate::event_data) for what it needs.
+    /// Nothing. The plugin requests the parts that it needs through [`event_data`](crate::event_data).
     Lazy,
 }
 
@@ -216,7 +218,7 @@ mod tests {
     }
 }
 
-/// As Kubernetes writes durations: `30s`, `1500ms`.
+/// A duration in Kubernetes' notation: `30s`, `1500ms`.
 pub(crate) fn duration<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     let text = match value.subsec_millis() {
         0 => format!("{}s", value.as_secs()),

@@ -1,13 +1,15 @@
-//! What a plugin is told when its initial objects are through.
+//! The trait of plugins that get a call after their initial objects.
 
 use crate::{Plugin, Result};
 
-/// A plugin that wants to know when it has seen everything that was there. Export it with `export_plugin!(MyPlugin, sync_aware)`.
+/// A plugin that is called when it has received all existing objects. Export it with `export_plugin!(MyPlugin,
+/// sync_aware)`.
 ///
-/// An instance that knows only what it was told is right from then on: it can compare, count, or say that something is missing.
+/// From then on an instance's memory is complete: it can compare, count, or report missing objects.
 pub trait SyncAware: Plugin {
-    /// The initial objects of the subscription, counted from 0 as in [`Event::subscription`](crate::Event::subscription), have all been
-    /// told, or are dead letters. Called once for each subscription and instance: an instance that takes another's place and is told
-    /// nothing again is called at once. A failure brings the call back as its [`Failure`](crate::Failure) says.
+    /// All initial objects of the subscription were delivered or are dead letters. `subscription` counts from 0, as in
+    /// [`Event::subscription`](crate::Event::subscription). The host calls it once for each subscription and instance.
+    /// An instance that replaces another one without a replay gets the call at once. After a failure the call comes
+    /// again, as the [`Failure`](crate::Failure) says.
     fn synced(&mut self, subscription: u32) -> Result;
 }

@@ -1,12 +1,15 @@
-//! What a plugin does by the clock.
+//! The trait of plugins with schedules.
 
 use crate::{Plugin, Result};
 
-/// A plugin that is called on the [`Schedule`](crate::Schedule)s of its descriptor. Export it with `export_plugin!(MyPlugin, timer)`.
+/// A plugin that is called on the [`Schedule`](crate::Schedule)s of its descriptor. Export it with
+/// `export_plugin!(MyPlugin, timer)`.
 pub trait Timer: Plugin {
-    /// The moment of the schedule with this name has come; `unix_ms` is that moment in milliseconds since 1970, in UTC. Of several that have
-    /// passed, because the plugin was busy, held or not there, it is told of the last.
+    /// Called for a moment of the schedule with this name. `unix_ms` is that moment in milliseconds since 1970, in
+    /// UTC. If several moments have passed, because the plugin was busy, held or missing, only the last one leads to
+    /// a call.
     ///
-    /// A failure brings the call back as its [`Failure`](crate::Failure) says, until the schedule's next moment takes its place.
+    /// After a failure the call comes again, as the [`Failure`](crate::Failure) says, until the schedule's next moment
+    /// replaces it.
     fn fire(&mut self, schedule: &str, unix_ms: u64) -> Result;
 }

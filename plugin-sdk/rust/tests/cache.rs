@@ -1,4 +1,4 @@
-//! What a plugin sees of the cache, through the SDK's own wrappers.
+//! A plugin's reads of the cache, through the SDK's own functions.
 
 use informant_plugin::indexer::{self, Error};
 use informant_plugin::prelude::*;
@@ -48,7 +48,7 @@ fn pod(namespace: &str, name: &str, node: &str) -> Value {
     })
 }
 
-/// Three pods on two nodes; asks what a plugin would ask.
+/// Checks a read of a cache with three pods on two nodes.
 #[track_caller]
 fn check<T: Debug + PartialEq>(ask: impl Fn() -> Result<T, Error>, expected: Result<T, Error>) {
     let host = Host::new();

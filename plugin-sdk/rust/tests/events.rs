@@ -1,4 +1,4 @@
-//! What a plugin sees of an event, by each kind of delivery.
+//! The content of an event for each kind of delivery.
 
 use informant_plugin::event_data::{self, Side};
 use informant_plugin::prelude::*;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Logs what it is told, by the subscription that it is configured to have.
+/// Logs its events. The configuration sets its subscription.
 struct Teller;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! A plugin's requests over HTTP, through the SDK's own wrappers.
+//! A plugin's HTTP requests, through the SDK's own functions.
 
 use informant_plugin::http::{self, Error, Method, Request, Response};
 use informant_plugin::prelude::*;
@@ -7,7 +7,7 @@ use informant_plugin::{Http, Retry};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Tells somebody of each pod, and logs what is answered.
+/// Sends a request for each pod, and logs the answer.
 struct Teller;
 
 impl Plugin for Teller {
@@ -32,7 +32,7 @@ impl Plugin for Teller {
     }
 }
 
-/// A plugin that is told of a pod and then answered so, and the host.
+/// The result of an event for a pod with this answer, and the host.
 fn told(answer: std::result::Result<Response, Error>) -> (Host, Result) {
     let host = Host::new();
     host.answer_request(answer);

@@ -1,4 +1,4 @@
-//! A controller, through the SDK's own wrappers.
+//! A controller, through the SDK's own functions.
 
 use informant_plugin::prelude::*;
 use informant_plugin::testing::{Host, Running, added};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Adds the pod's name in the way that it says, and works on keys in the way that they say.
+/// Adds the pod's name in the way that the name says, and works on keys in the way that they say.
 struct Worker;
 
 impl Plugin for Worker {
@@ -64,7 +64,7 @@ impl Timer for Worker {
 
 export_plugin!(Worker, reconciler, timer);
 
-/// A plugin that was told of pods with these names.
+/// A plugin after events for pods with these names.
 fn told(host: &Host, names: &[&str]) -> (Running<Worker>, Vec<String>) {
     let mut worker = host.start::<Worker>(json!({})).expect("it starts");
     let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! A plugin's writes, through the SDK's own wrappers.
+//! A plugin's writes, through the SDK's own functions.
 
 use informant_plugin::kube::{self, Error, Gravity, Patch, Status};
 use informant_plugin::prelude::*;
@@ -42,7 +42,7 @@ impl Plugin for Writer {
     }
 }
 
-/// A plugin that is told of a pod of this name, and the host.
+/// The result of an event for a pod with this name, and the host.
 fn told(pod: &str, answer: Option<std::result::Result<Value, Error>>) -> (Host, Result) {
     let host = Host::new();
     answer.into_iter().for_each(|answer| host.answer_write(answer));
@@ -52,7 +52,7 @@ fn told(pod: &str, answer: Option<std::result::Result<Value, Error>>) -> (Host, 
     (host, result)
 }
 
-/// What is written of a pod of this name.
+/// Checks the write for a pod with this name.
 #[track_caller]
 fn check(pod: &str, verb: &'static str, resource: &str, body: Value) {
     let (host, result) = told(pod, None);

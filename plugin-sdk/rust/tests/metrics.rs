@@ -1,4 +1,4 @@
-//! A plugin's metrics, through the SDK's own wrappers.
+//! A plugin's metrics, through the SDK's own functions.
 
 use informant_plugin::metrics;
 use informant_plugin::prelude::*;

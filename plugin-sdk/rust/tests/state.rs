@@ -1,11 +1,11 @@
-//! A plugin's own state, through the SDK's own wrappers.
+//! A plugin's own state, through the SDK's own functions.
 
 use informant_plugin::prelude::*;
 use informant_plugin::state;
 use informant_plugin::testing::{Host, added};
 use serde_json::json;
 
-/// Does to its state what the pod's name says: `set`, `remove`, `fail` after setting, `compare`, `large`.
+/// Changes its state as the pod's name says: `set`, `remove`, `fail` after setting, `compare`, `large`.
 struct Keeper;
 
 impl Plugin for Keeper {
@@ -39,7 +39,7 @@ impl Plugin for Keeper {
     }
 }
 
-/// What the plugin logs and answers when it is told of these pods, with `k` at 5 before.
+/// Checks the log and the state after events for these pods. Before them, `k` has the value 5.
 #[track_caller]
 fn check(pods: &[&str], expect: &[&str], left: Option<&[u8]>) {
     let host = Host::new();

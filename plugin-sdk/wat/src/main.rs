@@ -1,8 +1,9 @@
-//! `wat2plugin IN.wat OUT.wasm`: assembles a plugin written in the WebAssembly text format, with nothing
-//! installed but cargo. The output appears complete or not at all, so it may be written straight into a
-//! directory that a host watches. Whether the module is valid is for the host to find; it says it best.
+//! `wat2plugin IN.wat OUT.wasm`: assembles a plugin in the WebAssembly text format, with no other tool than cargo. The
+//! output appears complete or not at all, so it may be written directly into a directory that a host watches. The host
+//! checks whether the module is valid.
 //!
-//! A line `;; include FILE` stands for that file's text, found from where the line is; what is included includes nothing.
+//! A line `;; include FILE` stands for the text of that file. The path is relative to the file with the line. Included
+//! files include no further files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ fn assemble(input: &Path, output: &Path) -> Result<(), String> {
     write_at_once(output, &bytes).map_err(|e| format!("cannot write {}: {e}", output.display()))
 }
 
-/// The text with what it includes in place.
+/// The text with its included files.
 fn with_included(input: &Path) -> Result<String, String> {
     let read = |path: &Path| {
         fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
@@ -51,7 +52,7 @@ fn with_included(input: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Writes beside the file and renames: a watcher sees the old content or the new, never a part.
+/// Writes a file beside this one and renames it: a watching host sees the old or the new content, never a part.
 fn write_at_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -71,8 +72,8 @@ mod tests {
         folder
     }
 
-    /// Assembles a text over an old file: what it says, what the file holds then, and which files are
-    /// there.
+    /// Assembles a text over an old file. Checks the result, the file's content, and the names of the files in the
+    /// folder.
     #[track_caller]
     fn check(test: &str, text: &str, expected: Result<(), &str>, holds: &[u8]) {
         let folder = folder(test);

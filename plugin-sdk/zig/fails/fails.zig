@@ -1,5 +1,5 @@
-//! Fails does with every pod what the pod's annotation asks for, and is what the host's facts about this SDK are tried with. It is built as a project
-//! is, with the SDK in `sdk/zig`.
+//! Fails does with every pod what the pod's annotation asks for. The host's tests of this SDK use it. It is built like
+//! a project, with the SDK in `sdk/zig`.
 const std = @import("std");
 const informant = @import("sdk/zig/informant.zig");
 const event_data = informant.event_data;
@@ -12,7 +12,7 @@ const Pod = struct {
     metadata: struct { annotations: struct { does: []const u8 = "" } = .{} },
 };
 
-/// What a pod may ask for; anything else is nothing.
+/// The requests of pods. Any other value means nothing.
 const Does = enum { nothing, fail, panic, overflow, recurse, exhaust, look, use };
 
 const Fails = struct {
@@ -35,7 +35,7 @@ const Fails = struct {
             .panic => std.debug.panic("asked to panic by {s}", .{event.key.name}),
             .overflow => log.info("added up", .{ .sum = @as(u8, 255) + @as(u8, @intCast(event.key.name.len)) }),
             .recurse => log.info("went deep", .{ .depth = depth(event.key.name.len) }),
-            // What is kept ends with the instance.
+            // The kept memory ends with the instance.
             .exhaust => while (true) try fails.kept.append(informant.allocator, try informant.allocator.alloc(u8, 1 << 20)),
             .look => look(),
             .use => try use(event),
@@ -69,7 +69,7 @@ const Fails = struct {
     }
 };
 
-/// Deeper than any stack; each level has something to do afterwards.
+/// Deeper than any stack. Each level has work after its call.
 fn depth(from: usize) usize {
     var room: [64]usize = @splat(from);
     std.mem.doNotOptimizeAway(&room);
@@ -115,7 +115,7 @@ fn use(event: informant.Event) !void {
     });
 }
 
-/// What four ways through the cache find.
+/// Counts the objects that four ways through the cache find.
 fn found(namespace: []const u8) !usize {
     var count: usize = 0;
     var pods = indexer.list("v1/pods", .{ .namespace = namespace, .label_selector = "app", .limit = 2 });

@@ -1,5 +1,5 @@
-//! The cache of a test: `indexer` over the objects that the test has put there, in the order of keys. Selectors are of the form `a=b,c=d`; what else
-//! kubectl takes is refused.
+//! The cache of a test: `indexer` over the objects of the test, in the order of keys. Selectors have the form
+//! `a=b,c=d`; other forms of kubectl are refused.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const events = @import("../event.zig");
@@ -10,12 +10,12 @@ const Key = events.Key;
 const Text = abi.Text;
 const world = &worlds.world;
 
-/// The host's own limit of a page.
+/// The same page size as in the host.
 const page_size = 500;
 
 const Case = enum(u8) { not_granted, unknown_resource, unknown_index, not_synced, expired, invalid };
 
-/// Why a resource cannot be read; null if it can.
+/// The reason why a resource cannot be read. Null if it can.
 fn refusal(resource: []const u8) ?abi.Refusal {
     for (world.readable.items) |one| if (worlds.eql(one, resource)) return null;
     return refuse(.not_granted, "the descriptor neither subscribes to {s} nor reads it", .{resource});
@@ -31,7 +31,7 @@ pub fn get(resource: []const u8, key: Key, answer: *abi.Result(abi.Option(Text),
     hand.answer(answer, .of(hand.over(world.objects.items[place].json)));
 }
 
-/// What is not there may be, before the first list is complete.
+/// An absent object may exist before the first list is complete.
 fn absent(resource: []const u8, answer: anytype) void {
     for (world.unsynced.items) |one| if (worlds.eql(one, resource))
         return hand.refuse(answer, refuse(.not_synced, "the first list of {s} is not complete", .{resource}));
@@ -50,7 +50,7 @@ pub fn fields(
     hand.answer(answer, .of(hand.fields(world.objects.items[place].value, asked)));
 }
 
-/// What is asked of a listing.
+/// The options of a list.
 pub const Listing = struct { namespace: ?[]const u8, selector: []const u8, limit: u32, cursor: ?[]const u8 };
 
 pub fn list(resource: []const u8, what: Listing, answer: *abi.Result(abi.Page(Text), abi.Refusal)) void {
@@ -66,7 +66,7 @@ pub fn list(resource: []const u8, what: Listing, answer: *abi.Result(abi.Page(Te
     page(Text, found.items, what.limit, what.cursor, answer);
 }
 
-/// Null for a selector that is not understood.
+/// Null for an unsupported selector.
 fn selects(selector: []const u8, object: worlds.Object) ?bool {
     var parts = std.mem.tokenizeScalar(u8, selector, ',');
     var all = true;
@@ -81,7 +81,7 @@ fn selects(selector: []const u8, object: worlds.Object) ?bool {
     return all;
 }
 
-/// The objects that an index has under a value; null if there is no such index.
+/// The objects that an index has for a value. Null if the index does not exist.
 fn indexed(resource: []const u8, index: []const u8, value: []const u8) ?[]const worlds.Object {
     var found: std.ArrayList(worlds.Object) = .empty;
     for (world.objects.items) |object| {
@@ -98,7 +98,7 @@ fn hasIndex(resource: []const u8, index: []const u8) bool {
     return false;
 }
 
-/// Objects or keys, as the page has room for.
+/// One page of objects or keys.
 pub fn byIndex(
     comptime Item: type,
     of: [3][]const u8,
@@ -141,7 +141,7 @@ fn isBefore(_: void, a: []const u8, b: []const u8) bool {
     return std.mem.lessThan(u8, a, b);
 }
 
-/// The part of `items` that a page has; its cursor is the number of those before the next one.
+/// The part of `items` on a page. Its cursor is the number of items before the next page.
 fn page(comptime Item: type, items: []const Item, limit: u32, cursor: ?[]const u8, answer: *abi.Result(abi.Page(Item), abi.Refusal)) void {
     const start = if (cursor) |text| std.fmt.parseInt(usize, text, 10) catch
         return hand.refuse(answer, refuse(.invalid, "{s} is no cursor", .{text})) else 0;

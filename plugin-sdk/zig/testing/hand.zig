@@ -1,4 +1,4 @@
-//! How a test's host answers: in memory that it asks the plugin for, as every host does.
+//! The answers of a test's host, in memory that it gets from the plugin, as with every host.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const memory = @import("../memory.zig");
@@ -13,7 +13,7 @@ pub fn over(text: []const u8) Text {
     return .of(place);
 }
 
-/// Room for a list in the plugin's memory.
+/// Memory for a list in the plugin's memory.
 pub fn room(comptime T: type, len: usize) []T {
     const block = memory.realloc(null, 0, @alignOf(T), len * @sizeOf(T));
     return @as([*]T, @ptrCast(@alignCast(block)))[0..len];

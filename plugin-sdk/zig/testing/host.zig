@@ -1,4 +1,5 @@
-//! The host's functions in a test: the same as `imports.zig` has for WebAssembly, over what the test has said (`world.zig`).
+//! The host's functions in a test, with the same signatures as those for WebAssembly in `imports.zig`. They use the
+//! test's data (`world.zig`).
 const std = @import("std");
 const abi = @import("../abi.zig");
 const cache = @import("cache.zig");
@@ -142,7 +143,7 @@ pub const indexer = struct {
     }
 };
 
-/// Nothing is worked on by itself, and no time passes.
+/// Keys are worked on only when the test asks for it, and no time passes.
 pub const workqueue = struct {
     pub fn add(key: Bytes, key_len: usize) void {
         world.enqueue(key[0..key_len], 0);
@@ -152,7 +153,7 @@ pub const workqueue = struct {
         world.enqueue(key[0..key_len], ms);
     }
 
-    /// A millisecond, twice that with every failure.
+    /// A millisecond, doubled with every failure.
     pub fn @"add-rate-limited"(key: Bytes, key_len: usize) void {
         const entry = world.failures.getOrPutValue(worlds.memory, worlds.copy(key[0..key_len]), 0) catch worlds.noMemory();
         world.enqueue(key[0..key_len], @as(u64, 1) << @intCast(@min(entry.value_ptr.*, 20)));

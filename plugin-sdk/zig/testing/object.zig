@@ -1,4 +1,4 @@
-//! Objects and events of a test, made from what the test writes.
+//! Objects and events of a test, from the test's data.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const events = @import("../event.zig");
@@ -9,12 +9,12 @@ const worlds = @import("world.zig");
 const Value = std.json.Value;
 const world = &worlds.world;
 
-/// JSON of a text or a value.
+/// The JSON of a text or a value.
 pub fn encode(value: anytype) []const u8 {
     return worlds.copy(json.encode(value) catch worlds.noMemory());
 }
 
-/// An object as the cache has it. One that is no JSON, or has no name, is a mistake of the test.
+/// An object in the cache's form. An object without valid JSON or without a name is a mistake in the test.
 pub fn parse(resource: []const u8, object: anytype) worlds.Object {
     const text = encode(object);
     const value = std.json.parseFromSliceLeaky(Value, worlds.memory, text, .{}) catch |err|
@@ -29,7 +29,7 @@ fn textAt(value: Value, pointer: []const u8) ?[]const u8 {
     return if (found == .string) found.string else null;
 }
 
-/// What the descriptor subscribes to, reads and indexes.
+/// Grants the subscriptions, reads and indexes of the descriptor.
 pub fn grant(descriptor: Value) void {
     for ([_][]const u8{ "/subscriptions", "/reads" }) |list| for (members(descriptor, list)) |one| {
         world.readable.append(worlds.memory, textAt(one, "/resource").?) catch worlds.noMemory();
@@ -49,7 +49,7 @@ fn members(value: Value, pointer: []const u8) []const Value {
     return list.array.items;
 }
 
-/// One of a descriptor, and its place there.
+/// A subscription of a descriptor, with its index.
 pub const Subscription = struct { place: u32, of: Value };
 
 /// The first subscription to a resource.
@@ -60,13 +60,13 @@ pub fn subscription(descriptor: Value, resource: []const u8) ?Subscription {
     return null;
 }
 
-/// The rules by which events of a subscription become keys; null if they are handled.
+/// The rules that make keys from events of a subscription. Null if `handle` gets the events.
 pub fn rules(of: Value) ?[]const Value {
     const found = members(of, "/enqueue");
     return if (found.len > 0) found else null;
 }
 
-/// The key that a rule makes of an object's; null if it takes more than that.
+/// The key that a rule makes from an object's key. Null if the rule needs more than the key.
 pub fn keyBy(rule: Value, key: events.Key) ?[]const u8 {
     if (pointers.at(rule, "/self") == null) return null;
     const namespace = textAt(rule, "/namespace") orelse "object";
@@ -80,7 +80,7 @@ pub fn hasSchedule(descriptor: Value, name: []const u8) bool {
     return false;
 }
 
-/// An event as the host hands it over, in the plugin's memory, with as much of the objects as the subscription asks for.
+/// An event in the plugin's memory, with the parts of the objects that the subscription delivers.
 pub fn event(to: Subscription, seq: u64, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) abi.Event {
     const object = new orelse old.?;
     const delivery = textAt(to.of, "/delivery") orelse "full";

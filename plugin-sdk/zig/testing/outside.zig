@@ -1,4 +1,5 @@
-//! Writes and requests in a test: written down, and answered as the test says. Where it says nothing, nothing is granted.
+//! Writes and requests in a test: they are recorded, and answered as the test says. Without an answer of the test they
+//! are not granted.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const hand = @import("hand.zig");

@@ -1,8 +1,8 @@
-//! JSON pointers (RFC 6901), and `*` as the descriptor's indexes have it.
+//! JSON pointers (RFC 6901), and `*` as in the descriptor's indexes.
 const std = @import("std");
 const Value = std.json.Value;
 
-/// The value at a pointer; null where nothing is.
+/// The value at a pointer, or null.
 pub fn at(value: Value, pointer: []const u8) ?Value {
     var found = value;
     var steps = std.mem.splitScalar(u8, pointer, '/');
@@ -11,7 +11,7 @@ pub fn at(value: Value, pointer: []const u8) ?Value {
     return found;
 }
 
-/// Every value that a pointer leads to, `*` being every member.
+/// Every value at a pointer. `*` stands for every member.
 pub fn all(memory: std.mem.Allocator, value: Value, pointer: []const u8, found: *std.ArrayList(Value)) error{OutOfMemory}!void {
     if (pointer.len == 0) return found.append(memory, value);
     const end = std.mem.indexOfScalarPos(u8, pointer, 1, '/') orelse pointer.len;
@@ -39,7 +39,7 @@ fn into(value: Value, step: []const u8) ?Value {
     }
 }
 
-/// Whether a step stands for a key: `~1` is a slash in it, `~0` a tilde.
+/// Whether a step stands for a key: `~1` means a slash, and `~0` a tilde.
 fn spells(step: []const u8, key: []const u8) bool {
     var rest = step;
     for (key) |letter| {

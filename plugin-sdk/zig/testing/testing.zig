@@ -1,12 +1,13 @@
-//! A plugin in an ordinary test, without WebAssembly and without a cluster: `zig test hello.zig`. The plugin is called by the same functions that a
-//! host calls, and what it calls answers from what the test has said.
+//! Runs a plugin in an ordinary test, without WebAssembly and without a cluster: `zig test hello.zig`. The test calls
+//! the same functions of the plugin as a host, and the plugin's calls are answered with the test's data.
 //!
 //!     var host = try informant.testing.Host(Hello).start(.{ .greeting = "good morning" });
 //!     defer host.deinit();
 //!     try host.add("v1/pods", .{ .metadata = .{ .namespace = "default", .name = "web" } });
 //!     try host.expectLog(&.{"info good morning change=added pod=default/web"});
 //!
-//! The host delivers what it is told to: selectors, filters and replay are the real host's business. `std.log` goes to the test's own log.
+//! The host delivers the events that the test gives it: selectors, filters and replay work only in the real host.
+//! `std.log` goes to the test's own log.
 const std = @import("std");
 const abi = @import("../abi.zig");
 const events = @import("../event.zig");
@@ -24,29 +25,31 @@ pub const WriteAnswer = worlds.WriteAnswer;
 pub const Answer = worlds.Answer;
 pub const Waiting = worlds.Waiting;
 
-/// Why a call did not succeed. `Host.failure` has the words, and `deinit` prints them if no `expectFailure` has had them.
+/// The reason for a failed call. `Host.failure` has the text, and `deinit` prints it unless `expectFailure` has
+/// checked it.
 pub const Error = error{
     /// The plugin's call failed.
     CallFailed,
-    /// The plugin was not called, as no host would do it: its descriptor does not have what the test names.
+    /// The plugin was not called, as no host would call it: its descriptor does not contain what the test names.
     NotAskedFor,
 };
 
-/// A host with one plugin; there is one host at a time. Objects are JSON as a text, or values that become it.
+/// A host with one plugin. There is one host at a time. Objects are JSON as a text, or values that are encoded as
+/// JSON.
 pub fn Host(comptime Plugin: type) type {
     const calls = exports.Exports(Plugin);
     return struct {
-        /// What the plugin asks for, as the host reads it.
+        /// The plugin's descriptor, as the host parses it.
         descriptor: std.json.Value,
-        /// Why the last call failed, if it did.
+        /// The failure of the last call, if it failed.
         failure: ?failures.Failure = null,
-        /// What `deinit` prints: of a failure that nobody expected, the call and the words.
+        /// The output of `deinit`: the call and the text of an unexpected failure.
         unexpected: ?[]const u8 = null,
         seq: u64 = 0,
 
         const Self = @This();
 
-        /// Describes and starts the plugin, with this as its configuration; `.{}` for none.
+        /// Describes and starts the plugin with this configuration. `.{}` means no configuration.
         pub fn start(config: anytype) (Error || std.json.ParseError(std.json.Scanner))!Self {
             if (try refusal(config)) |text| {
                 std.log.warn("the plugin does not start: {s}", .{text});
@@ -58,7 +61,7 @@ pub fn Host(comptime Plugin: type) type {
             return .{ .descriptor = descriptor };
         }
 
-        /// With what words `describe` or `start` refuses a configuration; null if neither does.
+        /// The text with which `describe` or `start` refuses a configuration. Null if neither does.
         pub fn refusal(config: anytype) error{}!?[]const u8 {
             worlds.reset();
             memory.endTest();
@@ -70,24 +73,25 @@ pub fn Host(comptime Plugin: type) type {
             return if (started.is_error != 0) worlds.copy(started.with.err.slice()) else null;
         }
 
-        /// Forgets everything, and gives back the plugin's memory. Says why the last call failed if no `expectFailure` did.
+        /// Forgets everything, and frees the plugin's memory. Prints the failure of the last call unless
+        /// `expectFailure` has checked it.
         pub fn deinit(self: *Self) void {
             if (self.unexpected) |words| std.debug.print("{s}\n", .{words});
             worlds.reset();
             memory.endTest();
         }
 
-        /// The plugin itself, to look at what it keeps.
+        /// The plugin itself, for checks of its state.
         pub fn plugin(_: *Self) *Plugin {
             return &calls.instance;
         }
 
-        /// Has an object in the cache without telling the plugin.
+        /// Puts an object into the cache without an event.
         pub fn put(_: *Self, resource: []const u8, object: anytype) void {
             world.put(objects.parse(resource, object));
         }
 
-        /// Takes an object out of the cache without telling the plugin.
+        /// Removes an object from the cache without an event.
         pub fn remove(_: *Self, resource: []const u8, key: Key) void {
             world.remove(resource, key);
         }
@@ -97,22 +101,23 @@ pub fn Host(comptime Plugin: type) type {
             world.unsynced.append(worlds.memory, worlds.copy(resource)) catch worlds.noMemory();
         }
 
-        /// Tells the plugin of an object that came. With `enqueue` rules in the subscription its key waits for `reconcile` instead, as in a host; of
-        /// those rules only `self` is known here. So with `update` and `delete`.
+        /// Delivers an added object to the plugin. If the subscription has `enqueue` rules, its key waits for
+        /// `reconcile` instead, as in a host. Of these rules, only `self` is supported here. The same holds for
+        /// `update` and `delete`.
         pub fn add(self: *Self, resource: []const u8, object: anytype) Error!void {
             const new = objects.parse(resource, object);
             world.put(new);
             return self.tell(.added, new, null);
         }
 
-        /// Tells the plugin of an object that changed.
+        /// Delivers a changed object to the plugin.
         pub fn update(self: *Self, resource: []const u8, before: anytype, now: anytype) Error!void {
             const new = objects.parse(resource, now);
             world.put(new);
             return self.tell(.updated, new, objects.parse(resource, before));
         }
 
-        /// Tells the plugin of an object that went.
+        /// Delivers a deleted object to the plugin.
         pub fn delete(self: *Self, resource: []const u8, object: anytype) Error!void {
             const old = objects.parse(resource, object);
             world.remove(resource, old.key);
@@ -146,14 +151,14 @@ pub fn Host(comptime Plugin: type) type {
             return objects.subscription(self.descriptor, resource) orelse self.refuse("the plugin does not subscribe to {s}", .{resource});
         }
 
-        /// What the test asks of the plugin no host would.
+        /// Refuses a call that no host would make.
         fn refuse(self: *Self, comptime format: []const u8, args: anytype) Error {
             self.note("", .{ .message = worlds.print(format, args), .retry = .never }) catch {};
             self.unexpected = self.failure.?.message;
             return error.NotAskedFor;
         }
 
-        /// Has the plugin work on every key that does not wait for later, in turn, until there is none or one fails.
+        /// Works on every key that is due, in turn, until there is none or one fails.
         pub fn reconcile(self: *Self) Error!void {
             comptime needs("reconcile");
             while (for (world.keys.items, 0..) |waiting, i| {
@@ -168,7 +173,7 @@ pub fn Host(comptime Plugin: type) type {
             }
         }
 
-        /// Calls the plugin as the clock would, for one of its descriptor's schedules.
+        /// Calls `fire` for one of the descriptor's schedules.
         pub fn fire(self: *Self, schedule: []const u8, unix_ms: u64) Error!void {
             comptime needs("fire");
             if (!objects.hasSchedule(self.descriptor, schedule)) return self.refuse("the plugin has no schedule {s}", .{schedule});
@@ -177,7 +182,7 @@ pub fn Host(comptime Plugin: type) type {
             return self.settle(what, calls.fire(schedule.ptr, schedule.len, unix_ms), before);
         }
 
-        /// Tells the plugin that the first objects of its subscription to a resource have been told.
+        /// Calls `synced`: the initial objects of the subscription to a resource were delivered.
         pub fn synced(self: *Self, resource: []const u8) Error!void {
             comptime needs("synced");
             const place = (try self.subscription(resource)).place;
@@ -185,7 +190,7 @@ pub fn Host(comptime Plugin: type) type {
             return self.settle(worlds.print("synced of {s}", .{resource}), calls.synced(place), before);
         }
 
-        /// What the plugin hands to its next version.
+        /// The plugin's snapshot for its next version.
         pub fn snapshot(self: *Self) Error!?[]const u8 {
             comptime needs("snapshot");
             defer exports.endCall();
@@ -194,7 +199,7 @@ pub fn Host(comptime Plugin: type) type {
             return if (answer.with.answer.get()) |data| worlds.copy(data.slice()) else null;
         }
 
-        /// Hands over what another version has kept.
+        /// Passes the snapshot of another version to the plugin.
         pub fn restore(self: *Self, from_version: []const u8, data: []const u8) Error!void {
             comptime needs("restore");
             defer exports.endCall();
@@ -207,12 +212,12 @@ pub fn Host(comptime Plugin: type) type {
             calls.stop();
         }
 
-        /// A test that calls what is not there is not compiled.
+        /// A test that calls a missing function does not compile.
         fn needs(comptime name: []const u8) void {
             if (!@hasDecl(Plugin, name)) @compileError(@typeName(Plugin) ++ " has no `pub fn " ++ name ++ "` that a test could call");
         }
 
-        /// How a call went. One that failed has kept nothing in `state`.
+        /// Records the result of a call. A failed call keeps nothing in `state`.
         fn settle(self: *Self, what: []const u8, answer: anytype, before: @TypeOf(world.state)) Error!void {
             defer exports.endCall();
             if (answer.is_error == 0) return self.note(what, null);
@@ -234,7 +239,8 @@ pub fn Host(comptime Plugin: type) type {
             return error.CallFailed;
         }
 
-        /// A call has to have failed, so: `try host.expectFailure(host.add("v1/pods", pod), "no zone", .never);`
+        /// Checks that a call has failed in this way: `try host.expectFailure(host.add("v1/pods", pod), "no zone",
+        /// .never);`
         pub fn expectFailure(self: *Self, call: Error!void, message: []const u8, retry: failures.Retry) !void {
             try std.testing.expectError(error.CallFailed, call);
             try std.testing.expectEqualStrings(message, self.failure.?.message);
@@ -242,7 +248,7 @@ pub fn Host(comptime Plugin: type) type {
             self.unexpected = null;
         }
 
-        /// The plugin has to have logged these lines, and no others: the level, the message, the fields as `name=value`.
+        /// Checks that the plugin has logged exactly these lines: the level, the message, the fields as `name=value`.
         pub fn expectLog(_: *Self, lines: []const []const u8) !void {
             const expected = std.mem.join(worlds.memory, "\n", lines) catch worlds.noMemory();
             const found = std.mem.join(worlds.memory, "\n", world.lines.items) catch worlds.noMemory();
@@ -254,7 +260,7 @@ pub fn Host(comptime Plugin: type) type {
             world.enqueue(key, 0);
         }
 
-        /// The keys of the queue, in the order in which they came.
+        /// The keys of the queue, in the order in which they were added.
         pub fn keys(_: *Self) []const Waiting {
             return world.keys.items;
         }
@@ -264,12 +270,12 @@ pub fn Host(comptime Plugin: type) type {
             return world.state.get(key);
         }
 
-        /// One of the plugin's metrics: `seen_total{app=x}`. Of a histogram it is the sum.
+        /// One of the plugin's metrics: `seen_total{app=x}`. The value of a histogram is its sum.
         pub fn series(_: *Self, name: []const u8) ?f64 {
             return world.series.get(name);
         }
 
-        /// Says what is answered to writes; `writes` has them.
+        /// Sets the answers to writes. `writes` has the writes.
         pub fn answerWrites(_: *Self, answer: *const fn (Write) WriteAnswer) void {
             world.answer_write = answer;
         }
@@ -278,7 +284,7 @@ pub fn Host(comptime Plugin: type) type {
             return world.writes.items;
         }
 
-        /// Says what is answered to requests; `requests` has them.
+        /// Sets the answers to requests. `requests` has the requests.
         pub fn answerRequests(_: *Self, answer: *const fn (http.Request) Answer) void {
             world.answer_request = answer;
         }
@@ -289,7 +295,7 @@ pub fn Host(comptime Plugin: type) type {
     };
 }
 
-/// The descriptor's JSON; null if there is none.
+/// The descriptor's JSON. Null if there is none.
 fn told(comptime Plugin: type, config: []const u8) ?[]const u8 {
     defer exports.endCall();
     const answer = exports.Exports(Plugin).describe(config.ptr, config.len);

@@ -1,4 +1,5 @@
-//! What a plugin finds in a test: a cache that can be filled, a log that can be read, answers to writes and requests. There is one at a time.
+//! The data of a test: a cache that the test can fill, a log that it can read, and answers to writes and requests.
+//! There is one at a time.
 const std = @import("std");
 const events = @import("../event.zig");
 const http = @import("../http.zig");
@@ -11,19 +12,19 @@ pub const Object = struct { resource: []const u8, key: Key, json: []const u8, va
 
 pub const Index = struct { resource: []const u8, name: []const u8, pointer: []const u8 };
 
-/// A key of the queue, and how long it waits.
+/// A key of the queue, and its wait.
 pub const Waiting = struct { key: []const u8, after_ms: u64 = 0 };
 
-/// One that a plugin made: `verb` is `create`, `update`, `patch`, `delete` or `record-event`, `body` what was sent.
+/// A write of a plugin. `verb` is `create`, `update`, `patch`, `delete` or `record-event`; `body` is the sent body.
 pub const Write = struct {
     verb: []const u8,
     object: kube.Object,
     body: []const u8,
-    /// Of a patch.
+    /// Only for a patch.
     patch_type: ?kube.PatchType = null,
 };
 
-/// What is answered to a write.
+/// The answer to a write.
 pub const WriteAnswer = union(enum) {
     object: []const u8,
     status: kube.Status,
@@ -33,7 +34,7 @@ pub const WriteAnswer = union(enum) {
     no_answer: []const u8,
 };
 
-/// What is answered to a request; of the refusals the words.
+/// The answer to a request. A refusal has a text.
 pub const Answer = union(enum) {
     response: http.Response,
     not_granted: []const u8,
@@ -48,7 +49,7 @@ const Map = std.array_hash_map.String;
 
 pub const World = struct {
     objects: std.ArrayList(Object) = .empty,
-    /// What the descriptor subscribes to or reads.
+    /// The resources that the descriptor subscribes to or reads.
     readable: std.ArrayList([]const u8) = .empty,
     indexes: std.ArrayList(Index) = .empty,
     /// Resources whose first list is not complete.
@@ -66,13 +67,13 @@ pub const World = struct {
     answer_request: ?*const fn (http.Request) Answer = null,
     requests: std.ArrayList(http.Request) = .empty,
 
-    /// The place of an object in the cache.
+    /// The position of an object in the cache.
     pub fn find(self: *World, resource: []const u8, key: Key) ?usize {
         for (self.objects.items, 0..) |object, i| if (eql(object.resource, resource) and same(object.key, key)) return i;
         return null;
     }
 
-    /// Has an object in the cache, in the order of keys.
+    /// Puts an object into the cache, in the order of keys.
     pub fn put(self: *World, object: Object) void {
         if (self.find(object.resource, object.key)) |place| {
             self.objects.items[place] = object;
@@ -87,7 +88,7 @@ pub const World = struct {
         if (self.find(resource, key)) |place| _ = self.objects.orderedRemove(place);
     }
 
-    /// Adds a key, unless it waits already: then the earlier time counts.
+    /// Adds a key. If it already waits, the earlier time counts.
     pub fn enqueue(self: *World, key: []const u8, after_ms: u64) void {
         for (self.keys.items) |*waiting| if (eql(waiting.key, key)) {
             waiting.after_ms = @min(waiting.after_ms, after_ms);
@@ -111,7 +112,7 @@ pub const World = struct {
 
 pub var world: World = .{};
 var arena: std.heap.ArenaAllocator = .init(std.heap.page_allocator);
-/// For what lives until the test's host goes.
+/// For memory that lives until the end of the test's host.
 pub const memory = arena.allocator();
 
 /// Forgets everything.

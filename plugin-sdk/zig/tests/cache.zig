@@ -5,7 +5,7 @@ const memory = @import("../memory.zig");
 const does = @import("does.zig");
 const indexer = informant.indexer;
 
-/// A host with pods web, db and cache; the call that is tried gets the event of a fourth.
+/// A host with the pods web, db and cache. The tested call gets the event of a fourth pod.
 fn check(comptime told: does.Told, lines: []const []const u8) !void {
     var host = try informant.testing.Host(does.Does(does.pods, told)).start(.{});
     defer host.deinit();
@@ -100,7 +100,7 @@ fn sums(_: informant.Event) !void {
     var pods = indexer.list("v1/pods", .{ .limit = 10 });
     defer pods.deinit();
     while (try pods.next()) |pod| {
-        // No page is mixed up with the one that came before or after it.
+        // Pages must not be mixed up with earlier or later ones.
         const scope = try informant.Scope.begin();
         defer scope.end();
         const number = try std.fmt.parseInt(usize, (try name(pod))[1..], 10);
@@ -124,7 +124,7 @@ test "a large cache is gone through with room for one page" {
     try host.expectLog(&.{"info through count=2001 grown=0"});
 }
 
-/// The error with which a read is refused.
+/// The error of a refused read.
 fn checkRefused(comptime read: does.Told, expected: anyerror, words: []const u8) !void {
     const tries = struct {
         fn told(event: informant.Event) !void {

@@ -6,7 +6,7 @@ const failure = @import("../failure.zig");
 
 const Options = struct { greeting: []const u8 = "hello", times: u8 = 1 };
 
-/// The greeting, or the words of the error.
+/// The greeting, or the text of the error.
 fn check(json: []const u8, greeting: []const u8) !void {
     defer memory.endTest();
     defer failure.forget();
@@ -23,7 +23,7 @@ test "a configuration is strict, and nothing has to be said" {
     try check("{\"greting\": \"x\"}", begin ++ "UnknownField before line 1, column 11, behind the key greting; its keys are greeting, times");
     try check("{\"greeting\": \"x\",\n \"times\": 300}", begin ++ "Overflow before line 2, column 14, behind the key times");
     try check("[", begin ++ "UnexpectedToken before line 1, column 2");
-    // No value is shown, and of texts only those that are keys.
+    // The error contains no values, and only those texts that are keys.
     try check("{\"greeting\": \"a: \\\"b\\\":\", \"times\": 300}", begin ++ "Overflow before line 1, column 39, behind the key times");
     try check("{\"times\": 300, \"greeting\": \"x\"}", begin ++ "Overflow before line 1, column 14, behind the key times");
 }
@@ -36,7 +36,7 @@ test "what does not fit is not tried again" {
     try std.testing.expectEqual(informant.Retry.never, failure.of(error.UnexpectedToken).retry);
 }
 
-/// What is read so outlives the text.
+/// The decoded value outlives the text.
 fn checkKept(comptime read: fn ([]const u8) informant.json.DecodeError!Options) !void {
     defer memory.endTest();
     const text = try memory.arena.dupe(u8, "{\"greeting\": \"good day\"}");

@@ -1,4 +1,4 @@
-//! Everything that is called beside `handle`, and what a plugin keeps.
+//! All functions besides `handle`, and the plugin's state.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const does = @import("does.zig");

@@ -1,9 +1,9 @@
-//! What a plugin may declare.
+//! The possible declarations of a plugin.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const mistake = @import("../declarations.zig").mistake;
 
-/// With these words a plugin is refused; null for one that is not.
+/// Checks the text with which a plugin is refused. Null for a valid plugin.
 fn check(comptime Plugin: type, words: ?[]const u8) !void {
     try std.testing.expectEqualDeep(words, comptime mistake(Plugin));
 }
@@ -11,7 +11,7 @@ fn check(comptime Plugin: type, words: ?[]const u8) !void {
 const rule: informant.Subscription = .{ .resource = "v1/pods", .enqueue = &.{.{ .of = .self }} };
 const tick: informant.Schedule = .{ .name = "tick", .when = .{ .every = "1s" } };
 
-/// A plugin that asks for this, and handles events.
+/// A plugin with this descriptor that handles events.
 fn Handles(comptime subscriptions: []const informant.Subscription, comptime schedules: []const informant.Schedule) type {
     return struct {
         pub const describe: informant.Descriptor = .{ .version = "1", .subscriptions = subscriptions, .schedules = schedules };
@@ -19,14 +19,14 @@ fn Handles(comptime subscriptions: []const informant.Subscription, comptime sche
     };
 }
 
-/// One with a function of its own beside that.
+/// A plugin with additional functions.
 const Helped = struct {
     pub const describe: informant.Descriptor = .{ .version = "1" };
     pub fn handle(_: *Helped, _: informant.Event) !void {}
     pub fn handleAll(_: *Helped) void {}
-    /// No call of a host begins so.
+    /// No call of the host has these parameters.
     pub fn stops(_: u32) void {}
-    /// A private one may be called anything.
+    /// A private function may have any name.
     fn fired(_: *Helped) void {}
 };
 

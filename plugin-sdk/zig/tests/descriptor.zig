@@ -1,4 +1,4 @@
-//! Descriptors as the host reads them.
+//! Descriptors as the host parses them.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const memory = @import("../memory.zig");
@@ -92,7 +92,7 @@ test "every key is one of the schema, and none is missing" {
     }) |pair| try expectKeys(pair[0], kinds.get(pair[1]).?.object.get("properties").?);
 }
 
-/// A struct has as many fields as the schema has keys, and each by the same name but for its spelling.
+/// A struct has one field for each key of the schema, with the same name except for the spelling.
 fn expectKeys(comptime T: type, properties: std.json.Value) !void {
     const names = @typeInfo(T).@"struct".field_names;
     try std.testing.expectEqual(properties.object.count(), names.len);

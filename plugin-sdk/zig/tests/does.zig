@@ -3,14 +3,14 @@ const informant = @import("../informant.zig");
 
 pub const Told = fn (informant.Event) anyerror!void;
 
-/// Of pods, with their old state and an index.
+/// Subscribes to pods, with their old state and an index.
 pub const pods: informant.Descriptor = .{
     .version = "1",
     .subscriptions = &.{.{ .resource = "v1/pods", .with_old = true }},
     .indexes = &.{.{ .resource = "v1/pods", .name = "app", .pointer = "/metadata/labels/app" }},
 };
 
-/// A plugin that does this with every event.
+/// A plugin that calls this function for every event.
 pub fn Does(comptime descriptor: informant.Descriptor, comptime told: Told) type {
     return struct {
         pub const describe = descriptor;

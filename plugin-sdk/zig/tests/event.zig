@@ -26,7 +26,7 @@ fn logs(event: informant.Event) !void {
     });
 }
 
-/// What a subscription brings of an addition, an update and a deletion.
+/// Checks the objects that a subscription delivers for an addition, an update and a deletion.
 fn check(comptime subscription: informant.Subscription, lines: []const []const u8) !void {
     const descriptor: informant.Descriptor = .{ .version = "1", .subscriptions = &.{subscription} };
     var host = try informant.testing.Host(does.Does(descriptor, logs)).start(.{});

@@ -1,4 +1,4 @@
-//! Errors as the host hears of them.
+//! Errors in the form for the host.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const does = @import("does.zig");
@@ -6,7 +6,7 @@ const does = @import("does.zig");
 fn check(comptime told: does.Told, message: []const u8, retry: informant.Retry) !void {
     var host = try informant.testing.Host(does.Does(does.pods, told)).start(.{});
     defer host.deinit();
-    // Twice: nothing is left of the first.
+    // Twice: the second call must not see the first one's error.
     for (0..2) |_| try host.expectFailure(host.add("v1/pods", does.pod("web", "a")), message, retry);
 }
 
@@ -42,7 +42,7 @@ fn inScope(event: informant.Event) !void {
     const scope = try informant.Scope.begin();
     defer {
         scope.end();
-        // What was in the scope is overwritten.
+        // Overwrites the memory of the scope.
         const filler = informant.allocator.alloc(u8, 64 << 10) catch unreachable;
         @memset(filler, 'x');
     }

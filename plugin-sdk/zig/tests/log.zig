@@ -1,9 +1,9 @@
-//! Lines as the host sees them.
+//! Lines in the form for the host.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const does = @import("does.zig");
 
-/// What a plugin logs that does this with a pod.
+/// Checks the log of a plugin that calls this function for a pod.
 fn check(comptime told: does.Told, lines: []const []const u8) !void {
     var host = try informant.testing.Host(does.Does(does.pods, told)).start(.{});
     defer host.deinit();

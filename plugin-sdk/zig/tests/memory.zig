@@ -1,4 +1,4 @@
-//! What lives how long.
+//! The lifetimes of memory.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const memory = @import("../memory.zig");

@@ -1,4 +1,4 @@
-//! What a test's host says, and what it refuses.
+//! The answers and refusals of a test's host.
 const std = @import("std");
 const informant = @import("../informant.zig");
 const does = @import("does.zig");
@@ -23,7 +23,7 @@ const Controller = struct {
 const Host = informant.testing.Host(Controller);
 const self_rule: []const u8 = "[{\"of\": {\"self\": {}}}]";
 
-/// The keys that wait when a pod came, changed and went.
+/// Checks the waiting keys after an addition, an update and a deletion of a pod.
 fn checkKeys(rules: []const u8, keys: []const []const u8) !void {
     var host = try Host.start(rules);
     defer host.deinit();
@@ -42,7 +42,7 @@ test "events of a subscription with rules are keys" {
     , &.{ "pod/shop/web", "web" });
 }
 
-/// A call of the test that ends in this error, and what `deinit` would print of it.
+/// Checks the error of a test's call, and the text that `deinit` would print for it.
 fn check(rules: []const u8, call: fn (*Host) informant.testing.Error!void, err: informant.testing.Error, words: []const u8) !void {
     var host = try Host.start(rules);
     defer host.deinit();

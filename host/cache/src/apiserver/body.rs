@@ -1,9 +1,8 @@
-//! The bytes of an answer's body, decoded where somebody on the way has compressed them.
+//! The bytes of an answer's body, decompressed if a server or proxy compressed them.
 //!
-//! A server may send each event of a watch as a gzip member of its own (`WatchListCompression`, Kubernetes 1.37), on which
-//! many decoders stop after the first. Here all members are read, and what a piece of them holds is handed on before
-//! more is read: a small body that unfolds into a huge one meets the bounds of lines and list items, not the
-//! end of the memory.
+//! A server may send each event of a watch as its own gzip member (`WatchListCompression`, Kubernetes 1.37); many
+//! decoders stop after the first. Here all members are read, and the content of each piece is passed on before more is
+//! read. So the bounds of lines and list items also hold for a small body that expands to a huge one.
 
 use crate::error_causes::with_causes;
 use crate::list_watch::ListWatchError;
@@ -14,7 +13,7 @@ use kube::client::Body;
 use std::io::Write;
 use tokio::task::yield_now;
 
-/// Compressed bytes that are decoded at once. Deflate unfolds a byte into 1032 at most, so this becomes 4 MiB.
+/// Compressed bytes that are decoded at once. Deflate expands a byte to at most 1032, so this becomes 4 MiB.
 const SLICE_BYTES: usize = 4 << 10;
 
 /// A body, piece by piece.
@@ -44,7 +43,7 @@ impl Chunks {
             if let Some(gzip) = &mut self.gzip
                 && let Some(plain) = gzip.next().map_err(|error| damaged(&error))?
             {
-                // It took some milliseconds, and the next piece may be there already.
+                // The decoding took some milliseconds, and the next piece may be there already.
                 yield_now().await;
                 return Ok(Some(plain));
             }
@@ -73,11 +72,11 @@ fn damaged(error: &std::io::Error) -> ListWatchError {
     ListWatchError::Unreadable { message: format!("its gzip is damaged: {error}") }
 }
 
-/// Decodes members of gzip, one after the other.
+/// Decodes gzip members, one after the other.
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
     compressed: Bytes,
-    /// Something was fed at all.
+    /// Whether any bytes were fed.
     begun: bool,
 }
 
@@ -86,14 +85,14 @@ impl Gunzip {
         Self { decoder: MultiGzDecoder::new(Vec::new()), compressed: Bytes::new(), begun: false }
     }
 
-    /// Call [`Gunzip::next`] until it answers `None` first.
+    /// Takes compressed bytes. First call [`Gunzip::next`] until it returns `None`.
     pub(super) fn feed(&mut self, compressed: Bytes) {
         debug_assert!(self.compressed.is_empty(), "what was fed before was decoded");
         self.begun |= !compressed.is_empty();
         self.compressed = compressed;
     }
 
-    /// The next decoded bytes; `None` where more must be fed.
+    /// The next decoded bytes; `None` if more input is needed.
     pub(super) fn next(&mut self) -> std::io::Result<Option<Bytes>> {
         while !self.compressed.is_empty() {
             let slice = &self.compressed[..self.compressed.len().min(SLICE_BYTES)];
@@ -111,7 +110,7 @@ impl Gunzip {
         Ok(None)
     }
 
-    /// Whether a member was begun and not ended: its check sum is missing.
+    /// Whether a member has begun and not ended: its checksum is missing.
     pub(super) fn is_within_member(&mut self) -> bool {
         self.begun && self.decoder.try_finish().is_err()
     }
@@ -129,7 +128,7 @@ mod tests {
         encoder.finish().expect("it is written to memory")
     }
 
-    /// What each piece brings, and whether the end is one.
+    /// The output of each piece, and whether the end is complete.
     fn decode(pieces: &[&[u8]]) -> std::io::Result<(Vec<Vec<u8>>, bool)> {
         let mut gzip = Gunzip::new();
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! The client whose connections notice that the other end is gone. Answers to the pings of client-go's HTTP/2 transport
-//! (`ReadIdleTimeout` 30 s, `PingTimeout` 15 s in `k8s.io/apimachinery/pkg/util/net/http.go`).
+//! The client whose connections detect a lost server. As the pings of client-go's HTTP/2 transport (`ReadIdleTimeout`
+//! 30 s, `PingTimeout` 15 s in `k8s.io/apimachinery/pkg/util/net/http.go`).
 //!
-//! kube's client speaks HTTP/1.1, which has no ping, and its connections probe nothing. Here the kernel probes each one. What a probe
-//! cannot find is written in `host/docs/designs/connections.md`.
+//! kube's client speaks HTTP/1.1, which has no ping, and its connections send no probes. Here the kernel probes each
+//! connection. `host/docs/designs/connections.md` has the cases that a probe cannot find.
 
 use bytes::Bytes;
 use http::Request;
@@ -15,15 +15,16 @@ use kube::{Config, Error};
 use std::time::Duration;
 use tower::ServiceBuilder;
 
-/// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does. Invariant 16.
+/// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
+/// Invariant 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Without a byte for so long, the kernel asks the other end whether it is there. At least a second: the kernel counts seconds.
+    /// The time without a byte before the kernel's first probe. At least a second: the kernel counts seconds.
     pub idle: Duration,
-    /// Until it asks again. At least a second.
+    /// The time between two probes. At least a second.
     pub interval: Duration,
-    /// What the other end has not acknowledged for so long, a request or a probe, ends the connection. Elsewhere than on Linux three
-    /// unanswered probes do, and a request is bounded by the system.
+    /// A request or a probe that the peer has not acknowledged for so long ends the connection. On other systems than
+    /// Linux three unanswered probes end the connection, and the system bounds a request.
     pub lost_after: Duration,
 }
 
@@ -35,14 +36,14 @@ impl Default for KeepAlive {
     }
 }
 
-/// Unanswered probes, where the time since the last answer does not count.
+/// The most unanswered probes, on systems without a time limit.
 const PROBES_MAX: u32 = 3;
 
-/// A client for informers and elections: as `kube::Client::try_from`, with [`KeepAlive`]'s default and without kube's retries, for those
-/// who use it wait by themselves, and show it. Read and write timeouts of the configuration are not used: a watch is quiet as long as
-/// nothing happens.
+/// A client for informers and elections: as `kube::Client::try_from`, with [`KeepAlive`]'s default and without kube's
+/// retries, because its users wait and report by themselves. The configuration's read and write timeouts are not used:
+/// a watch without changes is quiet.
 ///
-/// Behind a proxy (`proxy_url`) it is kube's own, whose connections are not probed.
+/// Behind a proxy (`proxy_url`) this is kube's own client, whose connections are not probed.
 pub fn client_for_config(config: Config) -> Result<Client, Error> {
     client_with_keep_alive(config, KeepAlive::default())
 }
@@ -57,7 +58,8 @@ pub fn client_with_keep_alive(mut config: Config, keep_alive: KeepAlive) -> Resu
     client_with_bodies(config, keep_alive, |body| body)
 }
 
-/// As [`client_with_keep_alive`], but never through a proxy. A connection sends what `bodies` makes of the body of each request.
+/// As [`client_with_keep_alive`], but never through a proxy. `bodies` maps the body of each request before a
+/// connection sends it.
 pub fn client_with_bodies<B>(
     config: Config,
     keep_alive: KeepAlive,
@@ -103,16 +105,17 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
     use tokio::task::JoinHandle;
 
-    /// A tenth of the default's times or less. The kernel's timers are real ones.
+    /// At most a tenth of the default's times. The kernel's timers are real.
     const QUICK: KeepAlive = KeepAlive {
         idle: Duration::from_secs(1),
         interval: Duration::from_secs(1),
         lost_after: Duration::from_millis(1_500),
     };
-    /// Much more than that, on a machine that is busy; much less than the minutes that it takes without probes.
+    /// Much more than that, for a busy machine; much less than the minutes without probes.
     const FOUND_MAX: Duration = Duration::from_secs(30);
 
-    /// From now on the other end's packets reach nobody: no answer, no acknowledgement, no reset. As a machine that lost its power.
+    /// From now on the peer drops every packet: no answer, no acknowledgement, no reset. This is like a machine
+    /// without power.
     fn fall_silent(stream: &TcpStream) {
         // BPF's `return 0`: keep nothing of the packet.
         let nothing = SockFilter::new(0x06, 0, 0, 0);
@@ -170,7 +173,7 @@ mod tests {
     #[test]
     fn by_default_a_lost_server_is_found_within_45_seconds() {
         let KeepAlive { idle, interval, lost_after } = KeepAlive::default();
-        // The connection ends at the first probe that is due when this time is over.
+        // The connection ends at the first probe that is due after this time.
         let probes = std::iter::successors(Some(idle), |probe| Some(*probe + interval));
         let ends = probes.into_iter().skip(1).find(|probe| *probe >= lost_after);
         assert!(ends.is_some_and(|ends| ends <= Duration::from_secs(45)), "{ends:?}");

@@ -1,18 +1,19 @@
-//! Whether the server's discovery knows a resource: the word on which a cache is emptied.
+//! Whether the server's discovery knows a resource. A clear no empties a cache.
 //!
-//! A clear no needs two answers: that of the group and version, which does not list the resource or is 404, and in the latter case
-//! that of the root, which does not list the group and version. An aggregated API server that is down, a
-//! proxy's 404 and anything that is not discovery are errors: nobody knows.
+//! A clear no needs two answers. The first is that of the group and version, which does not list the resource or is
+//! 404. After a 404, the root must not list the group and version either. An aggregated API server that is down, a
+//! proxy's 404 and any other document are errors: then the answer is unknown.
 
 use super::Collection;
 use crate::list_watch::ListWatchError;
 use informant_apimachinery::{GroupVersionResource, nearest};
 use serde::Deserialize;
 
-/// A group with a thousand resources takes less than one.
+/// A group with a thousand resources takes less than one MiB.
 const DISCOVERY_BYTES_MAX: usize = 8 << 20;
 
-/// The documents of `/api`, `/apis` and those below, as far as they matter here. Each says what is there, be it nothing.
+/// The documents of `/api`, `/apis` and below, with the fields that this module needs. Each lists its entries, also if
+/// there are none.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind")]
 pub(super) enum Document {
@@ -30,7 +31,7 @@ impl Document {
             .map_err(|error| unreadable(format!("discovery cannot be read: {error}")))
     }
 
-    /// Whether a group and version's list has the resource; an error where it is another document.
+    /// Whether the list of a group and version has the resource; an error for another document.
     pub(super) fn has_resource(&self, name: &str) -> Result<bool, ListWatchError> {
         match self {
             Self::Resources { resources } => Ok(resources.iter().any(|one| one.name == name)),
@@ -40,7 +41,7 @@ impl Document {
         }
     }
 
-    /// Whether the root has the group, empty for the core's, and version.
+    /// Whether the root has the group (empty for the core group) and version.
     pub(super) fn has_version(&self, group: &str, version: &str) -> Result<bool, ListWatchError> {
         match self {
             Self::CoreVersions { versions } if group.is_empty() => {
@@ -88,8 +89,8 @@ fn paths(resource: &GroupVersionResource) -> (&'static str, String) {
     }
 }
 
-/// What is said of a resource that is not there, with the resource of its group and version that may be meant. Where discovery does not answer, that is
-/// all that is said.
+/// The message about a missing resource, with the nearest resource of its group and version. Without an answer of
+/// discovery, the message is unchanged.
 pub(super) async fn with_nearest(collection: &Collection, message: String) -> String {
     let resource = &collection.resource;
     let (_, path) = paths(resource);

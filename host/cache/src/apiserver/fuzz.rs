@@ -1,4 +1,4 @@
-//! Fuzz targets: bodies of lists and watches, in whatever pieces they come.
+//! Fuzz targets: bodies of lists and watches, in pieces of any size.
 
 use super::body::Gunzip;
 use super::discovery::Document;
@@ -73,7 +73,7 @@ const DISCOVERY: &[&str] = &[
     "\"groups\":null",
 ];
 
-/// That something is not there is said only by a whole document of the right kind.
+/// Only a whole document of the right kind shows that a resource is missing.
 #[test]
 fn discovery() {
     let target = Target::new(env!("CARGO_MANIFEST_DIR"), "discovery").words(DISCOVERY);
@@ -120,7 +120,7 @@ fn watch_lines() {
     });
 }
 
-/// What is read of an object, and of the rest only whether it is read.
+/// The parts of an object that were read, and the outcome of other events.
 fn shown(event: Result<WatchEvent, ListWatchError>) -> String {
     match event {
         Ok(WatchEvent::Changed(change, object, _)) => format!("{change:?} {:?}", object.json()),
@@ -139,7 +139,8 @@ fn watch_frames() {
         let careful = decode_any_frame(input, now, |object| Object::decode(object, None))
             .map(|event| event.unwrap_or_else(malformed));
         assert_eq!(found, shown(careful), "the quick way reads what the careful one does");
-        // What has another type than the five, or no object, cannot be read, or is a Status that ends the watch.
+        // A frame of another type than the five, or without an object, is unreadable, or is a Status that ends the
+        // watch.
         let Ok(frame) = serde_json::from_slice::<Value>(input) else { return };
         let known = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
         let word = frame["type"].as_str().unwrap_or_default();
@@ -156,7 +157,7 @@ fn watch_frames() {
     });
 }
 
-/// Items in some order: those of an unnamed type come last. Then the metadata.
+/// The items, those of an unnamed type last, and the metadata.
 type Outcome = Result<(Vec<String>, String, String), String>;
 
 fn read(pieces: &[&[u8]]) -> Outcome {
@@ -181,7 +182,7 @@ fn item(item: ListItem) -> String {
     }
 }
 
-/// What the tree of the whole body says; none where that is no list.
+/// The result from the tree of the whole body; `None` if it is not a list.
 fn expected(tree: &Value) -> Option<(Vec<String>, String, String)> {
     let list = tree.as_object()?;
     let text = |key: &str| match list.get(key) {
@@ -228,7 +229,7 @@ fn list_bodies() {
         let tree = match serde_json::from_slice::<Value>(body) {
             Ok(tree) => tree,
             Err(error) => {
-                // Damage within an item is that item's; what is skipped may be what no tree can hold.
+                // Damage within an item belongs to that item; a skipped part may be one that no tree can hold.
                 let has_items = found.as_ref().is_ok_and(|(items, _, _)| !items.is_empty());
                 let is_no_text = error.to_string().contains("unicode code point");
                 let is_skipped = is_beyond_a_tree(&error) || is_no_text;
@@ -236,7 +237,7 @@ fn list_bodies() {
                 return assert!(read, "no list: {found:?}, and {error}");
             }
         };
-        // Keys that stand twice have no meaning that could be agreed on.
+        // Duplicate keys have no agreed meaning.
         if has_repeated_keys(body, &tree) {
             return;
         }

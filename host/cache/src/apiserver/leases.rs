@@ -1,7 +1,7 @@
-//! Leader election's record in a Lease. Answers to client-go's `tools/leaderelection/resourcelock/leaselock.go`.
+//! Leader election's record in a Lease. As client-go's `tools/leaderelection/resourcelock/leaselock.go`.
 //!
-//! What else stands in the Lease (labels, owners) is kept. `strategy` and `preferredHolder` of coordinated election are kept too
-//! and not acted upon.
+//! Other fields of the Lease (labels, owners) are kept. `strategy` and `preferredHolder` of coordinated election are
+//! kept too, and have no effect here.
 
 use super::ApiServer;
 use crate::error_causes::with_causes;
@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
 impl ApiServer {
-    /// A lock for leader election. Who uses it needs `get`, `create` and `update` on `leases` of `coordination.k8s.io` in
-    /// this namespace, which must exist; the Lease itself need not.
+    /// A lock for leader election. It needs `get`, `create` and `update` on `leases` of `coordination.k8s.io` in this
+    /// namespace. The namespace must exist; the Lease itself need not.
     pub fn lease_lock(&self, namespace: &str, name: &str) -> LeaseLock {
         LeaseLock {
             api: Api::namespaced(self.client.clone(), namespace),
@@ -33,12 +33,12 @@ pub struct LeaseLock {
     api: Api<Lease>,
     namespace: String,
     name: String,
-    /// The Lease as last answered: an update writes all of it.
+    /// The Lease of the last answer: an update writes all of it.
     last: Mutex<Option<Lease>>,
 }
 
 impl LeaseLock {
-    /// The Lease to write: as it was last seen, if that is the version meant.
+    /// The Lease to write: the last seen one, if it has the wanted version.
     fn lease(&self, record: &LeaderElectionRecord, resource_version: Option<String>) -> Lease {
         let last = self.last.lock().clone();
         let last = last.filter(|last| last.metadata.resource_version == resource_version);
@@ -117,7 +117,7 @@ fn sorted(error: &kube::Error) -> LockError {
     }
 }
 
-/// What is missing or makes no sense is taken for nothing: such a lease can be taken.
+/// A missing or senseless field counts as empty: such a lease can be taken.
 fn read_record(spec: &LeaseSpec) -> LeaderElectionRecord {
     let time = |time: &Option<MicroTime>| time.as_ref().map(|time| SystemTime::from(time.0));
     let number =
@@ -132,9 +132,9 @@ fn read_record(spec: &LeaseSpec) -> LeaderElectionRecord {
 }
 
 fn write_record(record: &LeaderElectionRecord, spec: &mut LeaseSpec) {
-    // Times beyond the year 9999 cannot be written, and are for people only.
+    // Times beyond the year 9999 cannot be written; they are only for people.
     let time = |time: Option<SystemTime>| Timestamp::try_from(time?).ok().map(MicroTime);
-    // The server refuses 0; the configuration keeps within what can be written.
+    // The server refuses 0; the configuration keeps within the valid range.
     let seconds = i32::try_from(record.lease_duration.as_secs()).unwrap_or(i32::MAX).max(1);
     spec.holder_identity = Some(record.holder_identity.clone());
     spec.lease_duration_seconds = Some(seconds);

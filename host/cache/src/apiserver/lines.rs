@@ -1,8 +1,8 @@
-//! The lines of a watch's body. A line that is too long is skipped and reported; the next ones are read.
+//! The lines of a watch's body. A too long line is skipped and reported; the next lines are read.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// One line, or the news that one was too long.
+/// One line, or a report of a too long one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Complete(Bytes),
@@ -11,9 +11,9 @@ pub(super) enum Line {
 
 pub(super) struct Lines {
     limit: usize,
-    /// The rest of the last chunk, without a newline in what was searched.
+    /// The rest of the last chunk; the searched part has no newline.
     chunk: Bytes,
-    /// The beginning of a line that goes on in the next chunk.
+    /// The beginning of a line that continues in the next chunk.
     begun: BytesMut,
     skipping: bool,
 }
@@ -23,7 +23,7 @@ impl Lines {
         Self { limit, chunk: Bytes::new(), begun: BytesMut::new(), skipping: false }
     }
 
-    /// Takes the next bytes; call [`Lines::next_line`] until it answers `None` first.
+    /// Takes the next bytes. First call [`Lines::next_line`] until it returns `None`.
     pub(super) fn feed(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "all lines of the chunk before were taken");
         self.chunk = chunk;
@@ -56,7 +56,7 @@ impl Lines {
         }
     }
 
-    /// Whether a line was begun and not ended: the stream broke off within it.
+    /// Whether a line has begun and not ended: the stream broke off within it.
     pub(super) fn is_within_line(&self) -> bool {
         self.skipping || !self.begun.trim_ascii().is_empty()
     }

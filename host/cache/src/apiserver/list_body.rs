@@ -1,22 +1,22 @@
 //! The items of a list's body, one by one, while the body is still coming in.
 //!
-//! Only the structure down to the items is followed here; every piece (key, item, value) is then read by
-//! serde_json, so what is not JSON is found there. Holds one piece at a time.
+//! This module follows only the structure down to the items. serde_json reads every piece (key, item, value), and so
+//! finds invalid JSON. One piece is held at a time.
 //!
-//! What is no list is an error and never an empty list, which would empty the cache: an answer without items
-//! is one only if its kind says so.
+//! A body that is not a list is an error and never an empty list, which would empty the cache. An answer without items
+//! is a list only if its kind says so.
 
 use crate::object::{DecodeError, LastApplied, Object, TOKEN_BYTES_MAX, TypeMeta};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// What is kept of one piece. An object in etcd has at most 1.5 MiB by default and 8 MiB by request
-/// limits in use; its JSON can be larger than what is stored.
+/// The most bytes of one piece. An object in etcd has at most 1.5 MiB by default and 8 MiB by request limits in use;
+/// its JSON can be larger than the stored form.
 pub(super) const PIECE_BYTES_MAX: usize = 16 << 20;
 
-/// What is kept of items that wait to learn what they are. Only servers that write `items` before `kind`, and leave the items' own
-/// out, make them wait; a page of 500 objects of 100 KiB fits.
+/// The most bytes of items that wait for their type. Only servers that write `items` before `kind`, and leave out the
+/// items' own types, make them wait. A page of 500 objects of 100 KiB fits.
 const UNTYPED_BYTES_MAX: usize = 64 << 20;
 
 /// The body is not a list.
@@ -30,7 +30,7 @@ pub(super) enum ListBodyError {
     LongToken { limit: usize },
     #[error("list's answer is a Table, which has no objects")]
     Table,
-    /// Something else that came with a success, for example a `Status`.
+    /// Another document that came with a success, for example a `Status`.
     #[error("list's answer has no items, it is {kind}{message}")]
     NoItems { kind: String, message: String },
 }
@@ -78,7 +78,7 @@ enum ListPlace {
 
 pub(super) struct ListBody {
     place: ListPlace,
-    /// Open brackets within the piece, and whether the byte is within a string.
+    /// The open brackets within the piece, and whether the byte is within a string.
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -87,13 +87,12 @@ pub(super) struct ListBody {
     has_items: bool,
     kind: Option<String>,
     api_version: Option<String>,
-    /// What a `Status` says.
+    /// The message of a `Status`.
     message: Option<String>,
     meta: ListMeta,
     type_meta: Option<TypeMeta>,
     last_applied: LastApplied,
-    /// Items that came before the list said what they are (keys in alphabetical order, as for custom
-    /// resources, whose items say it themselves).
+    /// Items in front of the list's type (keys in alphabetical order). Items of custom resources have their own types.
     untyped: Vec<Vec<u8>>,
     /// The sum over `untyped`, and its bound.
     untyped_bytes: usize,
@@ -122,7 +121,7 @@ impl ListBody {
         }
     }
 
-    /// Takes the next bytes; complete items are appended to `items`.
+    /// Takes the next bytes, and appends complete items to `items`.
     pub(super) fn feed(
         &mut self,
         chunk: &[u8],
@@ -145,7 +144,7 @@ impl ListBody {
         Ok(())
     }
 
-    /// The body has ended: the items that had to wait, and the list's metadata.
+    /// Ends the body: returns the items that waited, and the list's metadata.
     pub(super) fn finish(mut self, items: &mut Vec<ListItem>) -> Result<ListMeta, ListBodyError> {
         if self.place != ListPlace::AfterList {
             return Err(ListBodyError::Structure("it broke off"));
@@ -167,7 +166,7 @@ impl ListBody {
         ListBodyError::NoItems { kind, message }
     }
 
-    /// A byte between pieces; answers how many bytes it used up.
+    /// Handles a byte between pieces; returns the number of used bytes.
     fn structural(&mut self, byte: u8) -> Result<usize, ListBodyError> {
         let (place, used) = match (self.place, byte) {
             (ListPlace::BeforeList, b'{') => (ListPlace::BeforeFirstKey, 1),
@@ -189,7 +188,7 @@ impl ListBody {
         Ok(used)
     }
 
-    /// Which of two would count is nothing to guess about.
+    /// Refuses a second `items`: it is unclear which one counts.
     fn meet_items(&mut self) -> Result<(), ListBodyError> {
         if std::mem::replace(&mut self.has_items, true) {
             return Err(ListBodyError::Structure("its items stand twice"));
@@ -197,7 +196,7 @@ impl ListBody {
         Ok(())
     }
 
-    /// Moves bytes of the current piece; answers how many belong to it.
+    /// Moves bytes of the current piece; returns their number.
     fn extend_piece(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while at < bytes.len() {
@@ -207,7 +206,7 @@ impl ListBody {
                 match bytes[at] {
                     b'"' => self.in_string = true,
                     b'{' | b'[' => self.depth += 1,
-                    // Ends a scalar; the bracket belongs to what is around it.
+                    // Ends a scalar; the bracket belongs to the enclosing value.
                     b'}' | b']' | b',' if self.depth == 0 => break,
                     b':' if self.depth == 0 => break,
                     b'}' | b']' => self.depth -= 1,
@@ -224,7 +223,7 @@ impl ListBody {
         at
     }
 
-    /// How far the string goes on in `bytes`, its closing quote included.
+    /// The number of bytes to the end of the string, with its closing quote.
     fn skip_string(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while at < bytes.len() {
@@ -247,7 +246,7 @@ impl ListBody {
         at
     }
 
-    /// Strings, objects and arrays end by themselves; a number or word ends where something else begins.
+    /// Strings, objects and arrays end by themselves; a number or word ends at the next other byte.
     fn piece_is_complete(&self, next: Option<&u8>) -> bool {
         let closed = self.depth == 0 && !self.in_string;
         let ends_itself = matches!(self.piece.last(), Some(b'}' | b']' | b'"'));
@@ -302,13 +301,13 @@ impl ListBody {
         match &*self.key {
             "kind" => self.kind = serde_json::from_slice(piece)?,
             "apiVersion" => self.api_version = serde_json::from_slice(piece)?,
-            // Other kinds may have something else of that name.
+            // Other kinds may have another value of this name.
             "message" if piece.starts_with(b"\"") => self.message = serde_json::from_slice(piece)?,
             "metadata" => {
                 self.meta = serde_json::from_slice::<Option<ListMeta>>(piece)?.unwrap_or_default();
                 self.meta.check()?;
             }
-            // An empty list of Go's is sometimes `null`.
+            // Go writes an empty list as `null` in some cases.
             "items" if piece.trim_ascii() == b"null" => self.meet_items()?,
             "items" => return Err(ListBodyError::Structure("its items are not an array")),
             _ => {

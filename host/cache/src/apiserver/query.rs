@@ -1,4 +1,4 @@
-//! What is asked for: the query of a list and of a watch, and which form of the objects.
+//! The query of a list and of a watch, and the requested form of the objects.
 
 use super::Collection;
 use crate::list_watch::{ListOptions, QueryParameters, WatchOptions};
@@ -15,7 +15,7 @@ pub(super) fn uri(path: &str, query: &Query<'_>) -> String {
     format!("{path}?{}", query.iter().map(pair).collect::<Vec<_>>().join("&"))
 }
 
-/// The `Accept` header. Metadata alone are a form of their own; a server that does not have it sends whole objects.
+/// The `Accept` header. Metadata alone have their own form; a server without that form sends whole objects.
 pub(super) fn accept(metadata_only: bool, list: bool) -> &'static str {
     match (metadata_only, list) {
         (false, _) => "application/json",
@@ -59,7 +59,7 @@ impl Collection {
         self.complete(query, &options.parameters)
     }
 
-    /// What lists and watches, and every page, say alike: a continue token does not carry the selectors.
+    /// The parameters that all lists, pages and watches have: a continue token does not carry the selectors.
     fn complete<'a>(&'a self, mut query: Query<'a>, parameters: &'a QueryParameters) -> Query<'a> {
         let part = &self.part;
         let selectors =

@@ -1,4 +1,4 @@
-//! What is asked over HTTP and how answers are read, with a service in place of the network.
+//! The HTTP requests and the parsing of answers, with a service in place of the network.
 
 use super::*;
 use crate::list_watch::ListTweaks;
@@ -8,13 +8,13 @@ use http_body_util::StreamBody;
 use parking_lot::Mutex;
 use std::task::{Context, Poll};
 
-/// Answers every request with the same status, headers and chunks; writes the requests down.
+/// Answers every request with the same status, headers and chunks; notes the requests.
 #[derive(Clone)]
 struct Canned {
     code: u16,
     header: Option<(&'static str, &'static str)>,
     chunks: Vec<Bytes>,
-    /// What some paths are answered instead.
+    /// Other answers for some paths.
     paths: Vec<(&'static str, u16, &'static str)>,
     asked: Arc<Mutex<Vec<String>>>,
 }
@@ -76,7 +76,7 @@ async fn list(canned: &Canned, options: ListOptions) -> Result<Vec<String>, List
     stream.map_ok(shown).try_collect().await
 }
 
-/// The events, then how the stream ended.
+/// The events, then the end of the stream.
 async fn watch(canned: &Canned, options: WatchOptions) -> Vec<String> {
     let mut stream = match pods(canned).watch(options).await {
         Ok(stream) => stream,
@@ -233,7 +233,7 @@ async fn a_body_that_breaks_off_is_transient() {
     check_refusal(200, r#"{"items":["#, "Unreadable { message: \"list cannot be read").await;
 }
 
-/// What comes of a watch where nobody listens, or where each connection is accepted and ended.
+/// The result of a watch without a listener, or with a server that accepts and ends each connection.
 async fn check_unanswered(accepts: bool, expect: &str) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("it has one"));
@@ -335,7 +335,7 @@ async fn an_answer_that_is_gzip_all_the_same_is_read_member_by_member() {
     assert_eq!(found, ["n/a@5", "end 7 None"]);
 }
 
-/// Turns of another task of the same thread until the reader is at the end.
+/// The turns of another task on the same thread until the reader is at the end.
 async fn turns_beside<T>(read: impl Future<Output = T>) -> usize {
     let turns = Arc::new(Mutex::new(0));
     let counted = turns.clone();
@@ -350,7 +350,7 @@ async fn turns_beside<T>(read: impl Future<Output = T>) -> usize {
     *turns.lock()
 }
 
-/// Some hundred bytes unfold into very many items or events, and whoever reads them is not the only one of its thread.
+/// Some hundred bytes expand to very many items or events, and the thread has other tasks.
 #[tokio::test]
 async fn a_short_answer_with_very_many_items_leaves_others_their_turns() {
     const COUNT: usize = 200_000;
@@ -441,7 +441,7 @@ async fn metadata_alone_are_asked_for_as_a_form_of_their_own() {
     assert!(asked[1].ends_with(&form("PartialObjectMetadata")), "{asked:?}");
 }
 
-/// What discovery says of `example.com/v1/widgets`, where some paths are answered and all others are 404.
+/// The answer of discovery about `example.com/v1/widgets`, with answers for some paths and 404 for all others.
 async fn check_served(paths: &[(&'static str, u16, &'static str)], expect: &str) {
     let mut canned = canned(404, &["404 page not found"]);
     canned.paths = paths.to_vec();
@@ -467,7 +467,7 @@ async fn only_discovery_itself_says_that_a_resource_is_gone() {
     check_served(&[(GROUP, 200, without)], "Ok(false)").await;
     check_served(&[("/apis", 200, groups)], "Ok(false)").await;
     check_served(&[("/apis", 200, other_version)], "Ok(false)").await;
-    // Nobody knows: an aggregated API server that is down, a proxy, a page, another document.
+    // Unknown: an aggregated API server that is down, a proxy, a page, another document.
     check_served(&[], "Err(NotFound").await;
     check_served(&[("/apis", 200, listed)], "Err(Transient").await;
     check_served(&[(GROUP, 503, ""), ("/apis", 200, groups)], "Err(Transient").await;
@@ -476,7 +476,7 @@ async fn only_discovery_itself_says_that_a_resource_is_gone() {
     check_served(&[("/apis", 403, "")], "Err(Forbidden").await;
 }
 
-/// What a list of a resource fails with, where some paths are answered and all others are 404.
+/// The error of a list of a resource, with answers for some paths and 404 for all others.
 async fn check_nearest(resource: &str, paths: &[(&'static str, u16, &'static str)], expect: &str) {
     let mut canned = canned(404, &["not found"]);
     canned.paths = paths.to_vec();
@@ -494,7 +494,7 @@ async fn a_resource_that_is_not_served_comes_with_the_nearest_that_is() {
     let said = "404 Not Found: not found";
     check_nearest("v1/pod", &known, &format!("{said}; did you mean v1/pods?")).await;
     check_nearest("v1/zzz", &known, said).await;
-    // The list itself is hidden, by a proxy.
+    // A proxy hides the list itself.
     check_nearest("v1/pods", &known, said).await;
     check_nearest("app/v1/deployments", &known, said).await;
     check_nearest("v1/pod", &[("/api/v1", 403, "")], said).await;

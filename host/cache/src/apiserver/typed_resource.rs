@@ -1,9 +1,9 @@
-//! Types that say which resource they are of.
+//! Types that name their resource.
 
 use informant_apimachinery::GroupVersionResource;
 
-/// A type of one resource: any of k8s-openapi's with metadata, any that kube's `CustomResource` derives, or one of your own that implements
-/// [`kube::Resource`].
+/// A type of one resource: any of k8s-openapi's types with metadata, any type that kube's `CustomResource` derives, or
+/// your own implementation of [`kube::Resource`].
 pub trait TypedResource {
     /// Its resource, by group, version and plural.
     fn resource() -> GroupVersionResource;

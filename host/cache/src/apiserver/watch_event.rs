@@ -1,7 +1,7 @@
 //! One line of a watch's body.
 //!
-//! What is no event but says why the watch cannot be (a `Status`, a `Table`, a proxy's page) ends it with an error; an event that
-//! cannot be read is reported, and the next ones are read.
+//! A line that is not an event (a `Status`, a `Table`, a proxy's page) ends the watch with an error. An unreadable
+//! event is reported, and the next ones are read.
 
 use super::lines::Line;
 use super::list_body::PIECE_BYTES_MAX;
@@ -24,7 +24,7 @@ pub(super) fn watch_event(
     let event = match line {
         Line::TooLong => Err(DecodeError::TooLong { limit: PIECE_BYTES_MAX }),
         Line::Complete(line) => match usual_frame(line) {
-            // What looks like the usual frame can still be another one that needs the careful reading.
+            // A line that looks like the usual frame may still be another one that needs the careful reading.
             Some((event_type, object)) => {
                 match decode_event(event_type, object, received, decode) {
                     Ok(Ok(event)) => Ok(event),
@@ -37,8 +37,8 @@ pub(super) fn watch_event(
     Ok(event.unwrap_or_else(|error| WatchEvent::Malformed(Arc::new(error))))
 }
 
-/// Type and object of `{"type":"ADDED","object":...}`, written as Kubernetes writes it: no first pass over
-/// the object is needed to find its end.
+/// Type and object of `{"type":"ADDED","object":...}` in Kubernetes' own form: no first pass over the object is needed
+/// to find its end.
 fn usual_frame(line: &[u8]) -> Option<(WatchEventType, &[u8])> {
     let rest = line.strip_prefix(b"{\"type\":\"")?;
     let quote = memchr::memchr(b'"', &rest[..rest.len().min(16)])?;
@@ -47,7 +47,7 @@ fn usual_frame(line: &[u8]) -> Option<(WatchEventType, &[u8])> {
     Some((event_type, rest.strip_suffix(b"\r").unwrap_or(rest).strip_suffix(b"}")?))
 }
 
-/// Reads a frame whatever the order of its keys.
+/// Reads a frame with any order of its keys.
 pub(super) fn decode_any_frame(
     line: &[u8],
     received: Instant,
@@ -71,7 +71,7 @@ pub(super) fn decode_any_frame(
     }
 }
 
-/// The outer error ends the watch; the inner one is an event that cannot be read.
+/// The outer error ends the watch; the inner error is an unreadable event.
 fn decode_event(
     event_type: WatchEventType,
     object: &[u8],
@@ -91,7 +91,7 @@ fn decode_event(
             let text = std::str::from_utf8(object).map_err(serde::de::Error::custom);
             return match text.and_then(serde_json::from_str::<Status>) {
                 Ok(status) => Err(ListWatchError::from_status(&status, None)),
-                // The server gives the watch up, whatever the reason is.
+                // The server ends the watch, for any reason.
                 Err(error) => Err(unreadable(format!("error event without a Status: {error}"))),
             };
         }
@@ -102,7 +102,8 @@ fn decode_event(
     }
 }
 
-/// Why there cannot be an object here, nor in the next events. An object whose metadata are broken is none of these.
+/// The reason for which neither this line nor the next ones have an object. An object with broken metadata is not such
+/// a case.
 fn not_an_event(json: &[u8]) -> Option<ListWatchError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

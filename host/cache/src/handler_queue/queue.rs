@@ -1,7 +1,7 @@
-//! What one handler still has to be told: a synchronous cupboard between the informer and the handler's task.
+//! The waiting notifications of one handler, between the informer and the handler's task. Synchronous.
 //!
-//! Notifications come out in the order they went in. Up to the mark every one is kept; above it a newer one is merged into the
-//! last waiting one of the same object, so memory is bounded by the objects that live or that the handler was told of. Answers to
+//! Notifications come out in order of arrival. Up to the mark all are kept. Above it a newer one is merged into the
+//! last waiting one of the same object. So the objects that exist, or that the handler knows, bound the memory. As
 //! client-go's `processorListener.pendingNotifications`, which has no bound.
 
 use super::{HighWaterMark, QueueStats};
@@ -11,35 +11,35 @@ use crate::resource_event_handler::{Cause, Notification, Reason};
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
-/// Fewer entries than this are not worth closing holes for.
+/// With fewer entries than this, holes are not closed.
 const HOLES_MIN: usize = 64;
 
 #[derive(Debug)]
 struct QueuedNotification {
     notification: Notification,
-    /// When it was queued; of a merged one, when the oldest was.
+    /// When it was queued; for a merged one, when the oldest was.
     queued: Instant,
-    /// It comes from a walk over the store.
+    /// Whether it comes from a walk over the store.
     walked: bool,
 }
 
-/// One handler's queue. It holds what the handler has to be told, and knows nothing of who tells.
+/// The queue of one handler. It has the notifications, and knows neither side.
 #[derive(Debug)]
 pub(super) struct NotificationQueue {
     mark: HighWaterMark,
-    /// In order of arrival; a hole where one was merged away.
+    /// In order of arrival, with a hole for each entry that was merged away.
     waiting: VecDeque<Option<QueuedNotification>>,
-    /// Number of the first entry of `waiting`: entries keep their number while others leave.
+    /// The number of the first entry of `waiting`: entries keep their numbers while others leave.
     first: u64,
-    /// Where an object's last entry stands. Only looked up, never walked: its order does not show.
+    /// The number of each object's last entry. Only for look-ups: its order has no effect.
     last: HashMap<ObjectKey, u64>,
-    /// Entries that are not holes.
+    /// The number of entries that are not holes.
     depth: usize,
-    /// The objects' bytes over `waiting`, old states included.
+    /// The bytes of the objects in `waiting`, with old states.
     bytes: usize,
-    /// Those of `waiting` whose reason is `Resync`.
+    /// The number of entries with the reason `Resync`.
     resyncs: usize,
-    /// Those that come from a walk over the store.
+    /// The number of entries from a walk over the store.
     walked: usize,
     coalesced: u64,
 }
@@ -59,12 +59,12 @@ impl NotificationQueue {
         }
     }
 
-    /// Notifications of walks that still wait.
+    /// The number of waiting notifications from walks.
     pub(super) fn walked(&self) -> usize {
         self.walked
     }
 
-    /// Notifications of a resync that still wait.
+    /// The number of waiting notifications from a resync.
     pub(super) fn resyncs(&self) -> usize {
         self.resyncs
     }
@@ -79,8 +79,8 @@ impl NotificationQueue {
         }
     }
 
-    /// Appends, or merges into the object's last waiting one above the mark. A resync of an object that has anything
-    /// waiting says nothing new and is left out.
+    /// Appends a notification. Above the mark, merges it into the object's last waiting one. A resync of an object
+    /// with a waiting notification has no new content and is left out.
     pub(super) fn push(&mut self, notification: Notification, now: Instant, walked: bool) {
         let entry = QueuedNotification { notification, queued: now, walked };
         let last = entry.notification.object().and_then(|object| self.last.get(object.key()));
@@ -93,7 +93,7 @@ impl NotificationQueue {
         self.compact();
     }
 
-    /// The next one to tell.
+    /// Takes the next notification.
     pub(super) fn pop(&mut self) -> Option<Notification> {
         while let Some(entry) = self.waiting.pop_front() {
             let number = self.first;
@@ -114,7 +114,7 @@ impl NotificationQueue {
         None
     }
 
-    /// Drops everything that waits.
+    /// Drops all waiting notifications.
     pub(super) fn clear(&mut self) {
         *self = Self { coalesced: self.coalesced, ..Self::new(self.mark) };
     }
@@ -175,8 +175,8 @@ impl NotificationQueue {
         self.walked -= usize::from(entry.walked);
     }
 
-    /// Closes the holes that merging left, once they are most of the queue: objects that come and go above
-    /// the mark must not make it grow.
+    /// Closes the holes from merges, once they are most of the queue: objects that come and go above the mark must not
+    /// make it grow.
     fn compact(&mut self) {
         if self.waiting.len() < HOLES_MIN || self.waiting.len() < 2 * self.depth {
             return;
@@ -184,14 +184,14 @@ impl NotificationQueue {
         self.waiting.retain(Option::is_some);
         for (index, entry) in self.waiting.iter().enumerate() {
             let object = entry.as_ref().and_then(|entry| entry.notification.object());
-            // Later entries overwrite earlier ones: an object's last one stands in the end.
+            // Later entries overwrite earlier ones, so an object's last one remains.
             if let Some(number) = object.and_then(|object| self.last.get_mut(object.key())) {
                 *number = self.first + index as u64;
             }
         }
     }
 
-    /// A queue that was long and is empty gives its memory back.
+    /// Frees the memory of a queue that was long and is empty.
     fn give_back(&mut self) {
         if self.waiting.is_empty() && self.waiting.capacity() > 4 * HOLES_MIN {
             self.waiting = VecDeque::new();
@@ -219,14 +219,14 @@ impl NotificationQueue {
     }
 }
 
-/// What is left of two notifications of one key.
+/// The result of two notifications for one key.
 enum Merged {
     One(Notification),
     Nothing(ObjectKey),
     Both(Notification, Notification),
 }
 
-/// Who is told never knew of an object whose addition waits, so no end of it has to be told.
+/// The handler does not know an object whose addition waits, so its deletion need not be delivered.
 fn merge_notifications(waiting: Notification, newer: Notification) -> Merged {
     use Notification::{Added, Deleted, Updated};
     let (Some(before), Some(after)) = (waiting.object(), newer.object()) else {
@@ -250,7 +250,7 @@ fn merge_notifications(waiting: Notification, newer: Notification) -> Merged {
             Merged::One(Added { object, cause: Cause { reason: first.reason, ..cause }, coalesced })
         }
         (Merge::One(_), Updated { old, cause: first, .. }, Updated { new, cause: second, .. }) => {
-            // There and back again: who is told knows it just so.
+            // There and back again: the handler knows exactly this state.
             if old.resource_version() == new.resource_version() && old.json() == new.json() {
                 return Merged::Nothing(new.key().clone());
             }
@@ -268,7 +268,7 @@ fn merge_notifications(waiting: Notification, newer: Notification) -> Merged {
     }
 }
 
-/// A merged update is a resync only if nothing changed in either.
+/// A merged update is a resync only if neither has a change.
 fn newer_cause(first: Cause, second: Cause) -> Cause {
     let reason = if second.reason == Reason::Resync { first.reason } else { second.reason };
     Cause { reason, ..second }
@@ -287,7 +287,7 @@ fn is_resync(notification: &Notification) -> bool {
     notification.cause().is_some_and(|cause| cause.reason == Reason::Resync)
 }
 
-/// The bytes that a notification keeps alive, whether or not the cache holds the same objects.
+/// The bytes that a notification keeps alive, also if the cache holds the same objects.
 fn size(notification: &Notification) -> usize {
     match notification {
         Notification::Updated { old, new, .. } => {

@@ -5,7 +5,7 @@ use informant_fuzz::Target;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Every value that the steps lead to.
+/// Every value at the end of the steps.
 fn reached<'v>(tree: &'v Value, steps: &[&str]) -> Vec<&'v Value> {
     let Some((step, rest)) = steps.split_first() else { return vec![tree] };
     let name = step.replace("~1", "/").replace("~0", "~");
@@ -13,7 +13,7 @@ fn reached<'v>(tree: &'v Value, steps: &[&str]) -> Vec<&'v Value> {
         Value::Object(map) if *step == "*" => map.values().collect(),
         Value::Array(items) if *step == "*" => items.iter().collect(),
         Value::Object(map) => map.get(&name).into_iter().collect(),
-        // `Value::pointer` knows which texts are positions.
+        // `Value::pointer` decides which texts are positions.
         Value::Array(_) => tree.pointer(&format!("/{step}")).into_iter().collect(),
         _ => Vec::new(),
     };
@@ -43,7 +43,7 @@ fn json_pointer() {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Ok(pointer) = text.parse::<JsonPointer>() else { return };
         let found = pointer.values(json);
-        // Of what is no JSON, or more than a tree can hold, nothing is promised.
+        // For invalid JSON, or JSON that a tree cannot hold, the result is not defined.
         let Ok(tree) = serde_json::from_slice::<Value>(json) else { return };
         let steps: Vec<&str> = text[1..].split('/').collect();
         let expected: BTreeSet<String> =

@@ -1,7 +1,7 @@
-//! One secondary index: values to keys. Answers to client-go's `IndexFunc` and `Index` (`tools/cache/index.go`).
+//! One secondary index: values to keys. As client-go's `IndexFunc` and `Index` (`tools/cache/index.go`).
 //!
-//! Readers see an ordered set of (value, key). The writer also notes under which values each object is filed: so no
-//! function is asked twice about one object, and one that answers differently each time leaves nothing behind.
+//! Readers see an ordered set of (value, key). The writer also notes the values of each object. So a function is
+//! called once for each version of an object, and a function with varying results leaves no entry behind.
 
 use super::tree::{Keyed, Tree};
 use crate::json::JsonPointer;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 type IndexClosure = dyn Fn(&Object) -> Vec<String> + Send + Sync;
 
-/// Says under which values an object is filed: none, one or many.
+/// Returns the values under which an object is filed: none, one or many.
 ///
-/// It is called once for each version of an object, while the writer waits: it must be quick and must not write to or add an
-/// index to the store it belongs to; reading is allowed. If it panics, the object is filed nowhere and the panic is counted
+/// It is called once for each version of an object, while the writer waits. So it must be quick, and must not write to
+/// its store or add an index to it; reading is allowed. If it panics, the object has no entry and the panic is counted
 /// ([`Indexer::index_panics`](crate::Indexer::index_panics); client-go's ends the process).
 #[derive(Clone)]
 pub struct IndexFunc {
@@ -35,7 +35,7 @@ impl IndexFunc {
         Self::new(move |object| pointer.values(&object.json()))
     }
 
-    /// In order, each once; none where it panics.
+    /// The values in order, each once; `None` after a panic.
     pub(super) fn values(&self, object: &Object) -> Option<Vec<String>> {
         let mut values = catch_unwind(AssertUnwindSafe(|| (self.function)(object))).ok()?;
         values.sort_unstable();
@@ -54,18 +54,18 @@ impl fmt::Debug for IndexFunc {
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     pub(super) name: Arc<str>,
-    /// Whether the objects that were there when it was added are all filed.
+    /// Whether all objects from before the index are filed.
     pub(super) ready: bool,
     pub(super) function: IndexFunc,
     filed: Tree<FiledObject>,
-    /// Of the values under which objects are filed, each as often as it is used.
+    /// The bytes of all values in entries, with repetitions.
     text_bytes: usize,
 }
 
-/// What filing an object under one value takes beside the value's text: both sides' references to the text and the key, and a node's share.
+/// The bytes of an entry beside its text: both sides' references to the text and the key, and a node's share.
 const FILED_BYTES: usize = 96;
 
-/// That an object has a value. The objects of one value share its text.
+/// An entry: an object with a value. The objects of one value share its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FiledObject {
     value: Arc<str>,
@@ -117,7 +117,7 @@ impl Index {
         value: &'a str,
         after: Option<&ObjectKey>,
     ) -> impl Iterator<Item = &'a ObjectKey> {
-        // No name is empty: the bound comes before every key.
+        // No name is empty: the bound is in front of every key.
         let key = after.cloned().unwrap_or_else(|| ObjectKey::new("", ""));
         let from = FiledObject { value: value.into(), key };
         let filed = self.filed.from(Bound::Excluded(&from));
@@ -137,9 +137,9 @@ impl Index {
         })
     }
 
-    /// The first that has a higher value.
+    /// The first entry with a higher value.
     fn beyond(&self, value: &str) -> Option<&FiledObject> {
-        // No text lies between one and the same with a zero byte more.
+        // No text is between a text and the same with one more zero byte.
         let from = FiledObject { value: format!("{value}\0").into(), key: ObjectKey::new("", "") };
         self.filed.from(Bound::Included(&from)).next()
     }
@@ -162,9 +162,9 @@ impl Index {
 /// The writer's side.
 #[derive(Debug)]
 pub(super) struct Filing {
-    /// Tells it from an earlier one of the same name.
+    /// Distinguishes it from an earlier index of the same name.
     pub(super) id: u64,
-    /// By slot: the values under which the slot's object is filed, in order. None: not yet asked for.
+    /// By slot: the values of the slot's object, in order. `None`: not computed yet.
     values: Vec<Option<Box<[Arc<str>]>>>,
 }
 
@@ -178,7 +178,7 @@ impl Filing {
         self.values.get(slot as usize).is_some_and(Option::is_some)
     }
 
-    /// Files a slot's object under other values. What stays the same is not written.
+    /// Files a slot's object under other values. Unchanged entries are not written.
     pub(super) fn set(
         &mut self,
         index: &mut Index,
@@ -206,7 +206,7 @@ impl Filing {
         self.values[slot] = Some(values.into_iter().map(file).collect());
     }
 
-    /// The slot's object is gone.
+    /// Removes the entries of a slot's object.
     pub(super) fn clear(&mut self, index: &mut Index, slot: u32, key: &ObjectKey) {
         let values = self.values.get_mut(slot as usize).and_then(Option::take);
         for value in values.into_iter().flatten() {

@@ -1,14 +1,14 @@
-//! Whether what arrives is newer than what is stored. client-go's store takes whatever comes.
+//! Whether an arriving object is newer than the stored one. client-go's store takes every object.
 
 use crate::object::{Object, compare_resource_versions};
 use std::cmp::Ordering;
 
-/// Why an object is written.
+/// The source of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Write {
     /// A list shows it.
     Listed {
-        /// The list is a consistent read: it is right even where its resourceVersion is lower or equal.
+        /// Whether the list is a consistent read: then it is right even if its resourceVersion is lower or equal.
         consistent: bool,
     },
     /// A watch reports it.
@@ -21,8 +21,8 @@ pub(super) enum Verdict {
     Stale,
 }
 
-/// Whether `new` replaces `old`. An older resourceVersion never overwrites a newer one, but for a consistent
-/// list: after the server was set back, its numbers are handed out again and mean other bytes. Invariant 5.
+/// Whether `new` replaces `old`. Only a consistent list may overwrite a newer resourceVersion with an older one: after
+/// a server was set back, it gives the same numbers to other bytes. Invariant 5.
 pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     let order = compare_resource_versions(new.resource_version(), old.resource_version());
     let set_back = write == Write::Listed { consistent: true };

@@ -1,20 +1,20 @@
-//! Which objects the lists in progress have shown, one bit each, and the numbers that make that possible.
+//! The objects that the lists in progress have shown, one bit each, and the small numbers of objects for these bits.
 //!
-//! Answers to client-go's comparison of a whole list with the whole store (`Replace` in
-//! `tools/cache/the_real_fifo.go`), without either in memory. What a list shows and is stored already costs one bit.
+//! This replaces client-go's comparison of a whole list with the whole store (`Replace` in
+//! `tools/cache/the_real_fifo.go`), without either in memory. A listed object that is stored already costs one bit.
 
 use crate::object::ObjectKey;
 use std::sync::{Arc, Weak};
 
-/// A list in progress. Dropping it forgets what the list has shown: an interrupted list removes nothing.
+/// A list in progress. Dropping it forgets the shown objects: an interrupted list removes nothing.
 #[derive(Debug)]
 pub(crate) struct ListMark {
     alive: Arc<()>,
-    /// How far the sweep has come.
+    /// The progress of the sweep.
     pub(super) swept: Option<ObjectKey>,
 }
 
-/// The numbers of the stored objects: small, and used again after a removal.
+/// The numbers of the stored objects: small, and reused after a removal.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     free: Vec<u32>,
@@ -35,7 +35,7 @@ impl Slots {
     }
 }
 
-/// The lists in progress: one a part of the scope, so few.
+/// The lists in progress: one for each part of the scope, so few.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<List>,
@@ -44,8 +44,8 @@ pub(super) struct Lists {
 #[derive(Debug)]
 struct List {
     mark: Weak<()>,
-    /// One bit a slot: it was written, or shown unchanged, since the list began. A slot that is used
-    /// again was written.
+    /// One bit for each slot: its object was written, or shown unchanged, since the list began. The object of a reused
+    /// slot was written.
     touched: Vec<u64>,
 }
 
@@ -55,14 +55,14 @@ impl List {
     }
 }
 
-/// Whose list a write concerns.
+/// The lists that a write concerns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SeenBy<'a> {
     /// Every list in progress.
     #[cfg(test)]
     Everyone,
-    /// One part saw it: its list, if it has one in progress, and no other's. What one part saw says nothing of what another's list
-    /// has yet to show.
+    /// Only the list of this part, if one is in progress. It says nothing about objects that another part's list has
+    /// yet to show.
     Part(Option<&'a ListMark>),
 }
 
@@ -74,7 +74,7 @@ impl Lists {
         ListMark { alive, swept: None }
     }
 
-    /// An object was written, or shown unchanged. `fresh`: the slot had another object, or none, before.
+    /// Notes that an object was written, or shown unchanged. `fresh`: the slot had another object, or none, before.
     pub(super) fn touch(&mut self, slot: u32, seen_by: SeenBy<'_>, fresh: bool) {
         let (word, bit) = place(slot);
         for list in &mut self.lists {

@@ -1,4 +1,5 @@
-//! Random writes, lists of two parts that overlap and break off, and indexes that come and go, against a model that is a map.
+//! Random writes, lists of two parts that overlap and break off, and indexes that come and go, against a map as the
+//! model.
 
 use super::*;
 use proptest::prelude::*;
@@ -19,11 +20,11 @@ enum Step {
         part: usize,
         name: u8,
     },
-    /// A list of the part begins; one in progress was interrupted.
+    /// A list of the part begins; a list in progress was interrupted.
     Begin {
         part: usize,
     },
-    /// The list in progress shows the version that is stored, or a new object.
+    /// The list in progress shows the stored version, or a new object.
     Show {
         part: usize,
         name: u8,
@@ -34,7 +35,7 @@ enum Step {
     AddIndex,
     RemoveIndex,
     Publish,
-    /// A dictionary is trained anew, where there is enough to train it on.
+    /// A new dictionary is trained, if there are enough objects.
     Train,
     PackAnew {
         limit: usize,
@@ -67,7 +68,7 @@ struct Model {
     objects: Objects,
     has_index: bool,
     version: u64,
-    /// What was written or shown since each part's list began.
+    /// The objects written or shown since each part's list began.
     touched: [Option<BTreeSet<ObjectKey>>; 2],
 }
 
@@ -187,7 +188,7 @@ fn apply<'a>(
     }
 }
 
-/// Every read of a state says what the model says.
+/// Compares every read of a state with the model.
 fn check(snapshot: &Snapshot, (objects, has_index): &(Objects, bool)) {
     let everything = LabelSelector::default();
     let show = |found: &Object| {

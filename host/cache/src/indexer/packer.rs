@@ -1,34 +1,35 @@
-//! When a store trains the dictionary that its objects are packed with, and which objects are packed anew.
+//! Decides when a store trains the dictionary for packing its objects, and which objects are packed again.
 //!
-//! Decides only; the writer carries out. Before there is a dictionary objects are packed without one, four times as
-//! large. The first is trained once there is enough to learn from. It is replaced when what is packed with it takes
-//! much more room than what it was made for: a list comes in the order of names, so the first objects may be unlike the
-//! rest. Objects hold the dictionary they were packed with: an old one is gone when they are, or are packed anew.
+//! The writer carries out the decisions. Before there is a dictionary, objects are packed without one, four times as
+//! large. The first dictionary is trained once there are enough objects. It is replaced when new objects pack much
+//! worse than those that it was trained on: a list comes in the order of names, so the first objects may be unlike the
+//! rest. Objects hold their dictionary: an old one is freed when they are removed, or packed again.
 
 use crate::object::{Object, ObjectKey, Packing, Siblings};
 
-/// A dictionary of objects that are fewer, or shorter in sum, would not pay for itself: its two halves take 100 KiB.
+/// With fewer objects, or fewer bytes, a dictionary would not pay for itself: its two halves take 100 KiB.
 const TRAINED_OBJECTS_MIN: usize = 32;
 const TRAINED_BYTES_MIN: usize = 256 << 10;
-/// While the first list still comes, more are waited for: a dictionary is better for having seen more of it. They take a
-/// few MiB at most meanwhile.
+/// During the first list more objects are awaited: a dictionary from more objects is better. They take at most a few
+/// MiB meanwhile.
 const TRAINED_OBJECTS_LISTING: usize = 512;
 const TRAINED_BYTES_LISTING: usize = 4 << 20;
-/// Objects that it learns from, at equal distances over the store, and bytes of each. Longer objects pack well without.
+/// The most objects for training, at equal distances over the store, and the most bytes of each. Longer objects pack
+/// well without a dictionary.
 const SAMPLES_MAX: usize = 128;
 const SAMPLE_BYTES_MAX: usize = 16 << 10;
-/// Bytes of a dictionary, of a store below and above the bytes of JSON.
+/// Bytes of a dictionary, for a store below and above `LARGE_STORE_BYTES` of JSON.
 const DICTIONARY_SMALL: usize = 16 << 10;
 const DICTIONARY_LARGE: usize = 64 << 10;
 const LARGE_STORE_BYTES: usize = 4 << 20;
-/// Objects packed between two looks at what the dictionary is still worth, unless the store has grown.
+/// Objects packed between two checks of the dictionary, unless the store has grown.
 const LOOK_OBJECTS: usize = 16 << 10;
-/// What a dictionary is judged by has to be at least one in so many bytes of the store's text.
+/// A dictionary is judged by at least one in so many bytes of the store's text.
 const JUDGED_SHARE: usize = 64;
-/// How much worse it has become, in percent of what it was, when it is replaced.
+/// The share of packed bytes, in percent of the original share, at which a dictionary is replaced.
 const WORSE_PERCENT: usize = 125;
 
-/// Bytes of JSON and what was kept of them.
+/// Bytes of JSON, and the kept bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ratio {
     objects: usize,
@@ -39,21 +40,21 @@ struct Ratio {
 impl Ratio {
     fn note(&mut self, object: &Object) {
         self.objects += 1;
-        // Edits say nothing of a dictionary.
+        // Edits say nothing about a dictionary.
         if let Some(packed) = object.packed_len() {
             self.plain += object.json_len();
             self.kept += packed;
         }
     }
 
-    /// Whether this many bytes are kept of the plain ones, and more than a quarter above the other's share.
+    /// Whether the kept share is more than a quarter above the other's.
     fn is_worse_than(self, other: Self) -> bool {
         self.kept as u128 * other.plain as u128 * 100
             > other.kept as u128 * self.plain as u128 * WORSE_PERCENT as u128
     }
 }
 
-/// What a store holds.
+/// The content of a store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds {
     pub(super) objects: usize,
@@ -68,25 +69,25 @@ pub(super) struct Holds {
 pub(super) struct Packer {
     packing: Option<Packing>,
     siblings: Siblings,
-    /// What the dictionary was made for: the objects that were there when it was trained.
+    /// The ratio of the objects on which the dictionary was trained.
     made_for: Ratio,
-    /// Since the last look.
+    /// The ratio since the last check.
     since: Ratio,
-    /// At the last look.
+    /// The store at the last check.
     looked_at: Option<Holds>,
-    /// The last object that was packed anew; none where nothing is to be.
+    /// The last object that was packed again; `None` if no objects remain to be packed again.
     anew: Option<Option<ObjectKey>>,
 }
 
 impl Packer {
-    /// The object as a store of `plain` bytes of text keeps it, in the place of an earlier version if there is one.
+    /// The object as a store of `plain` bytes of text keeps it, in place of an earlier version if there is one.
     pub(super) fn pack(&mut self, object: &Object, old: Option<&Object>, plain: usize) -> Object {
         let packed = self.siblings.pack(object, old, self.packing.as_ref(), plain);
         self.since.note(&packed);
         packed
     }
 
-    /// The object packed with the dictionary of now.
+    /// The object packed with the present dictionary.
     pub(super) fn pack_anew(&mut self, object: &Object, plain: usize) -> Object {
         let object = object.to_be_read();
         let packed = self.siblings.pack(&object, None, self.packing.as_ref(), plain);
@@ -94,7 +95,7 @@ impl Packer {
         packed
     }
 
-    /// Whether the object was packed with another dictionary than the one of now.
+    /// Whether the object was packed with another dictionary than the present one.
     pub(super) fn is_old(&self, object: &Object) -> bool {
         self.packing.as_ref().is_some_and(|packing| !object.is_packed_with(packing))
     }
@@ -117,12 +118,12 @@ impl Packer {
         }
         let since = std::mem::take(&mut self.since);
         self.looked_at = Some(holds);
-        // A few objects unlike all others say nothing of the dictionary.
+        // A few unusual objects say nothing about the dictionary.
         let enough = since.plain >= TRAINED_BYTES_MIN.max(holds.plain / JUDGED_SHARE);
         self.packing.is_none() || enough && since.is_worse_than(self.made_for)
     }
 
-    /// Whether enough has happened since the last look.
+    /// Whether enough objects were packed since the last check.
     fn is_due(&self, holds: Holds) -> bool {
         let Some(before) = self.looked_at else { return true };
         let packed = self.since.objects;
@@ -131,32 +132,32 @@ impl Packer {
             || packed >= LOOK_OBJECTS.max(holds.objects * 4)
     }
 
-    /// Trains a dictionary on the objects of the store, which are packed anew from now on.
+    /// Trains a dictionary on the objects of the store. From now on all are packed again.
     pub(super) fn train<'a>(&mut self, objects: impl Iterator<Item = &'a Object>, holds: Holds) {
         let every = holds.objects.div_ceil(SAMPLES_MAX).max(1);
         let samples: Vec<_> = objects.step_by(every).map(Object::json).collect();
         let mut samples: Vec<_> =
             samples.iter().map(|json| &json[..json.len().min(SAMPLE_BYTES_MAX)]).collect();
-        // It learns from the first and tries what it has learnt on the last: neither may be all of a few namespaces.
+        // Training learns from the first samples and tests on the last: neither may be from only a few namespaces.
         fastrand::Rng::with_seed(0).shuffle(&mut samples);
         let large = (holds.plain >= LARGE_STORE_BYTES).then_some(DICTIONARY_LARGE);
-        // What has little to learn may not fill a large one.
+        // A few samples may not fill a large dictionary.
         let sizes = large.into_iter().chain([DICTIONARY_SMALL]);
         if let Some(packing) = sizes.filter_map(|size| Packing::train(&samples, size)).next() {
             self.packing = Some(packing);
             self.made_for = Ratio::default();
-            // What they know is of the dictionary before, and would keep it.
+            // The siblings belong to the dictionary before, and would keep it.
             self.siblings = Siblings::default();
             self.anew = Some(None);
         }
     }
 
-    /// After which object those are that are to be looked at next; none where nothing is to be packed anew.
+    /// The object after which packing again continues; `None` if no objects remain.
     pub(super) fn anew(&self) -> Option<Option<&ObjectKey>> {
         self.anew.as_ref().map(Option::as_ref)
     }
 
-    /// How far packing anew has come; none: to the end.
+    /// Notes the progress of packing again; `None`: the end.
     pub(super) fn packed_anew(&mut self, to: Option<ObjectKey>) {
         self.anew = to.map(Some);
     }

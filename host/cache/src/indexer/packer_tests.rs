@@ -1,9 +1,9 @@
-//! When dictionaries are trained, and what becomes of what an older one packed.
+//! The training of dictionaries, and objects that an older one packed.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// About 2 KiB of what objects of one kind have in common, and a little of their own.
+/// About 2 KiB that objects of one kind share, and a few bytes of their own.
 fn object(kind: usize, number: usize, version: u64) -> Object {
     let word = |random: &mut fastrand::Rng| {
         std::iter::repeat_with(|| random.alphanumeric()).take(12).collect::<String>()
@@ -36,7 +36,7 @@ fn tidy(indexer: &Indexer) {
     panic!("there is an end to it");
 }
 
-/// Objects by how they are packed, with the bytes that one takes at most: `[64: 300]` are 64 of one dictionary.
+/// The objects by their dictionary, with the most bytes of one: `[64: 300]` are 64 objects of one dictionary.
 #[track_caller]
 fn check(indexer: &Indexer, expect: &[(usize, usize)]) {
     let mut packed: BTreeMap<_, (usize, usize)> = BTreeMap::new();
@@ -142,7 +142,7 @@ fn owned(number: usize, version: u64) -> Object {
     Object::decode(json.as_bytes(), None).expect("it decodes")
 }
 
-/// How many dictionaries the objects have; the store counts what each takes.
+/// The number of dictionaries of the objects; the store counts the bytes of each.
 #[track_caller]
 fn check_owned(indexer: &Indexer, dictionaries: usize) {
     let snapshot = indexer.snapshot();

@@ -1,7 +1,8 @@
-//! How far each part of an informer's scope has been written, for a reader who asks about one object.
+//! The resourceVersion of each part of an informer's scope, for a reader of one object.
 //!
-//! client-go's store has one resourceVersion. Here an informer may follow several namespaces, each at its own pace: the store's
-//! resourceVersion is that of the part which is furthest behind, and says too little of an object in another one.
+//! client-go's store has one resourceVersion. Here an informer may follow several namespaces, each at its own pace.
+//! The store's resourceVersion is that of the part furthest behind. It says too little about an object in another
+//! part.
 
 use super::state::IndexerState;
 use super::tree::{Keyed, Tree};
@@ -16,9 +17,9 @@ use std::sync::Arc;
 pub(crate) struct Reached {
     /// Its number, which no other part of the store has.
     pub(crate) part: u64,
-    /// The objects that it shows.
+    /// The scope of its objects.
     pub(crate) selection: Arc<Scope>,
-    /// Everything of them up to here is written. None before the part's first list is complete.
+    /// All of them up to here are written. `None` before the end of the part's first list.
     pub(crate) resource_version: Option<Arc<str>>,
 }
 
@@ -35,7 +36,7 @@ impl Reached {
     }
 }
 
-/// Makes `parts` what is known of the parts. Answers whether that changed anything.
+/// Sets the known parts. Returns whether that changed anything.
 pub(super) fn set<'a>(
     known: &mut Tree<Reached>,
     parts: impl Iterator<Item = (u64, &'a Arc<Scope>, Option<&'a str>)> + Clone,
@@ -48,7 +49,7 @@ pub(super) fn set<'a>(
             changed = true;
         }
     }
-    // Each of `parts` is known now, so any more are gone. That is rare; this is asked at each write.
+    // Each of `parts` is known now, so further ones are gone. That is rare; this check runs at each write.
     if known.len() > parts.clone().count() {
         let wanted: BTreeSet<u64> = parts.map(|(part, _, _)| part).collect();
         let all: Vec<u64> = known.iter().map(|one| one.part).collect();
@@ -59,8 +60,9 @@ pub(super) fn set<'a>(
 }
 
 impl IndexerState {
-    /// The resourceVersion up to which everything is here that may concern this object, in the store or not. Of several parts that show
-    /// it the one counts that has come furthest: what any of them has shown is written. Invariant 7.
+    /// The resourceVersion up to which everything that concerns this object is written, whether or not the object is
+    /// in the store. If several parts show the object, the highest one counts: everything that any part has shown is
+    /// written. Invariant 7.
     pub(super) fn resource_version_for(&self, object: &Object) -> Option<&str> {
         let shows = |one: &&Reached| one.selection.contains(object);
         let mut parts = self.reached.iter().filter(shows).peekable();

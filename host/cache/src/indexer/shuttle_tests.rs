@@ -1,8 +1,8 @@
 //! No reader waits for a writer, under many schedules of the threads' steps.
 //!
-//! A writer stops for good in the middle of its work, until every reader has finished. Should any read take the writers'
-//! mutex, readers and writer would wait for each other, and the schedule would exceed its steps: with `get` made to lock
-//! `shared.writer` first, each of these tests fails within its first few schedules.
+//! A writer stops for good in the middle of its work, until every reader has finished. If a read took the writers'
+//! mutex, readers and writer would wait for each other, and the schedule would exceed its steps. With `get` changed to
+//! lock `shared.writer` first, each of these tests fails within its first few schedules.
 
 use super::*;
 use crate::sync::schedule;
@@ -11,7 +11,7 @@ use shuttle::thread;
 
 const READERS: usize = 2;
 const SCHEDULES: usize = 100;
-/// A schedule in which all goes well takes some hundred.
+/// A successful schedule takes some hundred.
 const STEPS_MAX: usize = 20_000;
 
 fn object(name: &str, version: u64) -> Object {
@@ -21,8 +21,8 @@ fn object(name: &str, version: u64) -> Object {
     Object::decode(json.as_bytes(), None).expect("it decodes")
 }
 
-/// Runs the writer against readers. It is handed the count of readers that have finished, and waits for all of
-/// them wherever it calls `wait_for_readers`.
+/// Runs the writer against readers. The writer gets the count of finished readers, and waits for all of them at each
+/// call of `wait_for_readers`.
 fn check(writer: impl Fn(&Indexer, &Arc<AtomicUsize>) + Send + Sync + 'static) {
     let writer = Arc::new(writer);
     let run = move || {
@@ -64,7 +64,7 @@ fn wait_for_readers(finished: &AtomicUsize) {
     }
 }
 
-/// Every read there is. Whatever the writer does, both objects are there, in one version.
+/// Makes every kind of read. Both objects exist in one version, whatever the writer does.
 fn read(indexer: &Indexer) {
     let everything = LabelSelector::default();
     assert!(indexer.get(&ObjectKey::new("n", "a")).is_some());

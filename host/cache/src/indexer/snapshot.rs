@@ -1,4 +1,4 @@
-//! One state of the store, for several reads that are to agree.
+//! One state of the store, for several reads that must agree.
 
 use super::state::IndexerState;
 use super::{IndexerError, Page};
@@ -6,10 +6,10 @@ use crate::object::{Object, ObjectKey};
 use informant_apimachinery::LabelSelector;
 use std::sync::Arc;
 
-/// One state of an [`Indexer`](crate::Indexer): every read of it sees the same, whatever is written meanwhile.
+/// One state of an [`Indexer`](crate::Indexer): all reads of it agree, whatever is written meanwhile.
 ///
-/// Cheap to make and to clone. It keeps the objects that it holds in memory, so do not keep it for long. Methods
-/// are those of the indexer, where they are described.
+/// Cheap to make and to clone. It keeps its objects in memory, so do not keep it for long. The methods are those of
+/// the indexer, which documents them.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     state: Arc<IndexerState>,
@@ -64,8 +64,8 @@ impl Snapshot {
         self.state.resource_version.as_deref()
     }
 
-    /// The resourceVersion up to which everything is here that may concern this object, in the store or not: in an informer of several
-    /// namespaces, that of the object's own.
+    /// The resourceVersion up to which everything that concerns this object is written, whether or not the object is
+    /// in the store. In an informer of several namespaces, that of the object's own.
     pub(crate) fn resource_version_for(&self, object: &Object) -> Option<&str> {
         self.state.resource_version_for(object)
     }
@@ -81,7 +81,7 @@ impl Snapshot {
         self.state.by_index(index, value, limit, cursor)
     }
 
-    /// Whether the index would file an object under `value`, which need not be in the store.
+    /// Whether the index would file an object under `value`. The object need not be in the store.
     pub(crate) fn is_filed_under(&self, index: &str, value: &str, object: &Object) -> bool {
         self.state.is_filed_under(index, value, object)
     }

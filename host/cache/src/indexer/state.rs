@@ -1,7 +1,7 @@
-//! One state of the store with its indexes, which never changes: what readers see.
+//! One state of the store with its indexes, which never changes, for readers.
 //!
-//! Answers to what client-go's `threadSafeMap` holds behind its lock. Cloning counts a few references; the writer changes its
-//! own clone and publishes it.
+//! It corresponds to the content of client-go's `threadSafeMap` behind its lock. Cloning counts a few references; the
+//! writer changes its own clone and publishes it.
 
 use super::index::Index;
 use super::reached::Reached;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 pub(super) struct IndexerState {
     /// By namespace, then name: a namespace is a range.
     pub(super) objects: Tree<Stored>,
-    /// Objects in each namespace; none has zero.
+    /// The number of objects in each namespace; no entry for zero.
     pub(super) namespaces: Tree<Namespace>,
     /// By name.
     pub(super) indexes: Vec<Index>,
     pub(super) resource_version: Option<Arc<str>>,
-    /// The parts of the informer's scope where there are several; else `resource_version` is that of the one.
+    /// The parts of the informer's scope if there are several; else `resource_version` is that of the only part.
     pub(super) reached: Tree<Reached>,
     /// The sum over `objects`.
     pub(super) bytes: usize,
@@ -31,7 +31,7 @@ pub(super) struct IndexerState {
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) object: Object,
-    /// The object's number, its own as long as its key is there.
+    /// The object's number, which stays as long as its key exists.
     pub(super) slot: u32,
 }
 
@@ -55,7 +55,7 @@ impl Keyed for Namespace {
     }
 }
 
-/// What a value of an index names.
+/// The entries of a value of an index.
 enum FiledUnder<'a> {
     Namespace(&'a str),
     Index(&'a Index),
@@ -87,7 +87,7 @@ impl IndexerState {
         namespace: Option<&'a str>,
         after: Option<&ObjectKey>,
     ) -> impl Iterator<Item = &'a Object> {
-        // No name is empty: the bound comes before every object of the namespace.
+        // No name is empty: the bound is in front of every object of the namespace.
         let first = namespace.map(|namespace| ObjectKey::new(namespace, ""));
         let from = match (after, &first) {
             (Some(after), Some(first)) if after < first => Bound::Excluded(first),
@@ -166,7 +166,7 @@ impl IndexerState {
         })
     }
 
-    /// Whether the index would file an object under `value`, which need not be in the store.
+    /// Whether the index would file an object under `value`. The object need not be in the store.
     pub(super) fn is_filed_under(&self, index: &str, value: &str, object: &Object) -> bool {
         match self.filed(index, value) {
             Ok(FiledUnder::Namespace(name)) => object.key().namespace() == name,

@@ -103,7 +103,7 @@ fn what_is_there_throughout_comes_exactly_once_over_pages() {
         let everything = LabelSelector::default();
         let page = indexer.list(None, &everything, 7, cursor.as_deref()).expect("a page");
         found.extend(page.items.iter().map(|object| object.key().name().to_owned()));
-        // Changes around the cursor: one goes, one comes, one is written again.
+        // Changes around the cursor: one object is removed, one is added, one is written again.
         indexer.write().remove(&ObjectKey::new("n", format!("x{}", version - 1)));
         put(&indexer, object("n", &format!("x{version}"), version, ""));
         put(&indexer, object("n", &format!("p{:03}", version), version, ""));

@@ -1,19 +1,19 @@
 //! A persistent ordered set: a clone is one counted reference and never changes again.
 //!
-//! A B+tree whose nodes are shared between clones. A write copies the nodes on its way that another clone still
-//! has, and changes the others in place: a batch of writes copies each node once. Nothing in client-go answers to it: its
-//! store is a map behind a lock. It is ours because the known ones are under licences that the
-//! dependency policy does not allow, or keep a node for each item.
+//! A B+tree whose nodes are shared between clones. A write copies the nodes on its path that another clone shares, and
+//! changes the others in place: a batch of writes copies each node once. client-go has no counterpart: its store is a
+//! map behind a lock. Known crates have licences that the dependency policy does not allow, or keep a node for each
+//! item.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Items in a leaf. Copying a leaf touches the reference count of each of its items, which is what a write costs: few.
+/// Items in a leaf: few, because a write copies a leaf and so touches the reference count of each of its items.
 const LEAF_MAX: usize = 16;
 /// Children of an inner node.
 const INNER_MAX: usize = 32;
 
-/// What a tree is ordered by.
+/// Items with a key, by which a tree is ordered.
 pub(super) trait Keyed: Clone {
     type Key: Ord + Clone + std::fmt::Debug;
     fn key(&self) -> &Self::Key;
@@ -21,7 +21,7 @@ pub(super) trait Keyed: Clone {
 
 #[derive(Clone, Debug)]
 pub(super) struct Tree<T: Keyed> {
-    /// None of its nodes is empty, but for a root that is a leaf. All leaves are equally deep.
+    /// No node is empty, unless the root is an empty leaf. All leaves have the same depth.
     root: Arc<TreeNode<T>>,
     len: usize,
 }
@@ -32,15 +32,16 @@ enum TreeNode<T: Keyed> {
     Inner(InnerNode<T>),
 }
 
-/// Children change with every write below, their keys only where one comes or goes: a copy shares those.
+/// Children change with every write below them, their keys only when a child comes or goes: a copy shares the keys.
 #[derive(Clone, Debug)]
 struct InnerNode<T: Keyed> {
     nodes: Vec<Arc<TreeNode<T>>>,
-    /// One for each child: not above any key below it, and above every key of the child before. The first one is not looked at.
+    /// One for each child: at most the lowest key below it, and above every key of the child before. The first one is
+    /// not used.
     lows: Arc<Vec<T::Key>>,
 }
 
-/// A node on its way to the one above it.
+/// A node on its way to its parent.
 struct Child<T: Keyed> {
     low: T::Key,
     node: Arc<TreeNode<T>>,
@@ -67,7 +68,7 @@ impl<T: Keyed> Tree<T> {
         }
     }
 
-    /// Puts an item in; answers the one that had its key.
+    /// Inserts an item; returns the former item of its key.
     pub(super) fn insert(&mut self, item: T) -> Option<T> {
         let (before, split) = Arc::make_mut(&mut self.root).insert(item);
         if let Some(right) = split {
@@ -80,7 +81,7 @@ impl<T: Keyed> Tree<T> {
         before
     }
 
-    /// Takes the item out; answers it. Nothing is copied where it is not there.
+    /// Removes the item; returns it. Without such an item nothing is copied.
     pub(super) fn remove(&mut self, key: &T::Key) -> Option<T> {
         self.get(key)?;
         let removed = Arc::make_mut(&mut self.root).remove(key);
@@ -129,7 +130,7 @@ impl<T: Keyed> Tree<T> {
 /// Items of a tree in order.
 #[derive(Debug)]
 pub(super) struct Iter<'a, T: Keyed> {
-    /// What is still to come of each inner node, the root first.
+    /// The remaining children of each inner node, the root first.
     above: Vec<std::slice::Iter<'a, Arc<TreeNode<T>>>>,
     leaf: std::slice::Iter<'a, T>,
 }
@@ -180,7 +181,7 @@ impl<T: Keyed> TreeNode<T> {
         }
     }
 
-    /// Answers the item that had the key, and the node to put after this one if it became too long.
+    /// Returns the former item of the key, and the node to put after this one if this one became too long.
     fn insert(&mut self, item: T) -> (Option<T>, Option<Child<T>>) {
         match self {
             Self::Leaf(items) => match find(items, item.key()) {
@@ -199,7 +200,7 @@ impl<T: Keyed> TreeNode<T> {
         }
     }
 
-    /// Takes the key out, which is there.
+    /// Removes the key, which must exist.
     fn remove(&mut self, key: &T::Key) -> Option<T> {
         match self {
             Self::Leaf(items) => find(items, key).ok().map(|at| items.remove(at)),
@@ -224,7 +225,7 @@ impl<T: Keyed> InnerNode<T> {
         self.lows[1..].partition_point(|low| low <= key)
     }
 
-    /// Puts a child in; answers what goes to the next node if this one is full.
+    /// Inserts a child; returns the part for the next node if this one is full.
     fn insert(&mut self, at: usize, child: Child<T>) -> Option<Self> {
         let nodes = insert_or_split(&mut self.nodes, at, child.node, INNER_MAX);
         let lows = insert_or_split(Arc::make_mut(&mut self.lows), at, child.low, INNER_MAX);
@@ -236,7 +237,7 @@ impl<T: Keyed> InnerNode<T> {
         Child { node: self.nodes.remove(at), low: Arc::make_mut(&mut self.lows).remove(at) }
     }
 
-    /// Joins a child that has become short with a neighbour, where both fit into one node.
+    /// Joins a child that has become short with a neighbour, if both fit into one node.
     fn join(&mut self, at: usize) {
         let fits = |left: usize| {
             let [a, b] = [left, left + 1].map(|at| &self.nodes[at]);
@@ -270,8 +271,8 @@ impl<T: Keyed> Child<T> {
     }
 }
 
-/// Puts an item in; answers what goes to the next node if this one is full. Items that come in order fill
-/// their nodes: a list does that.
+/// Inserts an item; returns the part for the next node if this one is full. Items in ascending order, as in a list,
+/// fill their nodes.
 fn insert_or_split<I>(items: &mut Vec<I>, at: usize, item: I, max: usize) -> Option<Vec<I>> {
     if items.len() < max {
         if items.len() == items.capacity() {
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Answers the depth, and the lowest and highest item.
+    /// Returns the depth, and the lowest and highest item.
     #[track_caller]
     fn check_node(node: &TreeNode<u16>, is_root: bool) -> (usize, Option<(u16, u16)>) {
         assert!(is_root || node.len() > 0, "no node but the root is empty");

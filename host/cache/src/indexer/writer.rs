@@ -1,7 +1,8 @@
-//! The writing side of the store, for the informer's task. Answers to client-go's `ThreadSafeStoreTransaction`.
+//! The writing side of the store, for the informer's task. As client-go's `ThreadSafeStoreTransaction`.
 //!
-//! A batch of writes is made to a state of its own and published at once, when it ends. Every write says what became of it,
-//! so that the informer can tell exactly that. Only the end of a complete list removes what it did not show.
+//! A batch of writes goes to a private state, which is published at once at its end. Every write returns its result,
+//! so that the informer can make exact notifications. Only the end of a complete list removes the objects that it did
+//! not show.
 
 use super::index::{Filing, Index, IndexFunc};
 use super::judge::{Verdict, Write, judge};
@@ -18,15 +19,14 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// States that are kept after others were published, so that the writer and not the last reader frees
-/// what only they had. A read is over long before as many batches are; an idle store keeps what so many
-/// batches replaced.
+/// The states that are kept after others were published, so that the writer and not the last reader frees them. A read
+/// is over long before as many batches are. An idle store keeps the objects that so many batches replaced.
 const RETIRED_MAX: usize = 4;
 
-/// Objects of one step of packing anew: a millisecond or two, in which the informer's task does nothing else.
+/// Objects of one step of packing again: a millisecond or two, in which the informer's task does nothing else.
 const ANEW_OBJECTS: usize = 128;
 
-/// What became of a write. `new` is what was written, as it is kept, with its text at hand.
+/// The result of a write. `new` is the written object in its kept form, with its text at hand.
 #[derive(Clone, Debug)]
 pub(crate) enum Put {
     Added {
@@ -36,7 +36,7 @@ pub(crate) enum Put {
         old: Object,
         new: Object,
     },
-    /// The key's object was another one, with another UID.
+    /// The key had another object, with another UID.
     Replaced {
         old: Object,
         new: Object,
@@ -47,22 +47,22 @@ pub(crate) enum Put {
     Stale,
 }
 
-/// What became of a removal.
+/// The result of a removal.
 #[derive(Clone, Debug)]
 pub(crate) enum Removed {
     Gone {
         /// As it was stored.
         last: Object,
     },
-    /// It was not there, or a newer object is.
+    /// The object was not there, or a newer object is.
     Nothing,
 }
 
-/// What belongs to the writer alone, and its next state.
+/// The writer's own data, and its next state.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     state: IndexerState,
-    /// `state` is not what was published last.
+    /// Whether `state` differs from the published one.
     changed: bool,
     slots: Slots,
     lists: Lists,
@@ -75,13 +75,13 @@ pub(super) struct Writer {
     retired: VecDeque<Arc<IndexerState>>,
 }
 
-/// A batch of writes. No reader sees any of it before it ends, by [`IndexerWrite::publish`] or by being dropped, or the next one does.
-/// Other writers wait meanwhile, readers do not.
+/// A batch of writes. No reader sees its writes before its end, by [`IndexerWrite::publish`] or by a drop, or that of
+/// the next batch. Other writers wait meanwhile, readers do not.
 #[derive(Debug)]
 pub(crate) struct IndexerWrite<'a> {
     shared: &'a IndexerShared,
     writer: MutexGuard<'a, Writer>,
-    /// The next batch shows what this one wrote.
+    /// Whether the next batch shows this one's writes.
     unseen: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> IndexerWrite<'a> {
         Self { shared, writer: shared.writer.lock(), unseen: false }
     }
 
-    /// The object as of this batch.
+    /// The object in this batch.
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.writer.state.get(key)
     }
@@ -106,7 +106,7 @@ impl<'a> IndexerWrite<'a> {
         self.writer.put(object, write, SeenBy::Part(by))
     }
 
-    /// A list in progress has shown an object, which somebody else writes.
+    /// Notes that a list in progress has shown an object, which another part writes.
     pub(crate) fn see(&mut self, key: &ObjectKey, by: &ListMark) {
         let Writer { state, lists, .. } = &mut *self.writer;
         if let Some(stored) = state.objects.get(key) {
@@ -114,7 +114,7 @@ impl<'a> IndexerWrite<'a> {
         }
     }
 
-    /// Removes what a watch reports as deleted.
+    /// Removes an object that a watch reports as deleted.
     pub(crate) fn delete(&mut self, deleted: &Object) -> Removed {
         let Some(stored) = self.get(deleted.key()) else { return Removed::Nothing };
         let (new, old) = (deleted.resource_version(), stored.resource_version());
@@ -124,7 +124,7 @@ impl<'a> IndexerWrite<'a> {
         self.remove(deleted.key())
     }
 
-    /// Removes an object, whatever its version.
+    /// Removes an object of any version.
     pub(crate) fn remove(&mut self, key: &ObjectKey) -> Removed {
         match self.writer.remove(key) {
             Some(last) => Removed::Gone { last },
@@ -132,14 +132,14 @@ impl<'a> IndexerWrite<'a> {
         }
     }
 
-    /// A list begins. Several may be in progress, each of its part of the scope; whoever begins a part's anew
-    /// drops the mark of the one that was interrupted.
+    /// Begins a list. Several may be in progress, each of its part of the scope. A caller that begins a part's list
+    /// again drops the mark of the interrupted one.
     pub(crate) fn begin_list(&mut self) -> ListMark {
         self.writer.lists.begin()
     }
 
-    /// The list is complete: removes objects of its part that neither a list nor a watch has written since
-    /// it began, in the order of their keys, up to `limit`. Fewer are the last ones.
+    /// The list is complete: removes objects of its part that neither a list nor a watch has written since it began.
+    /// Goes by key, up to `limit`; fewer than `limit` are the last ones.
     pub(crate) fn sweep(
         &mut self,
         mark: &mut ListMark,
@@ -161,7 +161,7 @@ impl<'a> IndexerWrite<'a> {
         gone.iter().map(Object::to_be_read).collect()
     }
 
-    /// Everything up to here is written with this batch.
+    /// Sets the resourceVersion up to which everything is written with this batch.
     pub(crate) fn set_resource_version(&mut self, resource_version: &str) {
         let state = &mut self.writer.state;
         if state.resource_version.as_deref() != Some(resource_version) {
@@ -170,10 +170,10 @@ impl<'a> IndexerWrite<'a> {
         }
     }
 
-    /// Packs some objects anew where that is to be done, and trains what they are packed with. Answers whether there is more to do
+    /// Packs some objects again if necessary, and trains the dictionary for that. Returns whether there is more to do
     /// now.
     pub(crate) fn tidy(&mut self) -> bool {
-        // Whoever builds an index knows an object that was not written meanwhile by its handle.
+        // A caller that builds an index compares an object's handle to see whether the object was written meanwhile.
         if self.writer.state.indexes.iter().any(|index| !index.ready) {
             return false;
         }
@@ -182,7 +182,7 @@ impl<'a> IndexerWrite<'a> {
         self.writer.packer.anew().is_some()
     }
 
-    /// Trains a dictionary whether or not it is time to.
+    /// Trains a dictionary at once.
     #[cfg(test)]
     pub(super) fn train(&mut self) {
         let holds = self.writer.holds();
@@ -194,7 +194,7 @@ impl<'a> IndexerWrite<'a> {
         self.writer.pack_anew(limit);
     }
 
-    /// How far each part of the scope has been written with this batch: its number, its objects, its resourceVersion.
+    /// Sets the progress of each part of the scope with this batch: its number, its scope, its resourceVersion.
     pub(crate) fn set_reached<'p>(
         &mut self,
         parts: impl Iterator<Item = (u64, &'p Arc<Scope>, Option<&'p str>)> + Clone,
@@ -210,16 +210,16 @@ impl<'a> IndexerWrite<'a> {
         })
     }
 
-    /// Shows the batch to readers, all of it at once.
+    /// Shows the whole batch to readers at once.
     pub(crate) fn publish(self) {}
 
-    /// Ends the batch and shows nothing of it: the next batch that is published does. A long write is thus made in short steps and
-    /// seen in one. Whoever adds or removes an index between two steps publishes what was written until then.
+    /// Ends the batch without showing it: the next published batch shows it. So a long write is made in short steps
+    /// and seen in one. A caller that adds or removes an index between two steps publishes the earlier writes.
     pub(crate) fn leave_unseen(mut self) {
         self.unseen = true;
     }
 
-    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; answers its identity.
+    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; returns its identity.
     pub(super) fn add_index(&mut self, name: &str, func: IndexFunc) -> Result<u64, IndexerError> {
         let writer = &mut *self.writer;
         match writer.state.index(name) {
@@ -243,8 +243,8 @@ impl<'a> IndexerWrite<'a> {
         true
     }
 
-    /// Files objects under an index that is being built, where they were not written meanwhile. Answers
-    /// whether the index is still there.
+    /// Files objects in an index that is being built, unless they were written meanwhile. Returns whether the index
+    /// still exists.
     pub(super) fn file(&mut self, id: u64, filed: Vec<(Object, Option<Vec<String>>)>) -> bool {
         let writer = &mut *self.writer;
         let Some(at) = writer.filings.iter().position(|filing| filing.id == id) else {
@@ -280,7 +280,7 @@ impl Drop for IndexerWrite<'_> {
         }
         let before = self.shared.published.replace(Arc::new(writer.state.clone()));
         writer.retired.push_back(before);
-        // A state that nobody else has is freed here; nobody can get at it any more.
+        // A state without other owners is freed here; no reader can reach it any more.
         writer.retired.retain(|state| Arc::strong_count(state) > 1);
         if writer.retired.len() > RETIRED_MAX {
             writer.retired.pop_front();
@@ -300,7 +300,7 @@ impl Writer {
             Verdict::Stale => return Put::Stale,
             Verdict::Newer => {}
         }
-        // The writer unpacks the old one, most often, and those who are told of it need not.
+        // The writer usually unpacks the old object, and the handlers that get it need not.
         let old = old.to_be_read();
         let new = self.packer.pack(&object, Some(&old), self.plain);
         self.file(slot, &new);
@@ -323,7 +323,7 @@ impl Writer {
         new
     }
 
-    /// Puts one object in the place of another of its key.
+    /// Replaces one object of a key by another.
     fn replace(&mut self, old: &Object, slot: u32, new: &Object) {
         self.changed = true;
         let object = new.at_rest();
@@ -362,7 +362,7 @@ impl Writer {
         self.packer.train(objects, holds);
     }
 
-    /// Packs up to `limit` objects anew that were packed with another dictionary than the one of now.
+    /// Packs up to `limit` objects again that were packed with another dictionary than the present one.
     fn pack_anew(&mut self, limit: usize) {
         let Some(after) = self.packer.anew() else { return };
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -385,7 +385,7 @@ impl Writer {
         }
     }
 
-    /// One object more or less in a namespace.
+    /// Changes the number of objects in a namespace.
     fn count(&mut self, namespace: &str, change: isize) {
         let name: Arc<str> = namespace.into();
         let there = self.state.namespaces.get(&name).cloned();

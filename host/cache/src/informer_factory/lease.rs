@@ -1,4 +1,4 @@
-//! Who needs an informer, and its end when nobody does.
+//! The users of an informer, and its end without any.
 
 use super::{FactoryEntry, Running};
 use crate::shared_informer::{AskedScope, SharedIndexInformer};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Keeps an informer running. Give it back by dropping it.
+/// Keeps an informer running. Dropping it gives it back.
 pub struct InformerLease {
     informer: SharedIndexInformer,
     _asked: AskedScope,
-    /// Not owned: leases do not keep the factory's tasks alive.
+    /// Weak: leases do not keep the factory's tasks alive.
     running: Weak<Mutex<Running>>,
     idle: Arc<Notify>,
 }
@@ -39,7 +39,7 @@ impl Drop for InformerLease {
         let Some(running) = self.running.upgrade() else { return };
         let mut running = running.lock();
         let entry = running.informers.get_mut(self.informer.resource());
-        // Another informer of the same resource, made since this one was stopped, is not this lease's.
+        // Another informer of the same resource, made since this one was stopped, does not belong to this lease.
         let Some(entry) = entry.filter(|entry| entry.informer.is(&self.informer)) else { return };
         entry.leases = entry.leases.saturating_sub(1);
         if entry.leases == 0 {
@@ -50,7 +50,7 @@ impl Drop for InformerLease {
 }
 
 impl FactoryEntry {
-    /// When it is to be stopped, if it is.
+    /// When to stop it, if ever.
     fn due(&self, linger: Duration) -> Option<Instant> {
         self.idle_since
             .filter(|_| self.pinned.is_none() && self.leases == 0)
@@ -58,7 +58,7 @@ impl FactoryEntry {
     }
 }
 
-/// Stops informers whose time has come, as long as there is a factory.
+/// Stops informers whose time has come, as long as the factory exists.
 pub(super) async fn stop_idle(running: Weak<Mutex<Running>>, idle: Arc<Notify>, linger: Duration) {
     loop {
         let Some(next) = running.upgrade().map(|running| sweep(&mut running.lock(), linger)) else {
@@ -71,7 +71,7 @@ pub(super) async fn stop_idle(running: Weak<Mutex<Running>>, idle: Arc<Notify>, 
             }
         };
         tokio::select! {
-            // In this order: either way all are looked at.
+            // In this order: either way all are checked.
             biased;
             () = due => {}
             () = idle.notified() => {}
@@ -79,7 +79,7 @@ pub(super) async fn stop_idle(running: Weak<Mutex<Running>>, idle: Arc<Notify>, 
     }
 }
 
-/// Stops what is due; answers when the next is.
+/// Stops due informers; returns when the next is due.
 fn sweep(running: &mut Running, linger: Duration) -> Option<Instant> {
     let now = Instant::now();
     let due: Vec<GroupVersionResource> = running
@@ -97,7 +97,7 @@ fn sweep(running: &mut Running, linger: Duration) -> Option<Instant> {
             }
         }
     }
-    // Tasks that have ended since; the others are joined at shutdown.
+    // Joins ended tasks; the others are joined at shutdown.
     while let Some(ended) = running.tasks.try_join_next() {
         if let Err(error) = ended {
             tracing::error!(%error, "informer's task failed");

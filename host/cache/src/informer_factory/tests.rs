@@ -1,4 +1,4 @@
-//! The factory's promises that no single informer can make.
+//! The factory's promises that concern several informers.
 
 use super::*;
 use crate::list_watch::ListWatchError;

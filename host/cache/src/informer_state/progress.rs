@@ -1,4 +1,4 @@
-//! Where an informer's tasks write down how it goes.
+//! The progress of an informer, which its tasks note here.
 
 use super::{InformerState, InformerStats};
 use crate::list_watch::{Change, ListWatchError, Part};
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, watch};
 
-/// How one informer goes, over all its parts.
+/// The progress of one informer, over all its parts.
 #[derive(Debug)]
 pub(crate) struct Progress {
     state: watch::Sender<InformerState>,
     parts: Mutex<BTreeMap<Part, StateOfPart>>,
-    /// Wakes whenever a part has synced or failed: who waits for a scope looks again.
+    /// Wakes whenever a part has synced or failed: a waiter for a scope checks again.
     coverage: Notify,
-    /// The API server refuses the part that is all namespaces.
+    /// Whether the API server refuses the part with all namespaces.
     is_refused_whole: AtomicBool,
     /// Wakes the informer's task whenever that changes.
     refusals: Notify,
@@ -36,11 +36,11 @@ pub(crate) struct Progress {
     handler_panics: AtomicU64,
     relists: [AtomicU64; RelistCause::ALL.len()],
     epoch: AtomicU64,
-    /// How often any part has found the API server set back: each does so once for each time.
+    /// How often any part has found the API server set back: each counts once for each time.
     rewinds: AtomicU64,
     /// 1 once the first list is in the store; never 0 again.
     synced: AtomicU64,
-    /// Of deltas through the informer's task.
+    /// The flow of deltas through the informer's task.
     flow: Arc<Flow>,
 }
 
@@ -77,8 +77,8 @@ impl Progress {
         self.state.borrow().clone()
     }
 
-    /// That of what shows a scope: of its namespaces where each is listed by itself, else of all at once; syncing where that is not
-    /// listed yet.
+    /// The state of a scope: of its namespaces if each is listed individually, else of all at once; syncing if that is
+    /// not listed yet.
     pub(crate) fn state_in(&self, scope: &Scope) -> InformerState {
         let parts = self.parts.lock();
         let state = self.state();
@@ -111,13 +111,13 @@ impl Progress {
         self.set(InformerState::Syncing { message: None });
     }
 
-    /// Everything that was asked for when this is called is in the store.
+    /// Notes that everything requested so far is in the store.
     pub(crate) fn synced(&self) {
         self.synced.store(1, Ordering::Release);
         self.coverage.notify_waiters();
     }
 
-    /// Who waits looks again: what is asked for has changed.
+    /// Wakes waiters: the requested scopes have changed.
     pub(crate) fn look_again(&self) {
         self.coverage.notify_waiters();
     }
@@ -128,17 +128,17 @@ impl Progress {
         scope.is_covered_by(parts.iter().filter(|(_, state)| state.synced).map(|(part, _)| part))
     }
 
-    /// The next time that [`Progress::covers`] or [`Progress::has_synced`] may say yes where it said no, or the end.
+    /// The next time at which [`Progress::covers`] or [`Progress::has_synced`] may change to `true`, or the end.
     pub(crate) fn coverage(&self) -> Notified<'_> {
         self.coverage.notified()
     }
 
-    /// Whether the API server refuses the part that is all namespaces; one namespace may be allowed all the same.
+    /// Whether the API server refuses the part with all namespaces; single namespaces may still be allowed.
     pub(crate) fn is_refused_whole(&self) -> bool {
         self.is_refused_whole.load(Ordering::Acquire)
     }
 
-    /// Ends when that is another than it was when it was looked at last, for the one who looks.
+    /// Ends when this answer has changed since the caller's last read.
     pub(crate) fn refusals(&self) -> Notified<'_> {
         self.refusals.notified()
     }
@@ -161,7 +161,7 @@ impl Progress {
         }
     }
 
-    /// The part that is worst off speaks for all.
+    /// The state of the worst part becomes that of the informer.
     fn sum_up(&self, parts: &BTreeMap<Part, StateOfPart>) {
         if let Some(worst) = worst(parts.iter()) {
             self.set(worst);
@@ -205,7 +205,7 @@ impl Progress {
         self.malformed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Answers whether it is the first time.
+    /// Returns whether this is the first time.
     pub(crate) fn transform_failed(&self) -> bool {
         self.transform_failures.fetch_add(1, Ordering::Relaxed) == 0
     }
@@ -214,12 +214,12 @@ impl Progress {
         self.handler_panics.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often the API server was found to have been set back.
+    /// How often the API server was found to be set back.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Rises whenever a part finds the API server set back, with every part.
+    /// Rises whenever a part finds the API server set back, for each part.
     pub(crate) fn rewinds(&self) -> u64 {
         self.rewinds.load(Ordering::Acquire)
     }
@@ -252,7 +252,7 @@ impl Progress {
     }
 }
 
-/// The state of the first of those that are equally badly off, with its place.
+/// The worst state, of the first part with that rank, with its place.
 fn worst<'a>(
     parts: impl DoubleEndedIterator<Item = (&'a Part, &'a StateOfPart)>,
 ) -> Option<InformerState> {
@@ -264,25 +264,26 @@ fn worst<'a>(
 #[derive(Debug)]
 struct StateOfPart {
     state: InformerState,
-    /// Its first list is in the store.
+    /// Whether its first list is in the store.
     synced: bool,
-    /// The API server forbade it, and has not allowed it since.
+    /// Whether the API server forbade it, and has not allowed it since.
     is_refused: bool,
 }
 
-/// How one part goes, for its reflector and the informer's task.
+/// The progress of one part, for its reflector and the informer's task.
 #[derive(Clone, Debug)]
 pub(crate) struct PartProgress {
     progress: Arc<Progress>,
     part: Part,
     /// How often this part has found the API server set back, counted from the informer's epoch at its start.
     epoch: Arc<AtomicU64>,
-    /// A list has shown an object that is older than the one in the store: for the reflector, which announces it.
+    /// Whether a list has shown an object that is older than the stored one. The reflector then announces the
+    /// set-back.
     set_back: Arc<AtomicBool>,
 }
 
 impl PartProgress {
-    /// A part that is being listed for the first time.
+    /// A part in its first list.
     pub(crate) fn started(progress: &Arc<Progress>, part: Part) -> Self {
         let state = InformerState::Syncing { message: None };
         let mut parts = progress.parts.lock();
@@ -294,12 +295,12 @@ impl PartProgress {
         Self { progress: progress.clone(), part, epoch, set_back: Arc::default() }
     }
 
-    /// What it is.
+    /// The part.
     pub(crate) fn part(&self) -> &Part {
         &self.part
     }
 
-    /// It is not listed or watched any more.
+    /// The part is not listed or watched any more.
     pub(crate) fn stopped(&self) {
         let mut parts = self.progress.parts.lock();
         parts.remove(&self.part);
@@ -307,12 +308,12 @@ impl PartProgress {
         self.progress.sum_up(&parts);
     }
 
-    /// Whether the API server forbade it, and has not allowed it since.
+    /// Whether the API server forbade the part, and has not allowed it since.
     pub(crate) fn is_refused(&self) -> bool {
         self.progress.parts.lock().get(&self.part).is_some_and(|part| part.is_refused)
     }
 
-    /// Its first list is in the store, or a later one.
+    /// The part's list is in the store.
     pub(crate) fn synced(&self) {
         self.progress.change_part(&self.part, |part| {
             (part.synced, part.is_refused) = (true, false);
@@ -330,7 +331,7 @@ impl PartProgress {
         });
     }
 
-    /// A list or watch did. Credentials that do not count are no word on what they allow.
+    /// A list or watch failed. An error about invalid credentials says nothing about their permissions.
     pub(crate) fn failed(&self, error: &ListWatchError) {
         self.progress.errors.fetch_add(1, Ordering::Relaxed);
         self.progress.change_part(&self.part, |part| {
@@ -356,20 +357,20 @@ impl PartProgress {
         self.progress.relist(cause);
     }
 
-    /// The API server was set back. Every part finds that out by itself; the informer counts it once.
+    /// The API server was set back. Every part finds that by itself; the informer counts it once.
     pub(crate) fn rewound(&self) {
         let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
         self.progress.epoch.fetch_max(epoch, Ordering::AcqRel);
         self.progress.rewinds.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The store has shown that it was, which counts at once.
+    /// The store has shown a set-back, which counts at once.
     pub(crate) fn note_set_back(&self) {
         self.rewound();
         self.set_back.store(true, Ordering::Release);
     }
 
-    /// Whether the store has shown it since the last look.
+    /// Whether the store has shown a set-back since the last call.
     pub(crate) fn take_set_back(&self) -> bool {
         self.set_back.swap(false, Ordering::AcqRel)
     }

@@ -1,7 +1,7 @@
-//! Where objects and arrays end, 64 bytes at a time.
+//! Finds the ends of objects and arrays, 64 bytes at a time.
 //!
-//! Of each block it is worked out which of its bytes are within strings, by the parity of the quotes before them; of the others only
-//! brackets count, and mostly they need no look one by one. A string's bytes are never looked at one by one.
+//! For each block, the parity of the quotes gives the bytes within strings. Of the other bytes only brackets count,
+//! and most of them need no individual check. The bytes of a string are never checked individually.
 
 use wide::u8x16;
 
@@ -9,7 +9,7 @@ const BLOCK: usize = 64;
 /// `{` and `[` differ in this bit alone, and so do `}` and `]`.
 const SHAPE: u8 = 0x20;
 
-/// Which bytes of a block are what: the lowest bit is the first byte's.
+/// The kinds of a block's bytes: the lowest bit is the first byte's.
 struct Block {
     quotes: u64,
     backslashes: u64,
@@ -36,7 +36,7 @@ impl Block {
     }
 }
 
-/// What the blocks before say of the next one's first byte.
+/// The state from the blocks before, for the next block's first byte.
 #[derive(Default)]
 struct Before {
     /// All bits if it is within a string, else none.
@@ -46,7 +46,7 @@ struct Before {
 }
 
 impl Before {
-    /// The brackets of a block that are no string's.
+    /// The brackets of a block outside of strings.
     #[inline(always)]
     fn brackets(&mut self, block: &Block) -> (u64, u64) {
         let mut quotes = block.quotes;
@@ -58,7 +58,8 @@ impl Before {
         (block.opening & !within, block.closing & !within)
     }
 
-    /// The bytes that a backslash escapes. Of those that follow each other the first escapes the second, the third the fourth.
+    /// The bytes that a backslash escapes. In a sequence of backslashes the first escapes the second, the third the
+    /// fourth.
     fn escaped(&mut self, backslashes: u64) -> u64 {
         let mut escaped = self.escaped;
         let mut escaping = backslashes & !escaped;
@@ -74,7 +75,7 @@ impl Before {
     }
 }
 
-/// Sets each bit that has an odd number of set ones among itself and those below.
+/// Sets each bit with an odd number of set bits among itself and those below.
 #[inline(always)]
 fn odd_before(mut bits: u64) -> u64 {
     for distance in [1, 2, 4, 8, 16, 32] {
@@ -83,7 +84,7 @@ fn odd_before(mut bits: u64) -> u64 {
     bits
 }
 
-/// Behind the bracket that closes the object or array whose opening one stands before `at`.
+/// The place behind the closing bracket of the object or array that opens in front of `at`.
 #[inline(never)]
 pub(super) fn container_end(json: &[u8], mut at: usize) -> Option<usize> {
     let mut before = Before::default();
@@ -112,7 +113,7 @@ pub(super) fn container_end(json: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// What is left, and space behind it.
+/// The rest, padded with spaces.
 fn last_block(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = [b' '; BLOCK];
     block[..rest.len()].copy_from_slice(rest);
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One byte after the other.
+    /// The same, byte by byte.
     fn plainly(json: &[u8]) -> Option<usize> {
         let (mut open, mut within, mut escaped) = (0_usize, false, false);
         for (at, byte) in json.iter().enumerate() {

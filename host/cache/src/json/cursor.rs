@@ -1,7 +1,7 @@
-//! A place in JSON that somebody has read before and found well formed: an object's.
+//! A place in JSON that was read before and is well-formed: an object's.
 //!
-//! Whatever is written in JSON is walked: white space, escapes in keys, any depth. Nothing is checked again, so of other bytes
-//! it may find anything or nothing (`None`), and panics at none.
+//! Any JSON is walked: white space, escapes in keys, any depth. Nothing is checked again. On other bytes the result is
+//! arbitrary or `None`, without a panic.
 
 use super::blocks::container_end;
 use super::escapes;
@@ -21,7 +21,7 @@ pub(crate) struct EntryKey<'a> {
     place: KeyPlace,
 }
 
-/// Where the name of an object's entry stands, between the quotes.
+/// The place of an entry's name, between the quotes.
 #[derive(Clone, Copy)]
 pub(super) struct KeyPlace {
     pub(super) from: usize,
@@ -34,17 +34,17 @@ impl<'a> Cursor<'a> {
         Self::within(json, 0)
     }
 
-    /// One that stands within a text, before a value.
+    /// A cursor within a text, in front of a value.
     pub(crate) fn within(json: &'a [u8], at: usize) -> Self {
         Self { json, at }
     }
 
-    /// Bytes before it.
+    /// The number of bytes in front of it.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// The next byte that is no white space: the first of the value that comes next, for who stands before one.
+    /// The next byte that is not white space: the first byte of the next value, if the cursor is in front of one.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
         Some(is_here)
     }
 
-    /// Reads an object; `each` is told of the name of each entry and must read its value.
+    /// Reads an object; `each` gets the name of each entry and must read its value.
     #[inline]
     pub(crate) fn entries(
         &mut self,
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Reads an array; `each` is told of each item's position and must read it.
+    /// Reads an array; `each` gets each item's position and must read the item.
     #[inline]
     pub(crate) fn items(
         &mut self,
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
         EntryKey::new(self.json, KeyPlace { from, to: end - 1, has_escapes })
     }
 
-    /// Reads any value and answers its text.
+    /// Reads any value and returns its text.
     #[inline]
     pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         Some(&self.json[from..self.at])
     }
 
-    /// What `read` reads, beside its text.
+    /// The result of `read`, and the text that it has read.
     pub(crate) fn text_of(
         &mut self,
         read: impl FnOnce(&mut Self) -> Option<()>,
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
 }
 
 impl<'a> EntryKey<'a> {
-    /// The name that stands there.
+    /// The name at this place.
     #[inline]
     pub(super) fn new(json: &'a [u8], place: KeyPlace) -> Option<Self> {
         Some(Self { quoted: json.get(place.from.checked_sub(1)?..place.to + 1)?, place })
@@ -156,7 +156,7 @@ impl<'a> EntryKey<'a> {
         self.place
     }
 
-    /// Whether it is this name.
+    /// Whether it equals this name.
     #[inline]
     pub(crate) fn is(self, name: &str) -> bool {
         match self.place.has_escapes {
@@ -165,7 +165,7 @@ impl<'a> EntryKey<'a> {
         }
     }
 
-    /// Its bytes, in `scratch` if some are escaped. None where it is no text.
+    /// Its bytes, in `scratch` if some are escaped. `None` if it is not text.
     #[inline]
     pub(super) fn name<'b>(self, scratch: &'b mut Vec<u8>) -> Option<&'b [u8]>
     where
@@ -179,7 +179,7 @@ impl<'a> EntryKey<'a> {
     }
 }
 
-/// Where the value that begins at `at` ends.
+/// The end of the value that begins at `at`.
 #[inline]
 fn value_end(json: &[u8], at: usize) -> Option<usize> {
     match *json.get(at)? {
@@ -192,7 +192,7 @@ fn value_end(json: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the closing quote of the string that `at` is in.
+/// The place behind the closing quote of the string around `at`.
 #[inline]
 fn string_end(json: &[u8], mut at: usize) -> Option<usize> {
     loop {
@@ -200,12 +200,12 @@ fn string_end(json: &[u8], mut at: usize) -> Option<usize> {
         if json[at] == b'"' {
             return Some(at + 1);
         }
-        // What is escaped may be a quote.
+        // The escaped byte may be a quote.
         at += 2;
     }
 }
 
-/// Behind a number, `true`, `false` or `null`.
+/// The place behind a number, `true`, `false` or `null`.
 fn word_end(json: &[u8], at: usize) -> usize {
     let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
     json[at..].iter().position(is_end).map_or(json.len(), |length| at + length)

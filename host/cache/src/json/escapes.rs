@@ -1,16 +1,16 @@
-//! Strings of JSON with escapes in them, read without a parser's allocations: an object may have any number of such keys.
+//! JSON strings with escapes, read without a parser's allocations: an object may have any number of such keys.
 //!
-//! Everything is inlined: that halves the time of a key that is all escapes.
+//! Everything is inlined: that halves the time of a key with only escapes.
 
-/// What stands first in a string.
+/// The first part of a string.
 enum StringPart<'a> {
-    /// All before the next escape.
+    /// The bytes in front of the next escape.
     Plain(&'a [u8]),
-    /// What an escape means.
+    /// The meaning of an escape.
     Escaped(char),
 }
 
-/// Whether the string, without its quotes, means this text. It ends at the first difference.
+/// Whether the string, without its quotes, means this text. Stops at the first difference.
 pub(super) fn is(mut raw: &[u8], text: &str) -> bool {
     let mut left = text.as_bytes();
     while !raw.is_empty() {
@@ -27,7 +27,8 @@ pub(super) fn is(mut raw: &[u8], text: &str) -> bool {
     left.is_empty()
 }
 
-/// The text of a string, without its quotes, in `text`. None where it is no text: half of a surrogate pair has none.
+/// Writes the text of a string, without its quotes, to `text`. `None` if it is not text, as with half of a surrogate
+/// pair.
 pub(super) fn decode(mut raw: &[u8], text: &mut Vec<u8>) -> Option<()> {
     text.clear();
     while !raw.is_empty() {
@@ -44,7 +45,7 @@ pub(super) fn decode(mut raw: &[u8], text: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The first part, and what follows.
+/// The first part, and the rest.
 #[inline(always)]
 fn split(raw: &[u8]) -> Option<(StringPart<'_>, &[u8])> {
     let plain = raw.iter().position(|byte| *byte == b'\\').unwrap_or(raw.len());
@@ -68,7 +69,7 @@ fn split(raw: &[u8]) -> Option<(StringPart<'_>, &[u8])> {
     Some((StringPart::Escaped(char), &raw[2..]))
 }
 
-/// The character of `\u00e4`, or of two of them that are a pair.
+/// The character of `\u00e4`, or of a pair of such escapes.
 #[inline(always)]
 fn unicode(raw: &[u8]) -> Option<(char, &[u8])> {
     let (first, rest) = unit(raw)?;
@@ -89,7 +90,7 @@ fn unit(raw: &[u8]) -> Option<(u32, &[u8])> {
     is_number.then(|| (a << 12 | b << 8 | c << 4 | d, &raw[6..]))
 }
 
-/// The value of each hexadecimal digit; of other bytes more.
+/// The value of each hexadecimal digit; `u8::MAX` for other bytes.
 const VALUES: [u8; 256] = {
     let mut values = [u8::MAX; 256];
     let mut value = 0;
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As serde_json reads it.
+    /// Compares with serde_json.
     #[track_caller]
     fn check(raw: &str) {
         let expect = serde_json::from_str::<String>(&format!("\"{raw}\"")).ok();
@@ -125,7 +126,7 @@ mod tests {
         let texts = ["", "a", r#"\"\\\/\b\f\n\r\t"#, r"\u0061", r"\u00E4x", r"ä\u20ac", r"\\u0061"];
         texts.into_iter().for_each(check);
         [r"\ud83d\ude00", r"a\ud83d\ude00b"].into_iter().for_each(check);
-        // No text.
+        // Not text.
         [r"\ud83d", r"\ude00", r"\ud83dx", r"\ud83d\n", r"\ud83d\ud83d", r"\ude00\ud83d"]
             .into_iter()
             .for_each(check);

@@ -1,4 +1,4 @@
-//! Fuzz target: projections, and readers that look for one thing after the other, against serde_json's tree as the oracle.
+//! Fuzz target: projections, and readers with several look-ups in sequence, against serde_json's tree as the oracle.
 
 use super::{JsonReader, Projection};
 use bytes::Bytes;

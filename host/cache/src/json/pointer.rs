@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// Where values are found in an object, for example `/spec/nodeName` or `/spec/volumes/*/configMap/name`.
+/// The place of values in an object, for example `/spec/nodeName` or `/spec/volumes/*/configMap/name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JsonPointer {
     steps: Vec<PointerStep>,
@@ -53,13 +53,13 @@ impl JsonPointer {
 
     /// The text of each string, number and boolean there, once each, in order.
     ///
-    /// Where a name stands twice in an object its last value counts, and for `*` both. The JSON must be well formed, as every object's is; of other
-    /// bytes the answer is anything, or nothing.
+    /// Of a duplicate name in an object the last value counts, and both for `*`. The JSON must be well-formed, as
+    /// every object's is. For other bytes the result is arbitrary.
     pub fn values(&self, json: &[u8]) -> Vec<String> {
         self.first_values(json, usize::MAX).0
     }
 
-    /// The same of the first `max` of them that stand there, and whether there are more. What stands behind those is not read.
+    /// The same for the first `max` of them, and whether there are more. The text behind them is not read.
     pub fn first_values(&self, json: &[u8], max: usize) -> (Vec<String>, bool) {
         let mut found = FoundValues { values: IndexSet::new(), max, is_cut: false };
         let is_read = seek(&mut Cursor::new(json), &self.steps, &mut found).is_some();
@@ -74,14 +74,14 @@ impl JsonPointer {
 
 /// The values that were found so far.
 struct FoundValues {
-    /// In the order in which they stand there.
+    /// In the order of the text.
     values: IndexSet<String>,
     max: usize,
     is_cut: bool,
 }
 
 impl FoundValues {
-    /// None once there are too many.
+    /// `None` once there are too many.
     fn add(&mut self, value: &str) -> Option<()> {
         if self.values.contains(value) {
             return Some(());
@@ -95,7 +95,8 @@ impl FoundValues {
     }
 }
 
-/// Reads the next value and goes down the remaining steps; what is not on the way is skipped. None where it cannot be read, or enough was found.
+/// Reads the next value and follows the remaining steps; other values are skipped. `None` if it cannot be read, or
+/// enough was found.
 fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut FoundValues) -> Option<()> {
     let Some((step, rest)) = steps.split_first() else {
         return leaf(cursor.value()?).map_or(Some(()), |value| found.add(&value));
@@ -108,7 +109,7 @@ fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut FoundValues)
                 if !key.is(wanted) {
                     return cursor.value().map(|_| ());
                 }
-                // Where a name stands twice its last value counts.
+                // Of a duplicate name the last value counts.
                 found.values.truncate(before);
                 seek(cursor, rest, found)
             })
@@ -127,10 +128,10 @@ fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut FoundValues)
     }
 }
 
-/// Digits that are the same number in every notation.
+/// So many digits are the same number in every notation.
 const DIGITS_MAX: usize = 15;
 
-/// None for what has members, for null, and for what has no text: a number beyond all bounds. Most texts are as they stand there.
+/// `None` for objects, arrays, null, and a number without a finite text. Most texts are unchanged.
 fn leaf(text: &[u8]) -> Option<Cow<'_, str>> {
     match text {
         [b'{' | b'[', ..] => return None,
@@ -145,7 +146,7 @@ fn leaf(text: &[u8]) -> Option<Cow<'_, str>> {
     match serde_json::from_slice(text).ok()? {
         Value::String(text) => Some(Cow::Owned(text)),
         Value::Bool(flag) => Some(Cow::Owned(flag.to_string())),
-        // What has a point or an exponent is written as the nearest number of 64 bits is.
+        // A number with a point or an exponent is written as the nearest number of 64 bits.
         Value::Number(number) if number.is_f64() => {
             number.as_f64().map(|number| Cow::Owned(number.to_string()))
         }

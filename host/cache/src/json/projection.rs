@@ -1,36 +1,36 @@
 //! Several places of one JSON text, found in one pass.
 //!
-//! Pointers (RFC 6901) are split once, into a tree of steps that they have in common. The pass goes down where a step leads, and
-//! skips everything else. It always reads to the end: of a key that comes twice the last one counts, as for
-//! `serde_json::Value`, so nothing is found for good before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
+//! Pointers (RFC 6901) are split once, into a tree of common steps. The pass follows the steps, and skips everything
+//! else. It always reads to the end: of a duplicate key the last one counts, as for `serde_json::Value`, so no result
+//! is final before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
 
 use super::cursor::{Cursor, EntryKey};
 use super::{position, unescape};
 use hashbrown::HashMap;
 
-/// JSON pointers to look up together.
+/// JSON pointers that are looked up together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
-    /// The first is the whole text.
+    /// The first node is the whole text.
     nodes: Vec<PointerNode>,
-    /// How many pointers there are.
+    /// The number of pointers.
     len: usize,
 }
 
-/// A place that pointers end at or lead through.
+/// A place at which pointers end or through which they lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PointerNode {
     /// The pointers that end here.
     here: Vec<usize>,
-    /// Those, and the ones that lead through here.
+    /// These, and the pointers that lead through this place.
     within: Vec<usize>,
-    /// Where the steps lead, by name: an object may have any number of keys, and each is looked for here.
+    /// The targets of the steps, by name: an object may have any number of keys, and each is looked up here.
     steps: HashMap<Box<[u8]>, usize>,
-    /// Where those lead that are positions of an array, in order.
+    /// The targets of steps that are positions of an array, in order.
     positions: Vec<(usize, usize)>,
 }
 
-/// What a pass has found.
+/// The results of a pass.
 struct FoundSpans<'a> {
     /// By pointer.
     values: Vec<Option<&'a [u8]>>,
@@ -39,17 +39,18 @@ struct FoundSpans<'a> {
 }
 
 impl PointerNode {
-    /// Where an entry of this name leads.
+    /// The target of an entry with this name.
     fn below(&self, key: EntryKey<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
         self.steps.get(key.name(scratch)?).copied()
     }
 }
 
 impl Projection {
-    /// Steps of a pointer; one that has more finds nothing. serde_json reads no deeper into a tree, and it bounds the recursion.
+    /// The most steps of a pointer; a longer one finds nothing. serde_json reads a tree no deeper, and this bounds the
+    /// recursion.
     pub const STEPS_MAX: usize = 127;
 
-    /// Pointers as `/spec/nodeName`; the empty one is the whole text. A text that is no pointer finds nothing.
+    /// Pointers such as `/spec/nodeName`; the empty one is the whole text. A text that is not a pointer finds nothing.
     pub fn new<P: AsRef<str>>(pointers: impl IntoIterator<Item = P>) -> Self {
         let mut projection = Self { nodes: vec![PointerNode::default()], len: 0 };
         for pointer in pointers {
@@ -76,7 +77,7 @@ impl Projection {
         self.nodes[node].here.push(number);
     }
 
-    /// Where a step leads from a node.
+    /// The target of a step from a node.
     fn step(&mut self, from: usize, name: &str) -> usize {
         if let Some(known) = self.nodes[from].steps.get(name.as_bytes()) {
             return *known;
@@ -92,19 +93,19 @@ impl Projection {
         node
     }
 
-    /// How many pointers it has.
+    /// The number of pointers.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none.
+    /// Whether there are no pointers.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The text of the value at each pointer, in the order of the pointers.
     ///
-    /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
+    /// The JSON must be well-formed, as every object's is. For other bytes the result is arbitrary.
     pub fn values<'a>(&self, json: &'a [u8]) -> Vec<Option<&'a [u8]>> {
         let mut found = FoundSpans { values: vec![None; self.len], scratch: Vec::new() };
         if !self.is_empty() && self.walk(&mut Cursor::new(json), 0, &mut found).is_none() {
@@ -138,7 +139,7 @@ impl Projection {
             b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: EntryKey<'a>| {
                 match node.below(key, &mut found.scratch) {
                     Some(below) => {
-                        // The key may have come before, and then counts no more.
+                        // The key may have come before; that one no longer counts.
                         for &number in &self.nodes[below].within {
                             found.values[number] = None;
                         }
@@ -148,7 +149,7 @@ impl Projection {
                 }
             }),
             b'[' if !node.positions.is_empty() => {
-                // Items come in order, as the positions are.
+                // Items come in order, and so do the positions.
                 let mut next = node.positions.iter().peekable();
                 cursor.items(|cursor, position| {
                     match next.next_if(|(wanted, _)| *wanted == position) {

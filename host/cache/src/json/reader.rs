@@ -1,8 +1,8 @@
-//! A JSON text of which several things are read, one after the other, as a plugin does with the object of its event.
+//! A JSON text with several reads in sequence, as a plugin makes of its event's object.
 //!
-//! What a read passes on its way down is remembered, so that the next one need not begin at the text's beginning. What that takes is
-//! bounded, and goes with the reader; above the bound all is found as well, from the beginning each time. What is found is what a
-//! [`Projection`] finds.
+//! Passed places are remembered, so that the next read need not start at the beginning. The memory for that is
+//! bounded, and freed with the reader. Above the bound each read starts at the beginning. The results are those of a
+//! [`Projection`].
 
 mod places;
 
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use places::{NoRoom, Places};
 use std::fmt;
 
-/// A JSON text, and where in it things are. The default has no text, and nothing is found in it.
+/// A JSON text, and known places in it. The default is empty, and every read of it finds nothing.
 #[derive(Default)]
 pub struct JsonReader {
     json: Bytes,
@@ -19,7 +19,7 @@ pub struct JsonReader {
 }
 
 impl JsonReader {
-    /// Nothing is read yet.
+    /// A reader without known places.
     pub fn new(json: Bytes) -> Self {
         let places = Places::new(json.len());
         Self { json, places }
@@ -30,9 +30,9 @@ impl JsonReader {
         &self.json
     }
 
-    /// The text of the value at each JSON pointer, in the order of the pointers, as [`Projection::values`] says it.
+    /// The text of the value at each JSON pointer, in the order of the pointers, as [`Projection::values`] returns it.
     ///
-    /// The JSON must be well formed, as every object's is; of other bytes the answer is anything, or nothing.
+    /// The JSON must be well-formed, as every object's is. For other bytes the result is arbitrary.
     pub fn values<P: AsRef<str>>(&mut self, pointers: &[P]) -> Vec<Option<&[u8]>> {
         let Self { json, places } = self;
         let json: &[u8] = json;

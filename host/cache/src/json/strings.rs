@@ -1,13 +1,13 @@
-//! Where strings end, eight bytes at a time.
+//! Finds the ends of strings, eight bytes at a time.
 
-/// Where the first quote or backslash from `at` on is.
+/// The place of the first quote or backslash from `at` on.
 #[inline(always)]
 pub(crate) fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         let word = u64::from_le_bytes(*eight);
-        // The high bit of each byte that is 0; of the bytes above one it may be set in error, below never.
+        // The high bit of each byte that is 0. Above such a byte it may be set wrongly, below it never.
         let zero = |word: u64| word.wrapping_sub(ONES) & !word;
         let quotes = zero(word ^ (ONES * b'"' as u64));
         let backslashes = zero(word ^ (ONES * b'\\' as u64));

@@ -1,25 +1,26 @@
-//! How a process takes part in an election. Answers to client-go's `LeaderElectionConfig`
+//! The configuration of a process in an election. As client-go's `LeaderElectionConfig`
 //! (`tools/leaderelection/leaderelection.go`), with the timings of Kubernetes' own components.
 
 use std::time::Duration;
 
-/// Waits between tries are stretched by up to this factor, so that candidates do not try all at once (client-go's `JitterFactor`).
+/// Waits between tries are stretched by up to this factor, so that candidates do not all try at once (client-go's
+/// `JitterFactor`).
 pub(super) const JITTER_FACTOR: f64 = 1.2;
 
-/// How a process takes part in an election.
+/// The configuration of a process in an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaderElectionConfig {
-    /// Names this process, and no other one, not even the same after a restart: whoever finds its own name in the
-    /// record takes itself for the leader. See [`unique_identity`].
+    /// The name of this process and of no other, not even of the same one after a restart. A process that finds its
+    /// own name in the record takes itself for the leader. See [`unique_identity`].
     pub identity: String,
     /// How long others wait after a renewal before they take over; whole seconds.
     pub lease_duration: Duration,
     /// How long the leader leads without a successful renewal.
     pub renew_deadline: Duration,
-    /// Between two tries to renew; candidates wait up to 2.2 times as long.
+    /// The time between two tries to renew; candidates wait up to 2.2 times as long.
     pub retry_period: Duration,
-    /// Whether a shutdown gives the lease back, so that another need not wait. What only the leader may do must have ended
-    /// by then.
+    /// Whether a shutdown gives the lease back, so that another process need not wait. The leader's work must have
+    /// ended by then.
     pub release_on_cancel: bool,
     /// Makes the waits repeatable; random by default.
     pub seed: u64,
@@ -38,7 +39,7 @@ impl LeaderElectionConfig {
         }
     }
 
-    /// Says what is wrong with it, if anything is.
+    /// Checks the configuration.
     pub fn validate(&self) -> Result<(), LeaderElectionConfigError> {
         use LeaderElectionConfigError as Error;
         let second = Duration::from_secs(1);
@@ -64,54 +65,54 @@ impl LeaderElectionConfig {
         Ok(())
     }
 
-    /// How long one request may take: half the renew deadline, as client-go's `resourcelock.NewFromKubeconfig` has it, so
-    /// that one that hangs leaves time for another.
+    /// The time for one request: half the renew deadline, as in client-go's `resourcelock.NewFromKubeconfig`, so that
+    /// a request that hangs leaves time for another.
     pub(super) fn request_timeout(&self) -> Duration {
         self.renew_deadline / 2
     }
 }
 
-/// With this configuration no election can work.
+/// No election can work with this configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeaderElectionConfigError {
-    /// The record cannot say who holds it.
+    /// The record cannot name its holder.
     #[error("identity is empty; give each process a name of its own")]
     EmptyIdentity,
-    /// The record holds whole seconds only.
+    /// The record has only whole seconds.
     #[error("lease duration {lease_duration:?} is not a whole number of seconds from 1 up")]
     LeaseDuration {
-        /// What was given.
+        /// The given value.
         lease_duration: Duration,
     },
-    /// The API server would be asked all the time.
+    /// The API server would get too many requests.
     #[error("retry period {retry_period:?} is less than a second")]
     RetryPeriod {
-        /// What was given.
+        /// The given value.
         retry_period: Duration,
     },
-    /// Two could lead at once.
+    /// Two processes could lead at once.
     #[error(
         "lease duration {lease_duration:?} is not longer than the renew deadline {renew_deadline:?}"
     )]
     LeaseNotLonger {
-        /// What was given.
+        /// The given value.
         lease_duration: Duration,
-        /// What was given.
+        /// The given value.
         renew_deadline: Duration,
     },
-    /// One failed try would end the leadership.
+    /// One failed try would end the lead.
     #[error(
         "renew deadline {renew_deadline:?} is not longer than 1.2 times the retry period {retry_period:?}"
     )]
     DeadlineNotLonger {
-        /// What was given.
+        /// The given value.
         renew_deadline: Duration,
-        /// What was given.
+        /// The given value.
         retry_period: Duration,
     },
 }
 
-/// A name for this process alone: `host`, an underscore and a random number, as Kubernetes' components do it.
+/// A name for this process alone: `host`, an underscore and a random number, as Kubernetes' components make it.
 pub fn unique_identity(host: &str) -> String {
     format!("{host}_{:032x}", fastrand::u128(..))
 }
@@ -120,7 +121,7 @@ pub fn unique_identity(host: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Identity and durations in milliseconds, and the beginning of the complaint.
+    /// Identity and durations in milliseconds, and the beginning of the error.
     #[track_caller]
     fn check(identity: &str, [lease, renew, retry]: [u64; 3], complaint: &str) {
         let config = LeaderElectionConfig {

@@ -1,4 +1,4 @@
-//! Carries out what the election's state machine says, one request at a time. Answers to client-go's `LeaderElector.Run`.
+//! Carries out the actions of the election's state machine, one request at a time. As client-go's `LeaderElector.Run`.
 
 use super::config::{LeaderElectionConfig, LeaderElectionConfigError};
 use super::leadership::{Leadership, now};
@@ -7,7 +7,7 @@ use super::state::{ElectionAction, ElectionInput, ElectionState};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// One process's part in an election.
+/// One process's elector.
 pub struct LeaderElector {
     lock: Arc<dyn ResourceLock>,
     config: LeaderElectionConfig,
@@ -15,7 +15,7 @@ pub struct LeaderElector {
 }
 
 impl LeaderElector {
-    /// Takes no part before [`LeaderElector::run`].
+    /// An elector, which takes no part before [`LeaderElector::run`].
     pub fn new(
         lock: Arc<dyn ResourceLock>,
         config: LeaderElectionConfig,
@@ -24,15 +24,15 @@ impl LeaderElector {
         Ok(Self { lock, config, leadership: Leadership::new() })
     }
 
-    /// Who leads.
+    /// The handle that shows the leader.
     pub fn leadership(&self) -> Leadership {
         self.leadership.clone()
     }
 
-    /// Takes part until `shutdown` is ready: tries to lead, renews, and tries again when it lost. Then this process leads no
-    /// more, and the lease is given back, which takes up to `renew_deadline` where the server does not answer.
+    /// Takes part until `shutdown` is ready: tries to lead, renews, and tries again after a loss. Then this process no
+    /// longer leads, and the lease is given back. That takes up to `renew_deadline` if the server does not answer.
     ///
-    /// Dropping it ends the renewals: this process leads until its term is over, and others wait for the lease.
+    /// Dropping this ends the renewals: this process leads until its term is over, and others wait for the lease.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let (mut election, mut action) = ElectionState::new(self.config.clone());
         let mut log = Log { lock: self.lock.describe(), led: false, failure: None };
@@ -41,7 +41,7 @@ impl LeaderElector {
         loop {
             self.leadership.publish(&election, &self.config.identity);
             log.tell(&election, &self.leadership);
-            // The shutdown first: what is answered in the same moment no longer matters.
+            // The shutdown first: an answer in the same moment no longer matters.
             let input = tokio::select! {
                 biased;
                 () = &mut shutdown, if !cancelled => {
@@ -57,7 +57,7 @@ impl LeaderElector {
         }
     }
 
-    /// None at the end.
+    /// `None` at the end.
     async fn carry_out(&self, action: ElectionAction) -> Option<ElectionInput> {
         let timeout = self.config.request_timeout();
         Some(match action {
@@ -86,7 +86,7 @@ async fn within<T>(
     })
 }
 
-/// Says what changed, once.
+/// Logs each change once.
 struct Log {
     lock: String,
     led: bool,

@@ -1,4 +1,4 @@
-//! Who leads, for everybody else in the process. Answers to `IsLeader`, `GetLeader`, `Check` and the callbacks of
+//! The present leader, for the rest of the process. As `IsLeader`, `GetLeader`, `Check` and the callbacks of
 //! client-go's `LeaderElector`.
 
 use super::resource_lock::LockError;
@@ -11,8 +11,8 @@ use tokio::sync::{Notify, watch};
 /// A time for which this process leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// How often the holder of the lease had changed when this process took it. It rises with each new leader, as long as nobody
-    /// deletes the Lease: a fencing token for whom keeps the highest one it saw.
+    /// How often the holder of the lease had changed when this process took it. It rises with each new leader, as long
+    /// as the Lease is not deleted. It is a fencing token for a receiver that remembers the highest one.
     pub transitions: u32,
     /// This process leads before this time of its own clock; a renewal moves it.
     pub valid_until: Instant,
@@ -28,7 +28,7 @@ pub struct LeaseOverdue {
     pub overdue: Duration,
 }
 
-/// Who leads, as one elector knows it. Cheap to clone; a clone sees the same.
+/// The leader, as one elector knows it. Cheap to clone; clones share the state.
 #[derive(Clone, Debug)]
 pub struct Leadership {
     shared: Arc<LeadershipShared>,
@@ -37,7 +37,7 @@ pub struct Leadership {
 #[derive(Debug)]
 struct LeadershipShared {
     known: Mutex<KnownTerm>,
-    /// The term was set, moved or ended.
+    /// Notified when the term was set, moved or ended.
     changed: Notify,
     leader: watch::Sender<Option<Box<str>>>,
 }
@@ -45,9 +45,9 @@ struct LeadershipShared {
 #[derive(Debug, Default)]
 struct KnownTerm {
     term: Option<Term>,
-    /// Why the last request failed.
+    /// The error of the last request.
     failure: Option<LockError>,
-    /// Until when the lease lasts that this process holds by the record.
+    /// The end of the lease that this process holds by the record.
     held_until: Option<Instant>,
 }
 
@@ -85,8 +85,8 @@ impl Leadership {
         });
     }
 
-    /// Whether this process leads at this moment of its own clock. It turns false before another process can
-    /// lead, even if the elector's task does not run.
+    /// Whether this process leads at this moment of its own clock. It turns false before another process can lead,
+    /// even if the elector's task does not run.
     pub fn is_leader(&self) -> bool {
         self.term().is_some()
     }
@@ -97,13 +97,13 @@ impl Leadership {
         term.filter(|term| now() < term.valid_until)
     }
 
-    /// Who held the lease when it was last looked at; none before that, or when nobody did. What is true of this process
-    /// says [`Leadership::is_leader`] alone.
+    /// The holder of the lease at the last read; `None` before that, or without a holder. Only
+    /// [`Leadership::is_leader`] decides about this process.
     pub fn leader(&self) -> Option<Box<str>> {
         self.shared.leader.borrow().clone()
     }
 
-    /// Why the election's last request to the API server failed; none if it did not.
+    /// The error of the election's last request to the API server; `None` after a success.
     pub fn failure(&self) -> Option<LockError> {
         self.shared.known.lock().failure.clone()
     }
@@ -133,7 +133,7 @@ impl Leadership {
             tokio::pin!(changed);
             changed.as_mut().enable();
             let Some(term) = self.term() else { return };
-            // Any order will do: both lead to the same look.
+            // Any order works: both lead to the same check.
             tokio::select! {
                 biased;
                 () = changed => {}
@@ -142,11 +142,11 @@ impl Leadership {
         }
     }
 
-    /// Waits until this process leads, then works; none if it lost the lead, at which the work is dropped. Call it in a loop to
-    /// work in every term.
+    /// Waits until this process leads, then runs `work`. `None` if it lost the lead, which drops the work. Call it in
+    /// a loop to work in every term.
     pub async fn while_leading<T>(&self, work: impl AsyncFnOnce() -> T) -> Option<T> {
         self.acquired().await;
-        // The loss first: what is ready at that moment was worked out by one that led no more.
+        // The loss first: a result at that moment was computed by a process that no longer led.
         tokio::select! {
             biased;
             () = self.lost() => None,
@@ -154,8 +154,8 @@ impl Leadership {
         }
     }
 
-    /// For a health check: an error when this process holds the lease by the record but has let it run out more than `tolerance` ago,
-    /// that is, when it hangs. client-go's `LeaderElector.Check`.
+    /// For a health check: an error if this process holds the lease by the record, and the lease ended more than
+    /// `tolerance` ago. The process then hangs. client-go's `LeaderElector.Check`.
     pub fn check(&self, tolerance: Duration) -> Result<(), LeaseOverdue> {
         let Some(held_until) = self.shared.known.lock().held_until else { return Ok(()) };
         let overdue = now().saturating_duration_since(held_until);

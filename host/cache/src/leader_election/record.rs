@@ -1,18 +1,17 @@
-//! Who leads, as it is written down. Answers to client-go's `LeaderElectionRecord`
-//! (`tools/leaderelection/resourcelock/interface.go`).
+//! The election's record. As client-go's `LeaderElectionRecord` (`tools/leaderelection/resourcelock/interface.go`).
 
 use std::time::{Duration, SystemTime};
 
-/// Who leads, as it is written down.
+/// The election's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaderElectionRecord {
-    /// Empty when nobody leads.
+    /// Empty without a leader.
     pub holder_identity: String,
-    /// How long others wait after they saw it change; whole seconds.
+    /// How long others wait after they saw a change; whole seconds.
     pub lease_duration: Duration,
-    /// When the holder took it, by the holder's clock.
+    /// When the holder took the lease, by the holder's clock.
     pub acquire_time: Option<SystemTime>,
-    /// When the holder wrote it last, by the holder's clock.
+    /// When the holder last wrote the record, by the holder's clock.
     pub renew_time: Option<SystemTime>,
     /// How often the holder changed.
     pub leader_transitions: u32,

@@ -1,49 +1,49 @@
-//! Where the record is kept. Answers to client-go's `resourcelock.Interface`.
+//! The place of the record. As client-go's `resourcelock.Interface`.
 
 use super::record::{LeaderElectionRecord, VersionedRecord};
 use futures::future::BoxFuture;
 
-/// A read or write of the record that failed.
+/// A failed read or write of the record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// There is no record: create it.
     #[error("lock does not exist")]
     NotFound,
-    /// Somebody else wrote it, or created it: read it again.
+    /// Another process wrote or created it: read it again.
     #[error("lock was changed by somebody else")]
     Conflict,
-    /// The server refuses for good: somebody must change that.
+    /// The server refuses for good, until its configuration changes.
     #[error("lock is refused: {message}")]
     Refused {
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// It may or may not have been done: try again.
+    /// The request may or may not have been done: try again.
     #[error("lock cannot be reached: {message}")]
     Unavailable {
-        /// What is known of it.
+        /// The known cause.
         message: String,
     },
 }
 
-/// A record that is changed by whoever knows its last version, and by nobody else.
+/// A record that only a process with its last version can change.
 ///
-/// Reads are of the newest state, never of a cache. Futures may be dropped at any time; a write may then happen all the
-/// same, also later, unless its version is gone by then.
+/// Reads give the newest state, never a cached one. Futures may be dropped at any time. A write may then still happen,
+/// also later, unless its version is gone by then.
 pub trait ResourceLock: Send + Sync + 'static {
     /// The record.
     fn get(&self) -> BoxFuture<'_, Result<VersionedRecord, LockError>>;
-    /// Writes the first record; `Conflict` where there is one.
+    /// Writes the first record; `Conflict` if there is one.
     fn create(
         &self,
         record: LeaderElectionRecord,
     ) -> BoxFuture<'_, Result<VersionedRecord, LockError>>;
-    /// Replaces the record of this version; `Conflict` where it is another one.
+    /// Replaces the record of this version; `Conflict` if the version differs.
     fn update(
         &self,
         record: LeaderElectionRecord,
         resource_version: String,
     ) -> BoxFuture<'_, Result<VersionedRecord, LockError>>;
-    /// What it is, for logs: `default/my-controller`.
+    /// Its name for logs: `default/my-controller`.
     fn describe(&self) -> String;
 }

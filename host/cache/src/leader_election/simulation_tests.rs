@@ -1,8 +1,8 @@
-//! Seeded elections under faults, with clocks of different rates: never do two lead at once, and once faults have
-//! ended somebody leads within [`RECOVERY_US`] and goes on to.
+//! Seeded elections under faults, with clocks of different rates. Two processes never lead at once. Once the faults
+//! have ended, a process leads within [`RECOVERY_US`] and goes on to.
 //!
 //! Time is a number here and nothing waits, so a thousand elections of several minutes take seconds. Each node is the
-//! state machine under a model of its driver; the server keeps versions as the API server does. What a
+//! state machine under a model of its driver; the server keeps versions as the API server does. A request that its
 //! sender gave up, or sent before it crashed, may still arrive late.
 
 use super::LeaderElectionConfig;
@@ -16,23 +16,23 @@ const SEEDS: u64 = 1_000;
 const NODES: usize = 4;
 /// Microseconds, the unit of all times here.
 const SECOND: u64 = 1_000_000;
-/// How long things go wrong, and how long they then go well.
+/// How long faults occur, and how long none occur after that.
 const FAULTS_US: u64 = 180 * SECOND;
 const CALM_US: u64 = 100 * SECOND;
-/// Clocks run so much faster or slower at most. The timings allow rates that differ by a factor of 1.5; 1.35 is met.
+/// The most by which clocks run faster or slower. The timings allow rates that differ by a factor of 1.5; 1.35 occurs.
 const RATE_OFF_MAX: f64 = 0.15;
-/// What was delayed arrives so late at most.
+/// The most by which a delayed request is late.
 const LATE_US: u64 = 12 * SECOND;
-/// After the last fault a late request may still renew the lease (12 s), which then runs out (15 s); a candidate that sees it late
-/// (4.4 s, and a request that hangs, 5 s) waits for its next try (4.4 s) and may meet a conflict once (4.4 s); all that
-/// by a slow clock.
+/// After the last fault a late request may still renew the lease (12 s), which then runs out (15 s). A candidate sees
+/// it late (4.4 s, and a request that hangs, 5 s). It waits for its next try (4.4 s) and may meet a conflict once (4.4
+/// s). All these times are by a slow clock.
 const RECOVERY_US: u64 = LATE_US + 39 * SECOND;
 
 enum Event {
     Start {
         node: usize,
     },
-    /// Something comes back to a node, if it still waits for it.
+    /// An answer comes back to a node, if it still waits for it.
     Back {
         ticket: Ticket,
         input: ElectionInput,
@@ -44,7 +44,7 @@ enum Event {
     Fault,
 }
 
-/// Which action of which life of a node.
+/// An action of a life of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ticket {
     node: usize,
@@ -54,17 +54,17 @@ struct Ticket {
 
 struct Node {
     election: ElectionState,
-    /// Of the local clock against the real one.
+    /// The rate of the local clock against the real one.
     rate: f64,
     life: u64,
     action: u64,
     alive: bool,
-    /// It runs no code until then, but its clock goes on, and whoever asks is told whether it leads.
+    /// It runs no code until then, but its clock goes on, and readers can ask whether it leads.
     paused_until: u64,
     led: bool,
 }
 
-/// What happened, so that the test can show that everything did.
+/// The faults that occurred, so that the test can show that all kinds did.
 #[derive(Debug, Default)]
 struct Met {
     terms: u64,
@@ -152,7 +152,7 @@ impl World {
         self.faulty() && self.random.u64(..100) < percent
     }
 
-    /// Until then at most: faults end when they are to.
+    /// A random time within so many seconds, before the end of the faults.
     fn until(&mut self, seconds: u64) -> u64 {
         (self.now + self.random.u64(..seconds * SECOND)).min(FAULTS_US)
     }
@@ -167,7 +167,7 @@ impl World {
         *alive && election.term().is_some_and(|term| self.local(node) < term.valid_until)
     }
 
-    /// The oracle. A term begins in a step only, so to look after each event is to look at all times.
+    /// The oracle. A term begins only in a step, so a check after each event covers all times.
     fn check(&mut self) {
         let leaders: Vec<usize> = (0..NODES).filter(|node| self.leads(*node)).collect();
         let (seed, now) = (self.seed, self.now);
@@ -213,7 +213,7 @@ impl World {
 
     fn step(&mut self, node: usize, input: ElectionInput) {
         let now = self.local(node);
-        // Clocks on the wall are hours apart: nobody may compare them.
+        // Wall clocks are hours apart: no process may compare them.
         let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(3600 * node as u64);
         let action = self.nodes[node].election.step(input, now, wall);
         self.act(node, action);
@@ -329,7 +329,7 @@ impl World {
         self.push(after, Event::Fault);
     }
 
-    /// It is gone, and another comes in its place, before faults end.
+    /// The node ends, and another replaces it, before the end of the faults.
     fn stop(&mut self, node: usize) {
         self.nodes[node].alive = false;
         let after = self.until(20).saturating_sub(self.now);

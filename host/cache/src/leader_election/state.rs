@@ -1,7 +1,7 @@
-//! The election as one process sees it: what it knows, and what it does next. Pure: no I/O, no clock.
+//! The election as one process sees it: its knowledge, and its next action. Pure: no I/O, no clock.
 //!
-//! Answers to `tryAcquireOrRenew`, `renew` and `release` of client-go's `tools/leaderelection/leaderelection.go`. The driver
-//! (`elector.rs`) carries out one action at a time and comes back with what became of it.
+//! As `tryAcquireOrRenew`, `renew` and `release` of client-go's `tools/leaderelection/leaderelection.go`. The driver
+//! (`elector.rs`) carries out one action at a time and returns its result.
 
 use super::config::{JITTER_FACTOR, LeaderElectionConfig};
 use super::leadership::Term;
@@ -9,7 +9,7 @@ use super::record::{LeaderElectionRecord, VersionedRecord};
 use super::resource_lock::LockError;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What became of the last action.
+/// The result of the last action.
 #[derive(Clone, Debug)]
 pub(super) enum ElectionInput {
     /// The wait is over.
@@ -18,11 +18,11 @@ pub(super) enum ElectionInput {
     Read(Result<VersionedRecord, LockError>),
     /// The create or update is answered.
     Written(Result<VersionedRecord, LockError>),
-    /// The process is to end; whatever was being done was dropped.
+    /// The process is to end; the current action was dropped.
     Cancelled,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ElectionAction {
     Get,
@@ -33,7 +33,7 @@ pub(super) enum ElectionAction {
     Finish,
 }
 
-/// What is being done.
+/// The current action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElectionPhase {
     Waiting,
@@ -50,7 +50,7 @@ enum ElectionPhase {
     Finished,
 }
 
-/// The record as last seen.
+/// The last seen record.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) versioned: VersionedRecord,
@@ -63,7 +63,7 @@ impl Observed {
         &self.versioned.record
     }
 
-    /// Whether whoever holds it may still lead.
+    /// Whether its holder may still lead.
     fn is_valid(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.at) < self.record().lease_duration
     }
@@ -75,9 +75,9 @@ pub(super) struct ElectionState {
     random: fastrand::Rng,
     phase: ElectionPhase,
     observed: Option<Observed>,
-    /// Set by a successful write only, and then until `valid_until`.
+    /// Set only by a successful write, until `valid_until`.
     term: Option<Term>,
-    /// What failed last; none after a success.
+    /// The last error; `None` after a success.
     failure: Option<LockError>,
 }
 
@@ -104,7 +104,7 @@ impl ElectionState {
         self.failure.as_ref()
     }
 
-    /// `now` is the local clock, `wall` what is written into the record for people.
+    /// `now` is the local clock, and `wall` is written into the record for people.
     pub(super) fn step(
         &mut self,
         input: ElectionInput,
@@ -127,7 +127,7 @@ impl ElectionState {
             (ElectionPhase::Writing { sent, .. }, ElectionInput::Written(Ok(versioned))) => {
                 self.won(sent, versioned, now)
             }
-            // The fast path knew less than it thought.
+            // The fast path had old knowledge.
             (
                 ElectionPhase::Writing { read: false, .. },
                 ElectionInput::Written(Err(LockError::Conflict | LockError::NotFound)),
@@ -139,12 +139,12 @@ impl ElectionState {
                 self.failure = Some(error);
                 self.wait(now)
             }
-            // Answers to what was not asked: the driver does not give them.
+            // Answers to requests that were not made: the driver never gives them.
             (ElectionPhase::Getting | ElectionPhase::Writing { .. }, _) => self.wait(now),
         }
     }
 
-    /// A round. Who holds a valid lease renews it without a get.
+    /// Begins a round. The holder of a valid lease renews it without a get.
     fn begin(&mut self, now: Instant, wall: SystemTime) -> ElectionAction {
         match &self.observed {
             Some(observed) if self.holds(observed) && observed.is_valid(now) => {
@@ -172,7 +172,7 @@ impl ElectionState {
         ElectionAction::Update(self.record(wall), resource_version)
     }
 
-    /// Who deletes a Lease does not end its holder's term: whoever saw it waits until it would have run out.
+    /// Deleting a Lease does not end its holder's term: a process that saw it waits until it would have run out.
     fn create(&mut self, now: Instant, wall: SystemTime) -> ElectionAction {
         if self.observed.as_ref().is_some_and(|observed| self.is_anothers(observed, now)) {
             return self.wait(now);
@@ -190,13 +190,13 @@ impl ElectionState {
         self.wait(now)
     }
 
-    /// Any write is a change, whatever it changed.
+    /// Any write is a change.
     fn observe(&mut self, versioned: VersionedRecord, now: Instant) {
         let known = self.observed.as_ref();
         let known = known.map(|observed| &observed.versioned.resource_version);
         if known != Some(&versioned.resource_version) {
             let observed = Observed { versioned, at: now };
-            // Its Lease was deleted or edited: another may lead already.
+            // Its Lease was deleted or edited: another process may lead already.
             self.term = self.term.filter(|_| self.holds(&observed));
             self.observed = Some(observed);
         }
@@ -212,7 +212,7 @@ impl ElectionState {
         !free && !self.holds(observed) && observed.is_valid(now)
     }
 
-    /// The record by which this process leads: renewed if it does already, else taken.
+    /// The record with which this process leads: renewed if it leads already, else taken.
     fn record(&self, wall: SystemTime) -> LeaderElectionRecord {
         let old = self.observed.as_ref();
         let held = old.filter(|observed| self.holds(observed)).map(Observed::record);
@@ -237,7 +237,7 @@ impl ElectionState {
         ElectionAction::Wait(period.mul_f64(1.0 + stretch))
     }
 
-    /// From here on this process does not lead, whatever becomes of the release.
+    /// From here on this process does not lead, whatever the result of the release.
     fn cancel(&mut self, now: Instant) -> ElectionAction {
         self.term = None;
         let may_hold = matches!(self.phase, ElectionPhase::Writing { .. })
@@ -285,7 +285,7 @@ impl ElectionState {
         action
     }
 
-    /// An empty holder and a lease of one second, if it is held still.
+    /// An empty holder and a lease of one second, if this process still holds it.
     fn released(&self, wall: SystemTime) -> ElectionAction {
         match &self.observed {
             Some(observed) if self.holds(observed) => {

@@ -1,5 +1,5 @@
-//! A lock in memory for tests of elections: conflicts as a server has them, and failures, delays and lost answers on
-//! demand. Answers to the fake clientset with reactors of client-go's `leaderelection_test.go`.
+//! A lock in memory for tests of elections: a server's conflicts, and failures, delays and lost answers on demand. As
+//! the fake clientset with reactors of client-go's `leaderelection_test.go`.
 
 use super::record::{LeaderElectionRecord, VersionedRecord};
 use super::resource_lock::{LockError, ResourceLock};
@@ -20,20 +20,20 @@ pub enum Call {
     Update,
 }
 
-/// What goes wrong with one request.
+/// The fault of one request.
 #[derive(Clone, Debug, Default)]
 pub struct Fault {
     /// The request takes so long to arrive.
     pub request_delay: Duration,
-    /// It is answered with this and not carried out.
+    /// The request gets this answer and is not carried out.
     pub error: Option<LockError>,
     /// The answer takes so long.
     pub answer_delay: Duration,
-    /// The answer never comes, though what was asked is done.
+    /// The answer never comes, though the request is carried out.
     pub answer_lost: bool,
 }
 
-/// A lock in memory. Cheap to clone; a clone is the same lock.
+/// A lock in memory. Cheap to clone; clones share the lock.
 #[derive(Clone, Default)]
 pub struct FakeLock {
     inner: Arc<Mutex<LockState>>,
@@ -68,7 +68,7 @@ impl FakeLock {
         std::mem::take(&mut self.inner.lock().calls)
     }
 
-    /// The next request of this kind that has no fault yet meets this one.
+    /// Gives this fault to the next request of this kind without one.
     pub fn fail_next(&self, call: Call, fault: Fault) {
         self.inner.lock().faults.push_back((call, fault));
     }

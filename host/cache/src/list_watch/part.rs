@@ -1,18 +1,19 @@
-//! What one list or watch covers, on the wire, and how it may be tuned. Answers to client-go's `TweakListOptionsFunc` and the
-//! namespace of its factories; what an informer covers as a whole is made of parts.
+//! The scope of one list or watch, in the API server's form, and its tuning. As client-go's `TweakListOptionsFunc` and
+//! the namespace of its factories. An informer's scope consists of parts.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one list or watch covers: all namespaces or one, and the objects that both selectors select. The default is everything.
+/// The scope of one list or watch: all namespaces or one, and the objects that both selectors select. The default is
+/// everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Part {
-    /// None: all namespaces, and the only choice for a resource that has none.
+    /// `None`: all namespaces, and the only choice for a resource without namespaces.
     pub namespace: Option<Box<str>>,
     /// `app=web,tier!=db`, as Kubernetes writes it; empty selects everything.
     pub label_selector: String,
-    /// `metadata.name=web`, as Kubernetes writes it; empty selects everything. Which fields there are depends on the
+    /// `metadata.name=web`, as Kubernetes writes it; empty selects everything. The supported fields depend on the
     /// resource; the server refuses others.
     pub field_selector: String,
 }
@@ -28,7 +29,7 @@ impl Part {
         Self { namespace: Some(namespace.into()), ..Self::default() }
     }
 
-    /// Whether its namespace can be the name of one (an RFC 1123 label): it becomes a piece of a path.
+    /// Whether its namespace is a valid name (an RFC 1123 label): it becomes a part of a path.
     pub fn has_valid_namespace(&self) -> bool {
         self.namespace.as_deref().is_none_or(|name| {
             let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -45,7 +46,7 @@ impl Part {
     }
 }
 
-/// For people: `all namespaces`, `namespace kube-system, labels app=web`.
+/// As text for people: `all namespaces`, `namespace kube-system, labels app=web`.
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
@@ -62,7 +63,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// How lists and watches are made. The default suits every server that is known.
+/// The options of lists and watches. The default suits every known server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListTweaks {
     page_size: u32,
@@ -72,31 +73,31 @@ pub struct ListTweaks {
     parameters: QueryParameters,
 }
 
-/// Parameters that are sent with every list and watch beside those of the protocol.
+/// Parameters that are sent with every list and watch, beside those of the protocol.
 pub type QueryParameters = Arc<[(Box<str>, Box<str>)]>;
 
-/// A tweak that cannot be.
+/// An invalid tweak.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListTweaksError {
-    /// The reflector sets this one itself, or it comes from the [`Part`].
+    /// The reflector sets this parameter itself, or it comes from the [`Part`].
     #[error("query parameter {0:?} is not for the caller to set")]
     Reserved(Box<str>),
-    /// Its name is empty or has other characters than letters, digits, `.`, `-` and `_`.
+    /// The name is empty or has other characters than letters, digits, `.`, `-` and `_`.
     #[error(
         "query parameter {0:?} has a name that cannot be sent: use letters, digits, '.', '-' and '_'"
     )]
     Name(Box<str>),
-    /// More or longer parameters than a request line carries everywhere.
+    /// The parameters exceed the length that every request line can carry.
     #[error("query parameters have {bytes} bytes, more than {max}")]
     TooLong {
-        /// Names and values together.
+        /// The bytes of names and values together.
         bytes: usize,
         /// The bound.
         max: usize,
     },
 }
 
-/// What the reflector says itself.
+/// The parameters that the reflector sets.
 const RESERVED: [&str; 11] = [
     "watch",
     "allowWatchBookmarks",
@@ -124,33 +125,34 @@ impl Default for ListTweaks {
 }
 
 impl ListTweaks {
-    /// Objects in a page at most: the API server's own bound is about here, and a page of this many is held by it in
-    /// memory at once.
+    /// The most objects in a page: the API server's own bound is about here, and it holds a whole page in memory.
     pub const PAGE_SIZE_MAX: u32 = 10_000;
-    /// client-go's `minWatchTimeout`: the shortest lifetime asked for.
+    /// client-go's `minWatchTimeout`: the shortest requested lifetime.
     pub const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
-    /// A watch that lasts longer than this is ended by no server that is known; twice this is asked for at most.
+    /// No known server ends a longer watch; at most twice this is requested.
     pub const MIN_WATCH_TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
-    /// Names and values of extra parameters: a request line of 8 KiB passes every proxy, and selectors need room as well.
+    /// The most bytes of names and values of extra parameters: a request line of 8 KiB passes every proxy, and
+    /// selectors need room as well.
     pub const PARAMETER_BYTES_MAX: usize = 2048;
 
-    /// Objects in a page, 500 by default; held between 1 and [`ListTweaks::PAGE_SIZE_MAX`].
+    /// The objects in a page, 500 by default; limited to between 1 and [`ListTweaks::PAGE_SIZE_MAX`].
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
         self.page_size = objects.clamp(1, Self::PAGE_SIZE_MAX);
         self
     }
 
-    /// Whether watch-lists are tried at all; they are by default, and what cannot be had by one is listed in pages.
+    /// Whether watch-lists are tried; they are by default. Without them objects are listed in pages.
     #[must_use]
     pub fn watch_list(mut self, on: bool) -> Self {
         self.watch_list = on;
         self
     }
 
-    /// The server is asked to end a watch between this and twice this. Held between [`ListTweaks::MIN_WATCH_TIMEOUT`], as in
-    /// client-go, and [`ListTweaks::MIN_WATCH_TIMEOUT_MAX`]. Where the server sends no bookmarks it is also how long a connection can be dead
-    /// before that is noticed; the client that makes the connections may keep them alive.
+    /// The server is asked to end a watch between this and twice this. Limited to between
+    /// [`ListTweaks::MIN_WATCH_TIMEOUT`], as in client-go, and [`ListTweaks::MIN_WATCH_TIMEOUT_MAX`]. If the server
+    /// sends no bookmarks, it is also the longest time before a dead connection is noticed. The client that makes the
+    /// connections may keep them alive.
     #[must_use]
     pub fn min_watch_timeout(mut self, timeout: Duration) -> Self {
         self.min_watch_timeout =
@@ -158,8 +160,8 @@ impl ListTweaks {
         self
     }
 
-    /// Asks for the objects' metadata alone, as `PartialObjectMetadata` of `meta.k8s.io/v1` (client-go's `metadatainformer`). A
-    /// server that cannot do that sends whole objects.
+    /// Asks only for the objects' metadata, as `PartialObjectMetadata` of `meta.k8s.io/v1` (client-go's
+    /// `metadatainformer`). A server without that form sends whole objects.
     #[must_use]
     pub fn metadata_only(mut self, on: bool) -> Self {
         self.metadata_only = on;
@@ -201,12 +203,12 @@ impl ListTweaks {
         (self.min_watch_timeout, self.min_watch_timeout * 2)
     }
 
-    /// Whether metadata alone is asked for.
+    /// Whether only metadata is requested.
     pub(crate) fn asks_for_metadata_only(&self) -> bool {
         self.metadata_only
     }
 
-    /// What is sent beside the protocol's own.
+    /// The parameters beside the protocol's own.
     pub(crate) fn parameters(&self) -> QueryParameters {
         self.parameters.clone()
     }

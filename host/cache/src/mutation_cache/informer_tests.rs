@@ -1,4 +1,4 @@
-//! Own writes over an informer: what a handler reads when it is told of a deletion, and namespaces that are not equally far.
+//! Own writes over an informer: a handler's reads at a deletion, and namespaces with different progress.
 
 use super::*;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
@@ -9,7 +9,7 @@ use crate::shared_processor::Registration;
 use crate::testing::FakeControllerSource;
 use std::sync::Arc;
 
-/// A controller that reads what it wrote whenever it hears that the object is gone.
+/// A controller that reads its own write when it is notified of the object's deletion.
 #[derive(Clone)]
 struct Reader {
     cache: Arc<MutationCache>,
@@ -60,7 +60,7 @@ impl Informed {
         Self { source, informer, reader, _factory: factory, _registration: registration }
     }
 
-    /// The controller writes objects, of which the informer is not told, and deletes them again.
+    /// The controller writes objects, without a notification of the informer, and deletes them again.
     fn writes(&self, namespace: &str, names: &[&str]) {
         for name in names {
             let version = self.source.modify_drop_watch(&json(namespace, name));
@@ -107,13 +107,13 @@ async fn whoever_hears_of_a_deletion_by_a_relist_no_longer_reads_an_own_write() 
 #[tokio::test(start_paused = true)]
 async fn an_own_write_is_judged_by_its_own_namespace_and_not_by_a_quieter_one() {
     let informed = Informed::new(&["x", "y"]).await;
-    // `y` stays where it is; `x` hears of everything.
+    // `y` stays where it is; `x` gets all changes.
     informed.writes("x", &["a"]);
     informed.source.delete(&json("x", "a"));
     back_off().await;
     informed.check(&["x/a -"]);
     assert_ne!(informed.informer.last_sync_resource_version().as_deref(), Some("6"));
-    // Nor does what `x` has seen say anything of `y`.
+    // Nor does the progress of `x` say anything about `y`.
     informed.source.add(&json("x", "a"));
     let version = informed.source.add_drop_watch(&json("y", "c"));
     informed.reader.cache.mutated(object("y", "c", version), Instant::now());

@@ -1,4 +1,4 @@
-//! client-go's cases (`tools/cache/mutation_cache_test.go` and the tombstones of 0.37), and ours.
+//! client-go's cases (`tools/cache/mutation_cache_test.go` and the tombstones of 0.37), and our own.
 
 use super::*;
 use crate::indexer::{IndexFunc, Write};
@@ -16,7 +16,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// An informer that has come to version 10, with `a` at 5 and `b` at 10.
+    /// An informer that has reached version 10, with `a` at 5 and `b` at 10.
     fn new() -> Self {
         let indexer = Indexer::default();
         let by_label = |object: &Object| object.label("l").into_iter().map(str::to_owned).collect();
@@ -29,7 +29,7 @@ impl Bench {
         bench
     }
 
-    /// The informer comes to a version.
+    /// The informer reaches a version.
     fn informer(&self, version: u64, object: Option<Object>) {
         let mut write = self.cache.indexer.write();
         if let Some(object) = object {
@@ -54,7 +54,7 @@ impl Bench {
         self.cache.deleted(object, self.start);
     }
 
-    /// What a get of each key, a list and a read of both values of the index show: they agree.
+    /// Checks a get of each key, a list and reads of both values of the index: they agree.
     #[track_caller]
     fn check(&self, expect: &[&str]) {
         self.check_after(Duration::ZERO, expect);
@@ -168,7 +168,7 @@ fn an_older_answer_never_hides_a_newer_one() {
 
 #[test]
 fn an_own_write_never_hides_another_object_of_the_same_name() {
-    // Written before the other one was made, and heard of before that or after it.
+    // Written before the other object was made, with the informer's notification before that or after it.
     for is_late in [false, true] {
         let bench = Bench::new();
         let write = || bench.mutated(object("a", "ua", 12, "y"));

@@ -1,4 +1,4 @@
-//! Reflectors that wait are woken by definitions, in paused time.
+//! Definitions wake waiting reflectors, in paused time.
 
 use super::*;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
@@ -9,7 +9,7 @@ use crate::testing::FakeControllerSource;
 const WIDGETS: &str = r#"{"metadata":{"name":"widgets.example.com"}}"#;
 const WIDGET: &str = r#"{"metadata":{"name":"a","namespace":"n"}}"#;
 
-/// An informer of a custom resource that is not there.
+/// An informer of a custom resource that does not exist.
 struct Bench {
     source: FakeControllerSource,
     factory: SharedInformerFactory,

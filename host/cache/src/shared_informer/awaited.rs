@@ -1,26 +1,28 @@
-//! What one part has yet to show because another part, which overlaps it, has written it already: a cupboard.
+//! The changes that one part has yet to show, because another part that overlaps it has already written them.
+//! Synchronous.
 //!
-//! Two parts that follow the same past show the same changes, one a little later than the other. If one never shows what the
-//! other wrote, their pasts differ: the API server was set back between them. Then only a list made anew tells the truth.
+//! Two parts with the same history show the same changes, one a little later than the other. If one never shows the
+//! other's writes, their histories differ: the API server was set back between them. Then only a new list gives the
+//! true state.
 
 use crate::object::{ObjectKey, compare_resource_versions};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// More than change in the seconds that a list takes. Beyond it nothing is remembered, and the part is listed again.
+/// More than the changes in the seconds of a list. Beyond it nothing is remembered, and the part is listed again.
 const CHANGES_MAX: usize = 10_000;
 
-/// From which resourceVersion on a part has shown what another has written.
+/// The resourceVersion from which a part has shown another part's write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AwaitedChange {
     /// The change has this number.
     At(Box<str>),
-    /// A list did not show the object any more, which had this number last.
+    /// A list no longer showed the object, which had this number last.
     After(Box<str>),
 }
 
 impl AwaitedChange {
-    /// What has no order says nothing.
+    /// Numbers without an order give no answer.
     fn is_shown_by(&self, resource_version: &str) -> bool {
         let (Self::At(known) | Self::After(known)) = self;
         match compare_resource_versions(resource_version, known) {
@@ -35,12 +37,12 @@ impl AwaitedChange {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Awaited {
     changes: BTreeMap<ObjectKey, AwaitedChange>,
-    /// There were too many.
+    /// Whether there were too many changes.
     lost: bool,
 }
 
 impl Awaited {
-    /// Another part wrote this.
+    /// Another part wrote this change.
     pub(super) fn note(&mut self, key: &ObjectKey, change: AwaitedChange) {
         if self.changes.len() >= CHANGES_MAX {
             self.lost = true;
@@ -58,7 +60,7 @@ impl Awaited {
         }
     }
 
-    /// Everything is shown anew, or everything is gone.
+    /// Everything is shown again, or everything is gone.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,21 +1,21 @@
-//! What was deleted while parts overlapped: a part that is behind must not bring it back. A cupboard.
+//! The deletions while parts overlapped: a part that is behind must not restore a deleted object. Synchronous.
 
 use crate::object::{Object, ObjectKey, compare_resource_versions};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// More than happen in the seconds that a list takes. Beyond it the first is forgotten, and an object may come back for a moment,
-/// until the part that is behind sees its deletion.
+/// More than the deletions in the seconds of a list. Beyond it the first is forgotten, and an object may come back for
+/// a moment, until the part that is behind sees its deletion.
 const DELETIONS_MAX: usize = 10_000;
 
-/// Up to which resourceVersion each object is gone.
+/// The resourceVersion up to which each object is gone.
 #[derive(Debug, Default)]
 pub(super) struct Deletions {
     gone: BTreeMap<ObjectKey, Box<str>>,
 }
 
 impl Deletions {
-    /// An object was deleted as of this resourceVersion; of several ends the last counts.
+    /// Notes a deletion as of this resourceVersion; of several the last counts.
     pub(super) fn note(&mut self, key: &ObjectKey, resource_version: &str) {
         if self.gone.len() >= DELETIONS_MAX {
             self.gone.pop_first();
@@ -27,7 +27,7 @@ impl Deletions {
         }
     }
 
-    /// The resourceVersion as of which this state of an object had been deleted. One that came after it was made again.
+    /// The resourceVersion as of which this state of an object was deleted. A later state belongs to a new object.
     pub(super) fn of(&mut self, object: &Object) -> Option<Box<str>> {
         let deleted = self.gone.get(object.key())?;
         match compare_resource_versions(object.resource_version(), deleted) {
@@ -39,7 +39,7 @@ impl Deletions {
         }
     }
 
-    /// Keeps those whose resourceVersion somebody has not passed.
+    /// Keeps the deletions that some part has not passed.
     pub(super) fn retain(&mut self, is_ahead: impl Fn(&str) -> bool) {
         self.gone.retain(|_, deleted| is_ahead(deleted));
     }

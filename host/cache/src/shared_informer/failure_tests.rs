@@ -1,4 +1,4 @@
-//! What users of the library give an informer, and its own source, may panic: what becomes of it then.
+//! Panics in the code that users give an informer, and in its source, and their effect.
 
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::list_watch::{ListerWatcher, ListerWatcherSource, Part};

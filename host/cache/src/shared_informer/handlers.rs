@@ -1,6 +1,6 @@
-//! How handlers come to an informer: called from a task of their own, pulling, or called in the informer's.
+//! The three kinds of handlers of an informer: called from their own task, pulling, or called in the informer's task.
 //!
-//! Answers to client-go's `AddEventHandler` and its kin. What becomes of them there is the processor's business.
+//! As client-go's `AddEventHandler` and its variants. The processor owns them after that.
 
 use super::SharedIndexInformer;
 use crate::handler_queue::HandlerOptions;
@@ -12,17 +12,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl SharedIndexInformer {
-    /// Adds a handler, before or after the start, from anywhere, a handler included. It is told of every object that
-    /// is there (`Reason::Initial`), then of every change: no gap, no duplicate. It has a bounded queue and a task of its own, which the
-    /// informer joins when it stops; however slow it is, it holds nobody else up. It is told everything again in the informer's
-    /// resync period, if that has one. A stopped informer tells nobody anything: such a registration is removed at once.
+    /// Adds a handler, before or after the start, from anywhere, also from a handler. It gets every existing object
+    /// (`Reason::Initial`), then every change: no gap, no duplicate. It has a bounded queue and its own task, which
+    /// the informer joins when it stops. A slow handler delays no other. It gets every object again in the informer's
+    /// resync period, if there is one. A stopped informer makes no notifications: such a registration is removed at
+    /// once.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler(&self, handler: Arc<dyn ResourceEventHandler>) -> Registration {
         self.add_event_handler_with_options(handler, self.default_handler_options())
     }
 
-    /// As [`SharedIndexInformer::add_event_handler`], and every object is told again (`Reason::Resync`) each
-    /// period, which is at least a second. A resync that comes round before the last one was told is left out.
+    /// As [`SharedIndexInformer::add_event_handler`], with every object again (`Reason::Resync`) in each period, which
+    /// is at least a second. A resync that is due before the last one was delivered is left out.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_event_handler_with_resync_period(
         &self,
@@ -44,13 +45,13 @@ impl SharedIndexInformer {
         self.add_handler_in(None, handler, options)
     }
 
-    /// The same as a queue to pull from, for who wants to await between two notifications.
+    /// The same as a queue to pull from, for callers that await between two notifications.
     pub fn notifications(&self, options: HandlerOptions) -> Notifications {
         self.notifications_in(None, options)
     }
 
-    /// Adds a handler that is called in the informer's own task: no queue and no other task. It must not block and should
-    /// only note or enqueue: everybody waits for it.
+    /// Adds a handler that is called in the informer's own task, without a queue or another task. It must not block
+    /// and should only note or enqueue: all other handlers wait for it.
     #[must_use = "dropping the registration removes the handler"]
     pub fn add_inline_handler(
         &self,
@@ -60,11 +61,12 @@ impl SharedIndexInformer {
         self.add_inline_handler_in(None, handler, options, None)
     }
 
-    /// Puts an inline handler in another's place, with no notification lost between the two: up to one moment `old`
-    /// is told, from then on `handler`, which is told of every change at once, for `old` was told what was before it, and besides gets every
-    /// object that is there (`Reason::Initial`) as a late handler does, whatever `options.replay` says. So an update or a deletion may come
-    /// to it before the object itself does; a paced one ([`HandlerOptions::paced`]) hears of it by
-    /// [`ResourceEventHandler::on_ahead`]. For handlers that share a memory of what was told.
+    /// Replaces an inline handler by another, with no lost notification between them. Up to one moment `old` gets the
+    /// notifications, and `handler` from then on. `handler` gets every change at once, because `old` got the earlier
+    /// ones. It also gets every existing object (`Reason::Initial`) as a late handler does, whatever `options.replay`
+    /// is. So an update or a deletion may reach it before the object itself does; a paced one
+    /// ([`HandlerOptions::paced`]) gets it by [`ResourceEventHandler::on_ahead`]. This is for handlers that share the
+    /// knowledge of delivered objects.
     #[must_use = "dropping the registration removes the handler"]
     pub fn replace_inline_handler(
         &self,
@@ -76,14 +78,14 @@ impl SharedIndexInformer {
         self.add_inline_handler_in(None, handler, options, Some(old))
     }
 
-    /// What a paced handler sends when it has room again.
+    /// The signal that a paced handler sends when it has room again.
     pub fn room_signal(&self) -> RoomSignal {
         RoomSignal::new(&self.shared.inbox)
     }
 
-    /// Calls `call` in the informer's task, between two notifications: inline handlers have then been told of exactly what
-    /// [`indexer`](Self::indexer) shows, so that what `call` does falls into their order. It must not block. Where the informer does
-    /// not run yet the call waits for its start; one that has stopped drops it uncalled.
+    /// Calls `call` in the informer's task, between two notifications. At that moment inline handlers have got exactly
+    /// the state of [`indexer`](Self::indexer), so the call falls into their order. It must not block. If the informer
+    /// does not run yet, the call waits for its start; a stopped informer drops it uncalled.
     pub fn between_notifications(&self, call: impl FnOnce() + Send + 'static) {
         self.shared.inbox.call(call);
     }

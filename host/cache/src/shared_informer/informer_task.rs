@@ -1,7 +1,7 @@
-//! The informer's task: looks at what is asked for, at new handlers, and at what the reflectors queued, in turn.
+//! The informer's task: handles the requested scopes, new handlers, and the reflectors' deltas, in turn.
 //!
-//! Answers to client-go's `Run` of a shared informer with its controller's `processLoop`. It owns the reflectors' tasks and, by the
-//! processor, the handlers': when it has ended, so have they.
+//! As client-go's `Run` of a shared informer with its controller's `processLoop`. It owns the reflectors' tasks and,
+//! by the processor, the handlers': they have ended when it has.
 
 use super::InformerShared;
 use super::parts::PartsStep;
@@ -36,7 +36,7 @@ impl InformerTask {
         Self { shared, fifo, deltas, processor, reflectors, running }
     }
 
-    /// Runs until a reflector fails, and answers how.
+    /// Runs until a reflector fails, and returns the failure.
     pub(super) async fn run(&mut self) -> String {
         let (inbox, fifo) = (self.shared.inbox.clone(), self.fifo.clone());
         let progress = self.shared.progress.clone();
@@ -51,7 +51,7 @@ impl InformerTask {
                 tokio::task::yield_now().await;
             } else {
                 tokio::select! {
-                    // In this order: nothing here is starved, for each is looked at again after every batch.
+                    // In this order: nothing here is starved, because each is checked again after every batch.
                     biased;
                     () = inbox.woken() => {}
                     () = progress.refusals() => {}
@@ -67,7 +67,8 @@ impl InformerTask {
             if popped.is_empty() {
                 popped = fifo.try_pop_all();
             }
-            // Whoever was added before something happened hears of it: what was queued since is not told before they are taken in.
+            // A handler that was added before a change gets the change: later deltas wait until new handlers are
+            // admitted.
             self.processor.admit(super::now());
             let ended = self.deltas.process(&mut popped, &mut self.processor).await;
             if ended || self.deltas.parts.due().is_some() {
@@ -77,7 +78,7 @@ impl InformerTask {
         }
     }
 
-    /// Ends the source first, then those who are told.
+    /// Ends the source first, then the handlers.
     pub(super) async fn stop(&mut self) {
         self.reflectors.shutdown().await;
         self.processor.stop().await;
@@ -88,7 +89,7 @@ impl InformerTask {
         dues.into_iter().flatten().min()
     }
 
-    /// Goes for what is asked for now. Where nobody asks for anything, what is there goes on: who owns the informer stops it.
+    /// Follows the present requests. Without any, the present parts go on: the informer's owner stops it.
     async fn look_at_demand(&mut self, now: Instant) {
         let linger = self.shared.options.scope_linger;
         let is_refused_whole = self.shared.progress.is_refused_whole();
@@ -146,7 +147,7 @@ impl InformerTask {
 }
 
 impl InformerTask {
-    /// The transform, with everybody who hears of its failures.
+    /// The transform, with all receivers of its failures.
     fn intake(&self) -> Option<Intake> {
         let transform = self.shared.options.transform.clone()?;
         let progress = self.shared.progress.clone();
@@ -169,13 +170,13 @@ impl InformerTask {
 }
 
 impl Drop for InformerTask {
-    /// Of no effect where it ended as it should: then it has said so.
+    /// Without effect after a regular end, which has set the state already.
     fn drop(&mut self) {
         self.shared.progress.stopped(Some("its task was aborted".to_owned()));
     }
 }
 
-/// How a reflector's task failed; none where it was stopped.
+/// The failure of a reflector's task; `None` if it was stopped.
 fn failure(ended: Result<(), JoinError>) -> Option<String> {
     match ended {
         Ok(()) => Some("reflector ended".to_owned()),

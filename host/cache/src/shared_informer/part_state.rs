@@ -1,4 +1,4 @@
-//! One part of an informer's scope, as the informer's task knows it: what its lists and watches have shown so far.
+//! One part of an informer's scope in the informer's task: the objects that its lists and watches have shown so far.
 
 use super::awaited::{Awaited, AwaitedChange};
 use super::staged::Staged;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// A list in progress.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// It is right even where the store has something newer: the API server was set back. Not so where another part may just be
-    /// ahead of it.
+    /// Whether it is right even if the store has a newer object, because the API server was set back. `false` if
+    /// another part may just be ahead of it.
     pub(super) consistent: bool,
     pub(super) mark: ListMark,
-    /// What it has shown and is not written.
+    /// The shown objects that are not written yet.
     pub(super) staged: Staged,
 }
 
@@ -26,18 +26,19 @@ pub(super) struct PartState {
     pub(super) progress: PartProgress,
     selection: Arc<Scope>,
     pub(super) wanted: bool,
-    /// Its first list is complete.
+    /// Whether its first list is complete.
     pub(super) synced: bool,
     pub(super) listing: Option<Listing>,
-    /// A list of it was complete: what comes later was not there before whoever waits for the other parts.
+    /// Whether a list of it was ever complete: for callers that wait for the other parts, later objects of this part
+    /// are not initial.
     pub(super) was_listed: bool,
     /// Everything up to here has been written.
     pub(super) resource_version: Option<Box<str>>,
     /// Its epoch as of its last list.
     pub(super) epoch: u64,
-    /// What others have written since its list began, and it has not shown.
+    /// Changes of other parts since its list began that it has not shown.
     pub(super) awaited: Awaited,
-    /// Since its last list began it left something to a part that was wanted when it was not.
+    /// Whether, since its last list began, it left an object to a wanted part while it was not wanted itself.
     pub(super) gave_way: bool,
 }
 
@@ -65,22 +66,23 @@ impl PartState {
         self.progress.part()
     }
 
-    /// The objects that its lists and watches show, for the store.
+    /// The scope of its lists and watches, for the store.
     pub(super) fn selection(&self) -> &Arc<Scope> {
         &self.selection
     }
 
-    /// The objects that its lists and watches show. The API server decides; this is the same decision, taken on the host.
+    /// Whether its lists and watches show the object. The API server decides that; this is the same decision on the
+    /// host.
     pub(super) fn contains(&self, object: &Object) -> bool {
         self.selection.contains(object)
     }
 
-    /// It shows a state of an object, or its end.
+    /// The part shows a state of an object, or its deletion.
     pub(super) fn shows(&mut self, object: &Object) {
         self.awaited.shown(object.key(), object.resource_version());
     }
 
-    /// What it shows now was there before it was asked for.
+    /// Whether the part's present objects existed before the request.
     pub(super) fn is_first_list(&self) -> bool {
         self.listing.is_some() && !self.was_listed
     }
@@ -90,18 +92,19 @@ impl PartState {
         self.awaited.note(key, change);
     }
 
-    /// Nothing of it is there any more.
+    /// None of its objects exists any more.
     pub(super) fn is_gone(&mut self) {
         (self.listing, self.resource_version) = (None, None);
         self.awaited.clear();
     }
 
-    /// Its reflector has found the API server set back, and no list since was complete.
+    /// Whether its reflector has found the API server set back, and no later list was complete.
     pub(super) fn is_set_back(&self) -> bool {
         self.epoch != self.progress.epoch()
     }
 
-    /// Whether a deletion may as well be an object's leaving the selectors: the API server reports both alike.
+    /// Whether a deletion may also mean that an object left the selectors: the API server reports both in the same
+    /// way.
     pub(super) fn selects(&self) -> bool {
         !self.part().label_selector.is_empty() || !self.part().field_selector.is_empty()
     }

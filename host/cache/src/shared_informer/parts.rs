@@ -1,10 +1,11 @@
-//! The parts of an informer's scope: which are listed and watched, which of them have synced, and what several that overlap
-//! may tell of one object. A cupboard: it decides, the informer's task carries out.
+//! The parts of an informer's scope: the listed and watched ones, the synced ones, and the rules for an object that
+//! several parts show. Synchronous: it decides, and the informer's task carries out.
 //!
-//! client-go has one reflector for one informer and no change of scope. Here a change starts the new parts first; the ones that are not
-//! wanted any more go on until all new ones have synced, so that nothing known is forgotten on the way. While parts overlap, the
-//! one that is behind must not bring back what the other saw deleted: the deletions are remembered until all have passed them. And
-//! what one wrote the others must show as well before it goes (`awaited.rs`); those that do not are listed anew once they are alone.
+//! client-go has one reflector for one informer and no change of scope. Here a change starts the new parts first.
+//! Unwanted parts go on until all new ones have synced, so that no known object is lost on the way. While parts
+//! overlap, the part that is behind must not restore an object that the other saw deleted: deletions are remembered
+//! until all parts have passed them. And the other parts must show a part's writes before it is stopped
+//! (`awaited.rs`). Parts that do not are listed again once they are alone.
 
 use super::awaited::AwaitedChange;
 use super::deletions::Deletions;
@@ -21,18 +22,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a part that is not wanted any more goes on, at most, until the wanted ones have shown what it wrote: a replica that lags
+/// The longest time that an unwanted part goes on until the wanted ones have shown its writes: a replica that lags
 /// further is rare, and costs a list.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
-/// What the informer's task has to do.
+/// A step of the informer's task.
 #[derive(Debug)]
 pub(super) enum PartsStep {
     /// List and watch this part.
     Start(PartId, PartProgress),
-    /// Stop listing and watching it; what no part covers any more leaves the store.
+    /// Stop listing and watching it; objects that no part covers any more leave the store.
     Stop(PartId, PartProgress),
-    /// Begin anew, under a new number: what still comes under the old one is dropped.
+    /// Begin again, under a new number: later deltas of the old one are dropped.
     Restart(PartId, PartId, PartProgress),
 }
 
@@ -42,15 +43,16 @@ pub(super) struct Parts {
     progress: Arc<Progress>,
     parts: BTreeMap<PartId, PartState>,
     last: PartId,
-    /// What was deleted while parts overlapped, up to which resourceVersion.
+    /// The deletions while parts overlapped, with their resourceVersions.
     deletions: Deletions,
-    /// When the deletions were last forgotten.
+    /// The rewinds when the deletions were last dropped.
     rewinds: u64,
-    /// A part has come further since the deletions were looked through.
+    /// Whether a part has come further since the last check of the deletions.
     passed: bool,
-    /// An object may come from more than one part: not all parts are of one change, or one is wider than another.
+    /// Whether an object may come from more than one part: not all parts are of one change, or one is wider than
+    /// another.
     overlap: bool,
-    /// Until when what is not wanted any more goes on although everything that is has synced.
+    /// Until when unwanted parts go on although all wanted ones have synced.
     goes_on_until: Option<Instant>,
 }
 
@@ -77,7 +79,7 @@ impl Parts {
         self.parts.get_mut(&id)
     }
 
-    /// These parts are wanted from now on: the steps towards them.
+    /// Sets the wanted parts. Returns the steps towards them.
     pub(super) fn want(&mut self, wanted: &BTreeSet<Part>, now: Instant) -> Vec<PartsStep> {
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
@@ -91,8 +93,9 @@ impl Parts {
         steps
     }
 
-    /// A part that is wanted begins, unless it is there. One that left something to others before it was wanted again begins anew: what
-    /// it showed is still right, by the grace of the others, which go on until it has been listed. Invariant 11.
+    /// Starts a wanted part, unless it exists. A part that left an object to others before it was wanted again begins
+    /// again. Its shown objects are still right, because of the other parts, which go on until it was listed.
+    /// Invariant 11.
     fn start(&mut self, part: &Part) -> Option<PartsStep> {
         let there = self.parts.iter().find(|(_, state)| state.part() == part);
         if there.is_some_and(|(_, state)| !state.gave_way) {
@@ -107,27 +110,27 @@ impl Parts {
             return Some(PartsStep::Start(self.last, progress));
         };
         self.parts.remove(&before);
-        // A server that was found to be set back is so until a list has taken that in.
+        // A server that was found to be set back counts so until a list has taken that in.
         let mut state = PartState::new(progress.clone());
         (state.epoch, state.was_listed) = (epoch, was_listed);
         self.parts.insert(self.last, state);
         Some(PartsStep::Restart(before, self.last, progress))
     }
 
-    /// When [`Parts::settle`] lets go of what still goes on.
+    /// When [`Parts::settle`] stops the remaining parts.
     pub(super) fn due(&self) -> Option<Instant> {
         self.goes_on_until
     }
 
-    /// Lets go of what is not wanted, once everything that is has synced and has shown what the others wrote; before that of what
-    /// nothing else is about.
+    /// Stops unwanted parts, once all wanted ones have synced and have shown the other parts' writes. Before that,
+    /// stops those with a namespace of their own.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<PartsStep> {
         if !self.are_synced() {
             self.goes_on_until = None;
             return self.let_go_of_what_is_alone();
         }
         if !self.progress.has_synced() {
-            // What was missing is not wanted any more, or nothing ever was.
+            // The missing part is not wanted any more, or there never was one.
             self.progress.synced();
         }
         let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
@@ -145,14 +148,15 @@ impl Parts {
         self.passed |= !steps.is_empty();
         self.overlap = self.parts_overlap();
         if !self.overlap {
-            // Whoever is left has shown them, or lists anew.
+            // The remaining parts have shown the deletions, or are listed again.
             self.deletions.clear();
             steps.extend(self.list_again());
         }
         steps
     }
 
-    /// Stops what is not wanted and is refused, so that it was never listed and nobody counts on it, or has a namespace to itself.
+    /// Stops unwanted parts in two cases. One was refused and never listed, so no other part relies on it. The other
+    /// has a namespace to itself.
     fn let_go_of_what_is_alone(&mut self) -> Vec<PartsStep> {
         let refused = |(id, state): (&PartId, &PartState)| {
             let is_one = !state.wanted && !state.was_listed && state.progress.is_refused();
@@ -179,7 +183,7 @@ impl Parts {
         self.parts.remove(&id).map(|state| PartsStep::Stop(id, state.progress))
     }
 
-    /// Lists anew what has not shown everything that others wrote. Invariant 11.
+    /// Lists parts again that have not shown all writes of others. Invariant 11.
     fn list_again(&mut self) -> Vec<PartsStep> {
         let again = |(id, state): (&PartId, &PartState)| (!state.awaited.is_empty()).then_some(*id);
         let again: Vec<_> = self.parts.iter().filter_map(again).collect();
@@ -195,7 +199,7 @@ impl Parts {
         again.into_iter().filter_map(restart).collect()
     }
 
-    /// The lists in progress began as the only word on their objects, which they are not any more.
+    /// The lists in progress began as the only source of their objects, which they no longer are.
     fn doubt_lists(&mut self) {
         for state in self.parts.values_mut() {
             let set_back = state.is_set_back();
@@ -205,11 +209,12 @@ impl Parts {
         }
     }
 
-    /// A list of this part begins; what an interrupted one has shown is forgotten.
+    /// A list of this part begins; the shown objects of an interrupted list are dropped.
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
         if let Some(state) = self.parts.get_mut(&id) {
             let consistent = !self.overlap || state.is_set_back();
-            // Before the first list is complete nothing is there that it replaces: who reads then asks whether the informer has synced.
+            // Before the end of the first list there is no old state: readers then check whether the informer has
+            // synced.
             let staged = if state.was_listed { Staged::default() } else { Staged::none() };
             state.listing = Some(Listing { consistent, mark, staged });
             state.awaited.clear();
@@ -217,7 +222,7 @@ impl Parts {
         }
     }
 
-    /// The store changed as one part has shown; every other one that covers the object will show it too.
+    /// The store changed by one part's delta; every other part with the object will show the change too.
     pub(super) fn note_change(
         &mut self,
         by: PartId,
@@ -235,7 +240,8 @@ impl Parts {
         }
     }
 
-    /// A list put an object over one of a higher resourceVersion: the API server was set back, which its reflector says once.
+    /// A list put an object over one with a higher resourceVersion: the API server was set back, which its reflector
+    /// reports once.
     pub(super) fn note_put(&mut self, id: PartId, old: &Object, new: &Object) {
         let Some(state) = self.parts.get(&id).filter(|state| state.listing.is_some()) else {
             return;
@@ -253,8 +259,8 @@ impl Parts {
         }
     }
 
-    /// Whether another part shows the object whatever its labels and fields are, so that what left the selectors of this one
-    /// need not have gone.
+    /// Whether another part shows the object with any labels and fields. Then an object that left this part's
+    /// selectors need not be gone.
     pub(super) fn is_shown_whole(&self, id: PartId, object: &Object) -> bool {
         let others = self.parts.iter().filter(|(other, _)| **other != id);
         others.map(|(_, state)| state).any(|state| {
@@ -265,21 +271,21 @@ impl Parts {
         })
     }
 
-    /// Whether a part is not wanted any more and one that is shows this object already, with all that becomes of it. Invariant 9.
+    /// Whether a part is unwanted and a wanted part shows this object already, with all its changes. Invariant 9.
     pub(super) fn gives_way(&self, id: PartId, object: &Object) -> bool {
         self.overlap
             && self.parts.get(&id).is_some_and(|state| !state.wanted)
             && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
     }
 
-    /// The part left an object to one that is wanted: should it be wanted again, it is listed anew.
+    /// The part left an object to a wanted one: if it is wanted again, it is listed again.
     pub(super) fn gave_way(&mut self, id: PartId) {
         if let Some(state) = self.parts.get_mut(&id) {
             state.gave_way = true;
         }
     }
 
-    /// A part has come further: deletions may be forgotten.
+    /// A part has come further: deletions may be dropped.
     pub(super) fn has_passed(&mut self) {
         self.passed = true;
     }
@@ -294,9 +300,9 @@ impl Parts {
         self.passed = true;
     }
 
-    /// Says so to those who wait, once it has been published.
+    /// Notifies the waiters, after the publication.
     pub(super) fn say_synced(&self, id: PartId) {
-        // In this order: who waits for a change of the state finds the informer synced.
+        // In this order: a waiter for a change of the state finds the informer synced.
         if self.are_synced() {
             self.progress.synced();
         }
@@ -305,7 +311,7 @@ impl Parts {
         }
     }
 
-    /// Whether everything that is wanted has synced.
+    /// Whether all wanted parts have synced.
     pub(super) fn are_synced(&self) -> bool {
         self.parts.values().all(|state| state.synced || !state.wanted)
     }
@@ -315,7 +321,7 @@ impl Parts {
         self.parts.values().any(|state| state.contains(object))
     }
 
-    /// The resourceVersion up to which everything that is wanted has been written: that of the part which is furthest behind.
+    /// The resourceVersion up to which all wanted parts are written: that of the part furthest behind.
     pub(super) fn resource_version(&self) -> Option<&str> {
         if !self.are_synced() {
             return None;
@@ -329,7 +335,7 @@ impl Parts {
         })
     }
 
-    /// Where several parts are wanted, how far each has been written: its number, its objects, its resourceVersion.
+    /// The progress of each wanted part, if there are several: its number, its scope, its resourceVersion.
     pub(super) fn reached(
         &self,
     ) -> impl Iterator<Item = (PartId, &Arc<Scope>, Option<&str>)> + Clone {
@@ -344,8 +350,8 @@ impl Parts {
         namespaces.len() < self.parts.len() || (self.parts.len() > 1 && namespaces.contains(&None))
     }
 
-    /// A part has shown an object's end as of this resourceVersion. With selectors it may only have left them, which is the same for
-    /// others that have the same ones.
+    /// A part has shown an object's deletion as of this resourceVersion. With selectors the object may only have left
+    /// them, which is the same for parts with the same selectors.
     pub(super) fn note_deleted(&mut self, by: PartId, key: &ObjectKey, resource_version: &str) {
         if self.overlap && self.is_end_for_all(by) {
             self.deletions.note(key, resource_version);
@@ -360,7 +366,7 @@ impl Parts {
         !by.selects() || self.parts.values().all(|other| same(other.part(), by.part()))
     }
 
-    /// The resourceVersion as of which an object that a part shows was deleted, as another part saw.
+    /// The resourceVersion of another part's deletion of this object.
     pub(super) fn was_deleted(&mut self, object: &Object) -> Option<Box<str>> {
         if self.rewinds != self.progress.rewinds() {
             // Numbers of another epoch say nothing about those of this one.
@@ -370,7 +376,7 @@ impl Parts {
         self.deletions.of(object)
     }
 
-    /// Forgets the deletions that every part has passed.
+    /// Drops the deletions that every part has passed.
     pub(super) fn forget_deletions(&mut self) {
         if !std::mem::take(&mut self.passed) {
             return;

@@ -1,8 +1,8 @@
-//! The informer's task: writes what the reflectors queued to the indexer, then tells the handlers.
+//! The informer's task: writes the reflectors' deltas to the indexer, then notifies the handlers.
 //!
-//! Answers to client-go's `processDeltas` and `processDeltasInBatch` (`tools/cache/controller.go`). The store decides what a delta
-//! means. A batch is written before any of it is told, so a handler may find the indexer ahead by up to one batch, never behind. The end of a
-//! list is `relist.rs`.
+//! As client-go's `processDeltas` and `processDeltasInBatch` (`tools/cache/controller.go`). The store decides the
+//! meaning of a delta. A batch is written before its notifications, so a handler may find the indexer ahead by up to
+//! one batch, never behind. `relist.rs` has the end of a list.
 
 use super::awaited::AwaitedChange;
 use super::part_state::{Listing, PartState};
@@ -18,7 +18,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Deltas written before they are told: with objects of 5 KiB some megabyte that waits to be told, and one look at the handlers.
+/// Deltas that are written before their notifications: with objects of 5 KiB about a megabyte that waits, and one
+/// check of the handlers.
 pub(super) const BATCH_DELTAS: usize = 256;
 
 /// The store's one writer.
@@ -26,19 +27,19 @@ pub(super) struct Deltas {
     pub(super) indexer: Indexer,
     pub(super) progress: Arc<Progress>,
     pub(super) parts: Parts,
-    /// What is written and not yet told.
+    /// The written changes without notifications yet.
     pub(super) to_tell: Vec<ToTell>,
     /// Panics of index functions that were reported.
     index_panics: u64,
 }
 
-/// What ends a batch before its time.
+/// The cause of a batch's early end.
 enum BatchEnd {
     /// The list of a part is complete.
     List { resource_version: Box<str>, whole: bool },
     /// The resource is not served any more.
     Gone,
-    /// As much of a relist is staged as may be.
+    /// The staged part of a relist has reached its bound.
     Full,
 }
 
@@ -48,7 +49,8 @@ impl Deltas {
         Self { indexer, progress, parts, to_tell: Vec::new(), index_panics: 0 }
     }
 
-    /// Writes the next batch, shows it to readers, then tells it. The end of a list ends the batch; answers whether there was one.
+    /// Writes the next batch, shows it to readers, then notifies the handlers. The end of a list ends the batch;
+    /// returns whether there was one.
     pub(super) async fn process(
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
@@ -64,7 +66,7 @@ impl Deltas {
         }
     }
 
-    /// Writes, publishes and tells; answers what ended the batch before its time.
+    /// Writes, publishes and notifies; returns the cause of the batch's early end.
     fn write_batch(
         &mut self,
         deltas: &mut VecDeque<(PartId, Delta)>,
@@ -87,7 +89,7 @@ impl Deltas {
         ended
     }
 
-    /// Removes what no part shows any more, and says so to those who ask for it all the same.
+    /// Removes objects that no part shows any more, and notifies the handlers that still request them.
     pub(super) async fn leave(&mut self, processor: &mut SharedProcessor) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let indexer = self.indexer.clone();
@@ -100,7 +102,7 @@ impl Deltas {
             if after.is_none() {
                 return;
             }
-            // It may be the whole store: others have their turn in between.
+            // It may be the whole store: other tasks have their turn in between.
             tokio::task::yield_now().await;
         }
     }
@@ -137,7 +139,7 @@ impl Deltas {
         processor.distribute_all(self.to_tell.drain(..), now);
     }
 
-    /// Deltas of a part that was stopped meanwhile are dropped. Answers with what ends the batch.
+    /// Deltas of a part that was stopped meanwhile are dropped. Returns the cause of the batch's end.
     fn apply(
         &mut self,
         id: PartId,
@@ -195,7 +197,7 @@ impl Deltas {
         part.shows(&object);
         if self.parts.gives_way(id, &object) {
             if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
-                // Whoever else goes meanwhile: this list has shown it.
+                // This list has shown it, whichever other part stops meanwhile.
                 write.see(object.key(), &listing.mark);
             }
             return self.parts.gave_way(id);
@@ -264,7 +266,7 @@ impl Deltas {
                 return;
             }
             if stored.is_some_and(|stored| self.parts.is_shown_whole(id, stored)) {
-                // That part says whether it lives on. Should it never, this one is listed anew.
+                // That part shows whether it still exists. If it never does, this part is listed again.
                 let change = AwaitedChange::After(object.resource_version().into());
                 self.parts.will_show(id, object.key(), change);
                 return;
@@ -273,7 +275,7 @@ impl Deltas {
         self.parts.note_deleted(id, object.key(), object.resource_version());
         if let Removed::Gone { last } = write.delete(&object) {
             self.parts.note_change(id, &last, AwaitedChange::At, object.resource_version());
-            // Another one was deleted than the one that is known: its end was missed.
+            // The deleted object is another one than the known one: the known one's deletion was missed.
             let known = last.uid() == object.uid();
             let (told, known_as) = if known { (object, Some(last)) } else { (last, None) };
             let final_state =

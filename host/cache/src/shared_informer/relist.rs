@@ -1,8 +1,9 @@
-//! The end of a list: what it did not show is gone, and readers see all that a relist changed in one step.
+//! The end of a list: objects that it did not show are gone, and readers see all changes of a relist in one step.
 //!
-//! Answers to client-go's `processReplacedAll` (`tools/cache/controller.go`): the store goes from the old state to the new one at once, then
-//! the handlers are told, of what is gone first. The store's resourceVersion moves in the same step: whoever is told that an object is gone also
-//! sees that the store has come further than the object. Each step of the work is short, for other tasks have their turn in between.
+//! As client-go's `processReplacedAll` (`tools/cache/controller.go`): the store goes from the old state to the new one
+//! at once. Then the handlers are notified, of deletions first. The store's resourceVersion moves in the same step. So
+//! a handler that gets a deletion also sees that the store has come further than the object. Each step of the work is
+//! short, so that other tasks have their turn in between.
 
 use super::awaited::AwaitedChange;
 use super::part_state::Listing;
@@ -18,8 +19,9 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 
 impl Deltas {
-    /// Whether a delta waits for the end of its list: readers would see that it is written. A version that is stored already does not wait, for
-    /// it changes nothing. Should its bytes differ all the same, as once in a while after the API server was set back, it is seen at once.
+    /// Whether a delta waits for the end of its list, because readers would see its write. A stored version does not
+    /// wait, because it changes nothing. If its bytes differ, as in rare cases after a set-back of the API server, the
+    /// change is seen at once.
     pub(super) fn is_staged(&self, id: PartId, delta: &Delta, write: &IndexerWrite<'_>) -> bool {
         let listing = self.parts.get(id).and_then(|part| part.listing.as_ref());
         if !listing.is_some_and(|listing| listing.staged.holds()) {
@@ -33,8 +35,8 @@ impl Deltas {
         }
     }
 
-    /// The list of a part is complete: what of the part it did not show is gone, unless something in it could not be read. What it changed
-    /// is written now.
+    /// The list of a part is complete: objects of the part that it did not show are gone, unless an item was
+    /// unreadable. Its changes are written now.
     pub(super) async fn end(
         &mut self,
         id: PartId,
@@ -62,7 +64,7 @@ impl Deltas {
         true
     }
 
-    /// The resource is not served any more: everything of the part is gone.
+    /// The resource is not served any more: all objects of the part are gone.
     pub(super) async fn gone(&mut self, id: PartId, processor: &mut SharedProcessor) -> bool {
         let mark = self.indexer.write().begin_list();
         let Some(part) = self.parts.get_mut(id) else { return false };
@@ -73,7 +75,7 @@ impl Deltas {
         false
     }
 
-    /// The list changes more than is held: what is staged is shown, and the rest of the list as it comes.
+    /// The list exceeds the bound of staged changes: these are shown, and the rest of the list as it comes.
     pub(super) async fn show_staged(
         &mut self,
         id: PartId,
@@ -87,7 +89,7 @@ impl Deltas {
         false
     }
 
-    /// Publishes what was left unseen, then tells it. Invariants 4 and 6.
+    /// Publishes the unseen writes, then notifies the handlers. Invariants 4 and 6.
     async fn show(&mut self, processor: &mut SharedProcessor) {
         let indexer = self.indexer.clone();
         self.publish(indexer.write());
@@ -102,7 +104,7 @@ impl Deltas {
         }
     }
 
-    /// What is staged counts as shown: another part may have written an object that it adds.
+    /// Staged objects count as shown: another part may have written an object that the list adds.
     fn see_staged(&self, listing: &Listing) {
         let mut write = self.indexer.write();
         for key in listing.staged.keys() {
@@ -111,7 +113,7 @@ impl Deltas {
         write.leave_unseen();
     }
 
-    /// Writes some of what is staged, and ends the write. Answers whether there is more.
+    /// Writes some of the staged changes, and ends the write. Returns whether there are more.
     fn write_staged(&mut self, id: PartId, end: fn(IndexerWrite<'_>)) -> bool {
         let listing = self.parts.get_mut(id).and_then(|part| part.listing.as_mut());
         let deltas = listing.map_or_else(Vec::new, |listing| listing.staged.next(BATCH_DELTAS));
@@ -125,14 +127,15 @@ impl Deltas {
         !is_last
     }
 
-    /// Removes what of a part a list did not show, in steps: it may be the whole store. No reader sees it before it is published.
+    /// Removes objects of a part that a list did not show, in steps: it may be the whole store. No reader sees this
+    /// before it is published.
     async fn sweep(&mut self, id: PartId, listing: &mut Listing, resource_version: Option<&str>) {
         while !self.sweep_step(id, listing, resource_version) {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Answers whether nothing is left.
+    /// Returns whether no such object is left.
     fn sweep_step(
         &mut self,
         id: PartId,
@@ -144,7 +147,7 @@ impl Deltas {
         let is_first = !part.was_listed;
         let (newer, moved) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
         let consistent = listing.consistent;
-        // Where another part may be ahead of this list it may know of more.
+        // Another part that is ahead of this list may know more.
         let is_newer = |object: &Object| {
             let of_list = resource_version.unwrap_or_default();
             let order = compare_resource_versions(object.resource_version(), of_list);
@@ -154,7 +157,7 @@ impl Deltas {
             }
             is_newer
         };
-        // What left the selectors lives on in a part without any, which says whether it has gone. Should it never, this one is listed anew.
+        // An object that left the selectors is in a part without any, which shows its end; else this part lists again.
         let is_elsewhere = |object: &Object| {
             let is_listed = resource_version.is_some() && part.selects();
             let is_elsewhere = is_listed && self.parts.is_shown_whole(id, object);

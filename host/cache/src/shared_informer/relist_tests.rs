@@ -1,4 +1,5 @@
-//! What readers and handlers see of a relist (client-go `Replace`, `ReplacedAll`): the old state or the new one.
+//! The view of readers and handlers during a relist (client-go `Replace`, `ReplacedAll`): the old state or the new
+//! one.
 
 use super::tests::{Bench, back_off, pod};
 use crate::indexer::Indexer;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// One state of the cache: how many objects, of which so many were changed by the relist, and up to which resourceVersion.
+/// One state of the cache: the number of objects, the number that the relist changed, and the resourceVersion.
 type Seen = (usize, usize, Option<Box<str>>);
 
 fn look(indexer: &Indexer) -> Seen {
@@ -24,7 +25,7 @@ fn look(indexer: &Indexer) -> Seen {
 /// Objects before the relist. It changes one in three, removes one in three and adds as many.
 const OLD: usize = 1200;
 
-/// Writes down each state that it finds when it is told of something by the relist.
+/// Notes each state of the cache at a notification by the relist.
 struct Looking {
     indexer: Indexer,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -52,12 +53,12 @@ impl ResourceEventHandler for Looking {
     }
 }
 
-/// Looks at the cache whenever other tasks have their turn.
+/// Reads the cache whenever other tasks have their turn.
 fn look_all_the_time(indexer: Indexer, seen: Arc<Mutex<Vec<Seen>>>) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut last = indexer.snapshot();
         loop {
-            // The relist begins on a millisecond, as this does; paused time goes on only when nobody is busy.
+            // The relist begins on a millisecond, as this does; paused time goes on only when all tasks wait.
             for _ in 0..100 {
                 let now = indexer.snapshot();
                 if !now.same_state(&last) {
@@ -86,7 +87,7 @@ fn change(source: &FakeControllerSource, bytes: usize) {
     source.reset_watch();
 }
 
-/// The states that were seen, each once, as lists in pages or a watch-list show the change.
+/// The seen states, each once, when lists in pages or a watch-list show the change.
 async fn seen(watch_lists: WatchLists, bytes: usize) -> Vec<Seen> {
     let bench = Bench::start(|source| {
         source.set_watch_lists(watch_lists);

@@ -1,28 +1,28 @@
-//! What a relist has shown and the store has not yet: readers are to see it in one step. A cupboard.
+//! The changes of a relist that are not in the store yet: readers must see them in one step. Synchronous.
 //!
-//! Answers to client-go's `ReplacedAll` (`tools/cache/the_real_fifo.go`), which holds the whole list. Here only what the list changes is held, and not
-//! without a bound.
+//! As client-go's `ReplacedAll` (`tools/cache/the_real_fifo.go`), which holds the whole list. Here only the list's
+//! changes are held, with a bound.
 
 use crate::delta_fifo::Delta;
 use crate::object::ObjectKey;
 use std::collections::VecDeque;
 
-/// Bytes of changed objects that are held: some thousand pods. A relist that changes more is shown as it comes. Lists at once are few
-/// (`CONCURRENT_LISTS_MAX`), so all informers hold eight times that at most.
+/// The most bytes of changed objects that are held: some thousand pods. A relist with more changes is shown as it
+/// comes. Few lists run at once (`CONCURRENT_LISTS_MAX`), so all informers hold at most eight times that.
 const STAGED_BYTES_MAX: usize = 16 << 20;
 
 /// Changes in the order of the list.
 #[derive(Debug, Default)]
 pub(super) struct Staged {
     deltas: VecDeque<Delta>,
-    /// The sum over all that were put in.
+    /// The sum over all changes that were put in.
     bytes: usize,
-    /// Nothing is held any more.
+    /// Whether changes are no longer held.
     open: bool,
 }
 
 impl Staged {
-    /// Of a list that is shown as it comes.
+    /// For a list that is shown as it comes.
     pub(super) fn none() -> Self {
         Self { open: true, ..Self::default() }
     }
@@ -32,7 +32,7 @@ impl Staged {
         !self.open
     }
 
-    /// Holds a change. Answers whether that was the last one.
+    /// Holds a change. Returns whether that was the last one to hold.
     pub(super) fn push(&mut self, delta: Delta) -> bool {
         self.bytes += delta.bytes();
         self.deltas.push_back(delta);
@@ -40,13 +40,13 @@ impl Staged {
         self.open
     }
 
-    /// Takes the next changes out, up to `limit`. Fewer are the last ones.
+    /// Takes the next changes, up to `limit`. Fewer than `limit` are the last ones.
     pub(super) fn next(&mut self, limit: usize) -> Vec<Delta> {
         let count = self.deltas.len().min(limit);
         self.deltas.drain(..count).collect()
     }
 
-    /// The objects that it changes.
+    /// The changed objects.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.deltas.iter().filter_map(|delta| match delta {
             Delta::Listed(object, _) | Delta::Changed(_, object, _) => Some(object.key()),

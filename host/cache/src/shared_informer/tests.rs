@@ -22,7 +22,7 @@ fn pod_with_uid(name: &str, uid: &str) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","uid":"{uid}"}}}}"#)
 }
 
-/// A source, its informer, and a handler that was there from the start.
+/// A source, its informer, and a handler from the start.
 pub(super) struct Bench {
     pub(super) source: FakeControllerSource,
     factory: SharedInformerFactory,
@@ -32,7 +32,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Nothing is started; `prepare` makes what is there before.
+    /// Nothing is started; `prepare` makes the initial objects.
     fn new(prepare: impl FnOnce(&FakeControllerSource)) -> Self {
         let source = FakeControllerSource::default();
         prepare(&source);
@@ -52,7 +52,7 @@ impl Bench {
         bench
     }
 
-    /// What was told since the last look, in order.
+    /// Checks the notifications since the last check, in order.
     #[track_caller]
     fn check(&self, expect: &[&str]) {
         assert_eq!(self.recorder.take(), expect);
@@ -72,7 +72,7 @@ impl Bench {
     }
 }
 
-/// Lets everything happen that can happen now: paused time only moves on when all tasks wait.
+/// Lets all pending work happen: paused time only moves on when all tasks wait.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
@@ -289,7 +289,7 @@ async fn an_interrupted_relist_forgets_nothing() {
     bench.source.delete_drop_watch(&pod("b"));
     bench.source.delete_drop_watch(&pod("c"));
     bench.source.reset_watch();
-    // The first relist shows `a` and breaks off; nothing may be deleted by it.
+    // The first relist shows `a` and breaks off; it may delete nothing.
     bench.source.set_watch_lists(WatchLists::WithoutBookmark);
     tokio::time::sleep(Duration::from_secs(2)).await;
     bench.check(&[]);
@@ -379,7 +379,7 @@ async fn a_late_handler_gets_the_store_then_live_events() {
     check_one_coherent_story(&late.take(), &bench.informer.indexer());
 }
 
-/// Each object is added once, updated from the version told before, and deleted at most once; what remains is
+/// Each object is added once, updated from the version of the last notification, and deleted at most once; the rest is
 /// the cache.
 #[track_caller]
 fn check_one_coherent_story(told: &[String], indexer: &Indexer) {
@@ -467,7 +467,7 @@ async fn a_handler_is_taken_in_before_what_is_queued_meanwhile_is_told() {
         source.add(&pod("a"));
     })
     .await;
-    // Both are there when the informer's task has its turn.
+    // Both exist when the informer's task has its turn.
     bench.source.modify(&pod("a"));
     let recorder = Recorder::default();
     let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
@@ -514,7 +514,7 @@ async fn only_so_many_lists_run_at_once() {
     factory.wait_for_cache_sync(Duration::from_secs(60)).await.expect("each gets its turn");
 }
 
-/// Adds another handler and removes itself, from within a call.
+/// Adds another handler and removes itself, within a call.
 struct Restless {
     informer: SharedIndexInformer,
     other: Recorder,
@@ -724,7 +724,7 @@ async fn handlers_that_come_and_go_at_random_never_miss_or_repeat_anything() {
         assert!(Instant::now() < deadline, "the informer and its handler follow");
         tokio::task::yield_now().await;
     }
-    // What waits when the informer stops is dropped: the handler has its time before.
+    // Waiting notifications are dropped when the informer stops: the handler has its time before.
     while registration.queue_stats().depth > 0 {
         assert!(Instant::now() < deadline, "the handler follows");
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Where handlers wait for the informer's task to take them in: adding one takes no lock that a notification needs.
+//! New handlers that wait for the informer's task: adding one takes no lock that a notification needs.
 
 use super::listener::{Listener, ListenerPlace, Registration, Told};
 use crate::handler_queue::{HandlerOptions, HandlerQueue, Wake};
@@ -8,14 +8,14 @@ use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use tokio::sync::Notify;
 
-/// New handlers, and the knock on the informer's door.
+/// New handlers, and the signal to the informer's task.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     waiting: Mutex<InboxContent>,
     woken: Notify,
 }
 
-/// What somebody wants done in the informer's task.
+/// A call to make in the informer's task.
 pub(super) struct TaskCall(pub(super) Box<dyn FnOnce() + Send>);
 
 impl std::fmt::Debug for TaskCall {
@@ -28,14 +28,14 @@ impl std::fmt::Debug for TaskCall {
 struct InboxContent {
     arrivals: Vec<Arrival>,
     calls: Vec<TaskCall>,
-    /// The informer has stopped: nobody is taken in any more.
+    /// The informer has stopped: no handler is admitted any more.
     closed: bool,
 }
 
-/// Tells an informer that a paced handler has room again. Cheap to clone; of no effect once the informer is gone.
+/// Signals an informer that a paced handler has room again. Cheap to clone; without effect once the informer is gone.
 #[derive(Clone, Debug)]
 pub struct RoomSignal {
-    /// Not owned: the informer's handlers have it.
+    /// Weak: the informer's handlers hold it.
     inbox: Weak<Inbox>,
 }
 
@@ -44,7 +44,7 @@ impl RoomSignal {
         Self { inbox: Arc::downgrade(inbox) }
     }
 
-    /// Its replay may go on. Never waits; callable from anywhere.
+    /// The replay may go on. Never waits; callable from anywhere.
     pub fn send(&self) {
         if let Some(inbox) = self.inbox.upgrade() {
             inbox.look_again();
@@ -52,22 +52,22 @@ impl RoomSignal {
     }
 }
 
-/// A new handler, and the one whose place it takes.
+/// A new handler, and the replaced one.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) place: ListenerPlace,
     pub(super) replaces: Option<Registration>,
 }
 
-/// How a handler begins.
+/// The options of a new handler.
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) options: HandlerOptions,
-    /// What it is told of; none: whatever the informer has.
+    /// The scope of its notifications; `None`: the whole scope of the informer.
     pub(crate) scope: Option<Arc<Scope>>,
-    /// What has to be listed before it has heard of everything.
+    /// The scope that must be listed before it has synced.
     pub(crate) asked: Option<Arc<Scope>>,
-    /// The handler whose place it takes; for inline handlers alone.
+    /// The handler that it replaces; only for inline handlers.
     pub(crate) replaces: Option<Registration>,
 }
 
@@ -78,7 +78,7 @@ impl Wake for Inbox {
 }
 
 impl Inbox {
-    /// A handler with a queue and a task of its own.
+    /// Adds a handler with a queue and its own task.
     pub(crate) fn add(
         self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,
@@ -88,7 +88,7 @@ impl Inbox {
         self.admit(Told::ByTask { handler, queue }, beginning)
     }
 
-    /// A handler that is called in the informer's task. Invariant 12.
+    /// Adds a handler that is called in the informer's task. Invariant 12.
     pub(crate) fn add_inline(
         self: &Arc<Self>,
         handler: Arc<dyn ResourceEventHandler>,
@@ -97,7 +97,7 @@ impl Inbox {
         self.admit(Told::Inline(handler), beginning)
     }
 
-    /// A queue that somebody pulls from.
+    /// Adds a queue from which a caller pulls.
     pub(crate) fn add_queue(
         self: &Arc<Self>,
         beginning: Beginning,
@@ -107,30 +107,30 @@ impl Inbox {
         (queue, registration)
     }
 
-    /// Something to do in the informer's task, between two notifications. Dropped if the informer has stopped.
+    /// Adds a call to make in the informer's task, between two notifications. Dropped if the informer has stopped.
     pub(crate) fn call(&self, call: impl FnOnce() + Send + 'static) {
         let call = TaskCall(Box::new(call));
         self.put(|waiting| waiting.calls.push(call));
     }
 
-    /// Something arrived, or there is another reason to look, since the last call.
+    /// Waits until there is a new entry, or another reason to check, since the last call.
     pub(crate) async fn woken(&self) {
         self.woken.notified().await;
     }
 
-    /// There is a reason to look again.
+    /// Wakes the informer's task.
     pub(crate) fn look_again(&self) {
         self.woken.notify_one();
     }
 
-    /// Takes nobody in any more.
+    /// Admits no more handlers.
     pub(crate) fn close(&self) {
         let left = {
             let mut waiting = self.waiting.lock();
             waiting.closed = true;
             (std::mem::take(&mut waiting.arrivals), std::mem::take(&mut waiting.calls))
         };
-        // Outside of the lock: what is dropped here may come back to remove itself.
+        // Outside of the lock: a dropped value may call back to remove itself.
         drop(left);
     }
 
@@ -142,7 +142,7 @@ impl Inbox {
         std::mem::take(&mut self.waiting.lock().calls)
     }
 
-    /// A handler is removed: the informer's task lets go of it, even where nothing happens for long.
+    /// A handler is removed: wakes the informer's task to drop it, even if there are no changes for long.
     pub(super) fn remove(&self, listener: &Arc<Listener>) {
         let forgotten = {
             let mut waiting = self.waiting.lock();
@@ -168,7 +168,7 @@ impl Inbox {
         registration
     }
 
-    /// Puts something in, unless the informer has stopped.
+    /// Adds an entry, unless the informer has stopped.
     fn put(&self, put: impl FnOnce(&mut InboxContent)) {
         let refused = {
             let mut waiting = self.waiting.lock();
@@ -179,7 +179,7 @@ impl Inbox {
                 None
             }
         };
-        // Outside of the lock: what is dropped here may come back to remove itself.
+        // Outside of the lock: a dropped value may call back to remove itself.
         drop(refused);
         self.look_again();
     }

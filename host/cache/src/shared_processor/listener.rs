@@ -1,4 +1,4 @@
-//! One handler: how it is told, and its place in its informer.
+//! One handler: its way of delivery, and its place in its informer.
 
 use super::inbox::{Beginning, Inbox};
 use crate::handler_queue::{HandlerQueue, QueueStats};
@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 /// A shorter resync period is raised to this one (client-go's `minimumResyncPeriod`).
 const RESYNC_PERIOD_MIN: Duration = Duration::from_secs(1);
 
-/// Notifications told between two looks at whatever else the runtime's thread has to do.
+/// Notifications that are delivered before the runtime's thread has a chance for other tasks.
 const TOLD_AT_ONCE: usize = 64;
 
-/// Who tells a handler.
+/// The way in which a handler gets its notifications.
 pub(super) enum Told {
-    /// The informer's task.
+    /// By calls in the informer's task.
     Inline(Arc<dyn ResourceEventHandler>),
-    /// A task of its own, from its queue.
+    /// By calls in its own task, from its queue.
     ByTask { handler: Arc<dyn ResourceEventHandler>, queue: Arc<HandlerQueue> },
-    /// It pulls from its queue itself.
+    /// By pulling from its queue.
     Pulls(Arc<HandlerQueue>),
 }
 
@@ -41,20 +41,21 @@ impl std::fmt::Debug for Told {
 #[derive(Debug)]
 pub(super) struct Listener {
     told: Told,
-    /// What it is told of; none: whatever the informer has.
+    /// The scope of its notifications; `None`: the whole scope of the informer.
     pub(super) scope: Option<Arc<Scope>>,
-    /// What has to be listed before it has heard of everything; none: what was asked for when the informer first synced.
+    /// The scope that must be listed before it has synced; `None`: the requests at the informer's first sync.
     pub(super) asked: Option<Arc<Scope>>,
     pub(super) resync_period: Option<Duration>,
-    /// It continues another handler's story: changes concern it even before its replay came by.
+    /// Whether it continues another handler's knowledge: changes concern it even before its replay reached them.
     pub(super) succeeds: bool,
-    /// It is told of what is there already.
+    /// Whether it gets existing objects.
     pub(super) replay: bool,
-    /// That comes while it has room, and what happens ahead of it is told as such; of an inline one.
+    /// For an inline handler: whether the replay waits for its room, and changes ahead of the replay are delivered as
+    /// such.
     pub(super) paced: bool,
     removed: AtomicBool,
     synced: Latch,
-    /// No call is being made and none will be.
+    /// Set when no call is under way and none will be.
     ended: Latch,
 }
 
@@ -102,14 +103,14 @@ impl Listener {
         }
     }
 
-    /// Tells what happens to an object that its walk has not come to.
+    /// Delivers a change of an object that its walk has not reached.
     pub(super) fn tell_ahead(&self, notification: &Notification, progress: &Progress) {
         if let Told::Inline(handler) = &self.told {
             self.call_with(notification, progress, || handler.on_ahead(notification));
         }
     }
 
-    /// A batch of notifications ends here.
+    /// Ends a batch of notifications.
     pub(super) fn batch_told(&self, progress: &Progress) {
         let Told::Inline(handler) = &self.told else { return };
         if catch_unwind(AssertUnwindSafe(|| handler.on_batch_told())).is_err() {
@@ -117,7 +118,7 @@ impl Listener {
         }
     }
 
-    /// Whether a walk may tell it more.
+    /// Whether a walk may deliver more.
     pub(super) fn has_room(&self) -> bool {
         match &self.told {
             Told::Inline(handler) if self.paced => {
@@ -128,7 +129,7 @@ impl Listener {
         }
     }
 
-    /// Whether a resync still waits to be told.
+    /// Whether a resync still waits.
     pub(super) fn is_resyncing(&self) -> bool {
         self.queue().is_some_and(|queue| queue.is_resyncing())
     }
@@ -164,7 +165,8 @@ impl Listener {
         }
     }
 
-    /// Calls the handler, whose panic harms nobody: it counts as told. Answers whether it did: one that was removed is not called.
+    /// Calls the handler. A panic is caught and counts as delivered. Returns whether there was a call: a removed
+    /// handler is not called.
     fn call_with(
         &self,
         notification: &Notification,
@@ -185,7 +187,7 @@ impl Listener {
         true
     }
 
-    /// Tells what waits, up to a bound.
+    /// Delivers waiting notifications, up to a bound.
     fn call_some(
         &self,
         handler: &dyn ResourceEventHandler,
@@ -201,11 +203,11 @@ impl Listener {
     }
 }
 
-/// A handler's hold on its informer's side. When it is let go, nothing more is told.
+/// A handler's place on its informer's side. Dropping it ends its notifications.
 #[derive(Debug)]
 pub(super) struct ListenerPlace {
     listener: Arc<Listener>,
-    /// Its task says when it has ended.
+    /// Whether its own task signals its end.
     has_task: bool,
 }
 
@@ -218,7 +220,7 @@ impl ListenerPlace {
         &self.listener
     }
 
-    /// The task that calls the handler, if it has one of its own. Invariant 12.
+    /// The task that calls the handler, if it has one. Invariant 12.
     pub(super) fn task(
         &mut self,
         progress: Arc<Progress>,
@@ -242,7 +244,7 @@ impl Drop for ListenerPlace {
     }
 }
 
-/// Says so when the task has ended, even if it was aborted.
+/// Signals the end of the task, also after an abort.
 struct ListenerEnded(Arc<Listener>);
 
 impl Drop for ListenerEnded {
@@ -251,8 +253,8 @@ impl Drop for ListenerEnded {
     }
 }
 
-/// One handler's task. A handler may take its time: on a runtime of several threads the others' tasks are moved off this thread
-/// while it is called, on one of a single thread they wait.
+/// One handler's task. A handler may take long. On a runtime of several threads, other tasks are moved off this thread
+/// during its call; on one with a single thread they wait.
 async fn call_all(
     ended: ListenerEnded,
     handler: Arc<dyn ResourceEventHandler>,
@@ -268,7 +270,7 @@ async fn call_all(
         } else {
             call();
         }
-        // A queue that is never empty must not keep the others' tasks from running.
+        // A queue that is never empty must not keep other tasks from running.
         tokio::task::yield_now().await;
     }
 }
@@ -277,7 +279,7 @@ async fn call_all(
 #[derive(Debug)]
 pub struct Registration {
     listener: Arc<Listener>,
-    /// Not owned: the inbox may itself hold a registration that is to be replaced.
+    /// Weak: the inbox may itself hold a registration that is to be replaced.
     inbox: Weak<Inbox>,
 }
 
@@ -286,35 +288,35 @@ impl Registration {
         Self { listener, inbox }
     }
 
-    /// Whether the informer's first list was complete and every object that was there when the handler was added has been told to it:
-    /// each call has returned, or panicked.
+    /// Whether the informer's first list was complete, and the handler has got every object that existed when it was
+    /// added: each call has returned, or panicked.
     pub fn has_synced(&self) -> bool {
         self.listener.synced.is_set()
     }
 
-    /// Waits until the handler has synced. False if it was removed or its informer stopped before.
+    /// Waits until the handler has synced. `false` if it was removed or its informer stopped before.
     pub async fn synced(&self) -> bool {
         tokio::select! {
-            // In this order: who has synced stays so.
+            // In this order: a synced handler stays synced.
             biased;
             () = self.listener.synced.wait() => true,
             () = self.listener.ended.wait() => self.has_synced(),
         }
     }
 
-    /// Whether the handler was removed or its informer has stopped: it is told nothing more.
+    /// Whether the handler was removed or its informer has stopped: it gets no more notifications.
     pub fn is_removed(&self) -> bool {
         self.listener.is_removed()
     }
 
-    /// How far behind the handler is; nothing ever waits for one that is called inline.
+    /// How far the handler is behind. Nothing ever waits for an inline handler.
     pub fn queue_stats(&self) -> QueueStats {
         let now = tokio::time::Instant::now().into_std();
         self.listener.queue().map(|queue| queue.stats(now)).unwrap_or_default()
     }
 
-    /// Removes the handler: what waits to be told is dropped, a call that is being made goes on, and no other begins after
-    /// this returns, but for one that is just being made. Idempotent; a handler may remove itself.
+    /// Removes the handler. Waiting notifications are dropped, and a call under way goes on. No other call begins
+    /// after this returns, except one that is just beginning. Idempotent; a handler may remove itself.
     pub fn remove(&self) {
         if !self.listener.removed.swap(true, Ordering::AcqRel) {
             if let Some(queue) = self.listener.queue() {
@@ -326,14 +328,14 @@ impl Registration {
         }
     }
 
-    /// As [`Registration::remove`], and waits until no call is being made any more (client-go's `ShutDownEventHandler`). From
-    /// within the handler's own call it would wait for itself: use `remove` there.
+    /// As [`Registration::remove`], and waits until no call is under way (client-go's `ShutDownEventHandler`). Within
+    /// the handler's own call it would wait for itself: use `remove` there.
     pub async fn remove_and_wait(&self) {
         self.remove();
         self.listener.ended.wait().await;
     }
 
-    /// Notes that somebody who pulls has come to the end of what was there.
+    /// Notes that a pulling caller has got all existing objects.
     pub(crate) fn note_synced(&self) {
         self.listener.synced.set();
     }

@@ -1,4 +1,4 @@
-//! Handlers that are slow, come and go, or fail, in paused time where nothing has to block a thread.
+//! Handlers that are slow, come and go, or fail, in paused time unless a thread must block.
 
 use super::*;
 use crate::handler_queue::{HandlerOptions, HighWaterMark};
@@ -63,7 +63,7 @@ fn shown(notification: &Notification) -> String {
     }
 }
 
-/// Everything that waits.
+/// All waiting notifications.
 fn drain(notifications: &mut Notifications) -> Vec<String> {
     std::iter::from_fn(|| notifications.try_next()).map(|told| shown(&told)).collect()
 }
@@ -97,7 +97,7 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
     assert_eq!(waiting as u64 + stats.coalesced, 1_000_000, "each waits or is counted");
 }
 
-/// The last resourceVersion that it was told of.
+/// The resourceVersion of its last notification.
 #[derive(Default)]
 struct Last(Mutex<String>);
 
@@ -134,7 +134,7 @@ async fn a_call_between_notifications_sees_what_was_told_and_no_more() {
             let shown = indexer
                 .get(&ObjectKey::new("", "p0000"))
                 .map(|object| object.resource_version().to_owned());
-            // Whoever does not listen any more has failed already.
+            // A receiver that is gone has failed already.
             let _ = sender.send((told.0.lock().clone(), shown.unwrap_or_default()));
         });
         if number % 7 == 0 {
@@ -218,7 +218,7 @@ async fn the_replay_of_a_slow_handler_is_a_cursor_and_no_copy_of_the_store() {
     assert!(!told.iter().any(|line| line.contains("p4998")), "it was never told of");
 }
 
-/// An inline handler whose replay comes as far as it has room for.
+/// An inline handler whose replay comes as far as it has room.
 #[derive(Clone, Default)]
 struct Paced {
     recorder: Recorder,
@@ -294,7 +294,7 @@ async fn a_paced_replay_waits_for_room_and_what_happens_ahead_of_it_is_told_as_s
     assert_eq!(paced.recorder.take(), ["synced", "update p0999@1005 from 1002 Watch"]);
 }
 
-/// A handler that is there before the first list, and what it has been told of after `room` and in the end.
+/// A handler from before the first list, and the number of its notifications after `room` and in the end.
 async fn check_first_list(room: usize, expect: usize) {
     let source = FakeControllerSource::default();
     (0..1000).for_each(|number| _ = source.add(&pod(number)));
@@ -364,7 +364,7 @@ async fn a_hot_object_does_not_starve_a_replay() {
     }
     settle().await;
     let mut slow = slow;
-    // As much as the replay alone had queued: then it goes on, whatever else waits.
+    // As many as the replay alone had queued: then it goes on, whatever else waits.
     for _ in 0..before {
         slow.next().await.expect("it goes on");
     }
@@ -390,7 +390,7 @@ async fn resyncs_of_a_slow_handler_do_not_pile_up() {
     let options = HandlerOptions { resync_period, ..HandlerOptions::default() };
     let mut slow = bench.informer.notifications(options);
     tokio::time::sleep(Duration::from_secs(61)).await;
-    // Everything of the first resync has something waiting already: its addition.
+    // All objects of the first resync have a waiting notification already: their addition.
     assert_eq!(slow.registration().queue_stats().depth, 4);
     assert_eq!(drain(&mut slow).len(), 4);
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -422,7 +422,7 @@ async fn removing_drops_what_waits_and_leaves_the_others_alone() {
     assert_eq!(drain(&mut other), ["add p0000@1 Initial", "add p0001@2 Initial", "synced"]);
 }
 
-/// Says that it was called, then waits until it may go on.
+/// Signals its call, then waits until it may go on.
 struct Blocking {
     called: std::sync::mpsc::Sender<()>,
     go_on: Mutex<std::sync::mpsc::Receiver<()>>,
@@ -460,7 +460,7 @@ async fn remove_and_wait_waits_for_the_call_that_is_being_made() {
     assert!(was_called.try_recv().is_err(), "the second object was never told");
     assert!(!registration.has_synced());
     drop(registration);
-    // The informer's task lets go of it at its next turn.
+    // The informer's task drops it at its next turn.
     let let_go = async {
         while Arc::strong_count(&handler) > 1 {
             tokio::task::yield_now().await;
@@ -515,7 +515,7 @@ async fn dropping_a_factory_ends_its_handlers_too() {
     assert_eq!(Arc::strong_count(&recorder.told), 1, "nobody holds the handler any more");
 }
 
-/// Whether a filter accepts the object: those with an even version.
+/// A filter that accepts objects with an even version.
 fn even(object: &Object) -> bool {
     object.resource_version().parse::<u64>().is_ok_and(|version| version % 2 == 0)
 }

@@ -1,4 +1,4 @@
-//! How the source in memory answers lists and watches.
+//! The source's answers to lists and watches.
 
 use super::selection::Selection;
 use super::{FakeControllerSource, Occurrence, Request, Source, SourceState, WatchLists};
@@ -118,7 +118,7 @@ struct WatchPlace {
     selection: Selection,
     ready: VecDeque<WatchEvent>,
     next: usize,
-    /// Nothing older is sent (apiserver's `cacheWatcher.process`), not even after the server was set back.
+    /// Older changes are not sent (apiserver's `cacheWatcher.process`), not even after the server was set back.
     from: u64,
     epoch: u64,
     number: u64,
@@ -137,7 +137,7 @@ impl WatchPlace {
             let inner = self.inner.clone();
             let changed = inner.changed.notified();
             tokio::pin!(changed);
-            // From here on nothing is missed.
+            // From here on no change is missed.
             changed.as_mut().enable();
             if self.look()? {
                 return Ok(None);
@@ -148,7 +148,7 @@ impl WatchPlace {
         }
     }
 
-    /// Takes what is new; answers whether the watch has ended.
+    /// Takes new changes; returns whether the watch has ended.
     fn look(&mut self) -> Result<bool, ListWatchError> {
         let source = self.inner.source.lock();
         if self.number <= source.stalled {

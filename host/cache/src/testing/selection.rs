@@ -1,11 +1,11 @@
-//! Which objects belong to a [`Part`], as the API server decides it.
+//! The objects of a [`Part`], by the API server's rules.
 
 use crate::list_watch::{Change, ListWatchError, Part, WatchEvent};
 use crate::object::Object;
 use informant_apimachinery::{FieldSelector, LabelSelector};
 use std::time::Instant;
 
-/// A part whose selectors were understood.
+/// A part with parsed selectors.
 pub(super) struct Selection {
     namespace: Option<Box<str>>,
     labels: LabelSelector,
@@ -13,7 +13,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Of fields only the two that every resource has.
+    /// Supports only the two fields that every resource has.
     pub(super) fn of(part: &Part) -> Result<Self, ListWatchError> {
         let bad = |message: String| ListWatchError::BadRequest { message };
         let labels = part.label_selector.parse();
@@ -40,8 +40,9 @@ impl Selection {
             && self.fields.matches(field)
     }
 
-    /// What a watch of this part hears of a change; what tests make up (an addition of what is there) stays as it is. An update that moves the object in is `ADDED`; one that moves it out is
-    /// `DELETED` with the state before it and the resourceVersion of the change (`convertToWatchEvent` in apiserver's
+    /// The event of a watch of this part for a change. An impossible change of a test (an addition of an existing
+    /// object) is unchanged. An update that moves the object in is `ADDED`. One that moves it out is `DELETED` with
+    /// the state before it and the resourceVersion of the change (`convertToWatchEvent` in apiserver's
     /// `cache_watcher.go`).
     pub(super) fn event(
         &self,

@@ -1,4 +1,4 @@
-//! Copies JSON without what some pointers name. What lies on no pointer's way is copied as it stands.
+//! Copies JSON without the values at some pointers. Parts on no pointer's path are copied unchanged.
 
 use crate::json::position;
 use crate::json::{JsonPointer, PointerStep};
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// None where nothing is there to be left out.
+/// `None` if there is nothing to remove.
 pub(super) fn remove(
     json: &[u8],
     pointers: &[JsonPointer],
@@ -20,13 +20,13 @@ pub(super) fn remove(
     Ok((out.len() < json.len()).then_some(out))
 }
 
-/// Copies one object or array; `ways` go on in it.
+/// Copies one object or array; `ways` are the remaining paths in it.
 struct Copy<'a> {
     ways: Vec<&'a [PointerStep]>,
     out: &'a mut Vec<u8>,
 }
 
-/// What becomes of a member.
+/// The treatment of a member.
 enum MemberFate<'a> {
     Left,
     Whole,
@@ -44,7 +44,7 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// Writes a member that stays, after a comma where it is not the first.
+    /// Writes a kept member, after a comma if it is not the first.
     fn write<E: Error>(
         &mut self,
         member: MemberFate<'_>,

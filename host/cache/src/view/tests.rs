@@ -14,7 +14,7 @@ struct Bench {
     factory: SharedInformerFactory,
 }
 
-/// A view with a handler that was there from its start.
+/// A view with a handler from its start.
 struct Watched {
     view: View,
     recorder: Recorder,
@@ -52,7 +52,7 @@ impl Bench {
         Watched { view, recorder, registration }
     }
 
-    /// What is listed and watched, each part once, in the order of the first requests.
+    /// The listed and watched parts, each once, in the order of the first requests.
     fn parts(&self) -> Vec<String> {
         let mut parts = Vec::new();
         for (part, _) in self.source.requests_by_part() {
@@ -63,7 +63,7 @@ impl Bench {
         parts
     }
 
-    /// What the source has of a scope, by key.
+    /// The source's objects in a scope, by key.
     fn truth(&self, scope: &Scope) -> Vec<String> {
         self.source.objects().iter().filter(|object| scope.contains(object)).map(at).collect()
     }
@@ -157,7 +157,7 @@ async fn selectors_reach_the_server_while_all_agree() {
     web.check(&["add a/x@1 Initial", "synced"]);
     again.check(&["add a/x@1 Initial", "synced"]);
     db.check(&["add a/y@2 Initial", "synced"]);
-    // Who leaves takes the need for the wider list along, after the linger.
+    // The last user of the wider list ends it, after the linger.
     drop(db);
     tokio::time::sleep(Duration::from_secs(70)).await;
     assert_eq!(bench.stored(), ["a/x@1"]);
@@ -356,7 +356,7 @@ async fn who_asks_for_more_has_not_synced_because_a_narrower_view_has() {
 async fn what_left_a_selector_is_not_gone_for_who_asks_for_everything() {
     let bench = Bench::start(|source| _ = source.add(&pod("a", "x", "web"))).await;
     let _web = bench.watch(labelled("web")).await;
-    // The list by selectors, made again, misses what left it; then the wide one shows it.
+    // The new list by selectors misses an object that left them; then the wide list shows it.
     bench.source.modify_drop_watch(&pod("a", "x", "db"));
     for _ in 0..5 {
         bench.source.add(&pod("a", "other", "db"));
@@ -405,7 +405,7 @@ async fn who_asks_for_a_namespace_is_served_where_all_of_them_are_refused() {
     assert_eq!(now.into_iter().collect::<Vec<_>>(), ["all namespaces"]);
     a.check(&["delete a/x@4 Known Watch"]);
 
-    // The permission is taken away again, from those who have it.
+    // The permission is taken away again.
     bench.source.set_refuses_whole(true);
     tokio::time::sleep(Duration::from_secs(60)).await;
     bench.source.add(&pod("b", "z", "web"));
@@ -458,7 +458,8 @@ async fn a_widening_list_that_is_behind_takes_nothing_back() {
     }
 }
 
-/// What a handler was told, by key: additions of what is unknown, changes from what is known, ends of what is known.
+/// A handler's knowledge after its notifications, by key: additions of unknown objects, changes from the known state,
+/// deletions of known objects.
 #[track_caller]
 fn believed(told: &[String]) -> BTreeMap<String, String> {
     let mut known = BTreeMap::new();
@@ -519,7 +520,7 @@ async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_tru
             }
         }
         bench.source.set_refuses_whole(false);
-        // Where the watches were told of everything, nothing but time is needed.
+        // If the watches got all changes, only time is needed.
         if drops {
             bench.source.reset_watch();
         }
@@ -535,7 +536,7 @@ async fn views_that_come_and_go_at_random_end_with_exactly_their_part_of_the_tru
     }
 }
 
-/// Its handler and its reads agree with what the source has of the scope.
+/// Checks that the view's handler and its reads agree with the source's objects in the scope.
 #[track_caller]
 fn check_view(bench: &Bench, watched: &Watched, seed: u64, told: &[String]) {
     let Watched { view, registration, .. } = watched;
@@ -549,7 +550,7 @@ fn check_view(bench: &Bench, watched: &Watched, seed: u64, told: &[String]) {
     assert!(view.has_synced() && registration.has_synced());
 }
 
-/// Nothing is cached that nobody asks for.
+/// Checks that only requested objects are cached.
 #[track_caller]
 fn check_store(bench: &Bench, union: &Scope, seed: u64) {
     let truth = bench.truth(union);

@@ -1,8 +1,8 @@
 //! Workers around a queue: get a key, reconcile it, forget or add it again, done.
 //!
-//! Answers to the loop that every client-go controller writes by itself (`processNextWorkItem`) and to
-//! controller-runtime's `Controller`, not to `tools/cache`'s type of that name, which is the informer's own loop.
-//! It knows nothing of informers: event handlers add keys to the queue.
+//! As the loop that every client-go controller writes by itself (`processNextWorkItem`) and controller-runtime's
+//! `Controller`. It is not `tools/cache`'s type of that name, which is the informer's own loop. It knows no informers:
+//! event handlers add keys to the queue.
 
 use super::{AddOptions, Item, Leftover, WorkQueue};
 use crate::error_causes::with_causes;
@@ -17,48 +17,48 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// What is to happen to a key that was reconciled.
+/// The next action for a reconciled key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     requeue_after: Option<Duration>,
 }
 
 impl Action {
-    /// Nothing, until somebody adds it.
+    /// None, until the key is added again.
     pub fn await_change() -> Self {
         Self { requeue_after: None }
     }
 
-    /// It comes again after this, if nobody adds it before.
+    /// The key comes again after this time, unless it is added before.
     pub fn requeue(after: Duration) -> Self {
         Self { requeue_after: Some(after) }
     }
 }
 
-/// How a controller works.
+/// The options of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControllerOptions {
     /// Keys reconciled at once; 0 counts as 1.
     pub workers: usize,
-    /// After this many failures in a row a key is given up until it is added again; none: never.
+    /// After this many failures in a row a key is given up until it is added again; `None`: never.
     pub retries_max: Option<u32>,
-    /// How long a shutdown waits for what is queued and in work before it breaks off the rest.
+    /// How long a shutdown waits for queued keys and those in work before it breaks off the rest.
     pub drain_timeout: Duration,
 }
 
 impl Default for ControllerOptions {
-    /// One worker, as controller-runtime has it; 20 s, which leaves a pod a third of its usual 30 s of grace.
+    /// One worker, as in controller-runtime; 20 s, which leaves a pod a third of its usual 30 s of grace.
     fn default() -> Self {
         Self { workers: 1, retries_max: None, drain_timeout: Duration::from_secs(20) }
     }
 }
 
-/// How a controller ended.
+/// The result of a controller's end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stopped<K> {
-    /// What was not reconciled: queued, delayed, added since the shutdown, or broken off.
+    /// The keys that were not reconciled: queued, delayed, added since the shutdown, or broken off.
     pub leftovers: Vec<Leftover<K>>,
-    /// How many keys were broken off in mid-work.
+    /// The number of keys that were broken off in work.
     pub broken_off: usize,
 }
 
@@ -73,19 +73,19 @@ impl<K> Controller<K>
 where
     K: Hash + Eq + Clone + Debug + Send + Sync + 'static,
 {
-    /// Its workers take from `queue`, which it shuts down when it ends.
+    /// A controller whose workers take from `queue`, which it shuts down at its end.
     pub fn new(queue: WorkQueue<K>, options: ControllerOptions) -> Self {
         Self { queue, options }
     }
 
-    /// Reconciles keys until `shutdown` is ready, then what is still queued, for `drain_timeout`; all workers have ended when this
-    /// returns. Dropping it breaks everything off.
+    /// Reconciles keys until `shutdown` is ready, then the queued keys, for `drain_timeout`. All workers have ended
+    /// when this returns. Dropping it breaks everything off.
     ///
-    /// No key is reconciled twice at once. `Ok` forgets a key's failures, an error is reported, and the key is
-    /// added rate limited, in the lane that it came from. A panic of `reconcile` is an error like another. An error is any
-    /// that `?` makes a `Box<dyn Error + Send + Sync>` of, such as a text; it is logged with its causes.
+    /// No key is reconciled twice at once. `Ok` forgets a key's failures. An error is reported, and the key is added
+    /// rate-limited, in its former lane. A panic of `reconcile` counts as an error. An error is any type that `?`
+    /// converts to a `Box<dyn Error + Send + Sync>`, such as a text; it is logged with its causes.
     ///
-    /// It runs once, for its queue ends with it:
+    /// It runs once, because its queue ends with it:
     ///
     /// ```compile_fail,E0382
     /// # use informant_cache::workqueue::{Action, Controller};
@@ -178,7 +178,7 @@ where
     }
 }
 
-/// A key whose work may be broken off: then it is added again before it is done, so that it is left over.
+/// A key whose work may be broken off: then it is added again before it is done, so that it is a leftover.
 struct InHand<'a, K: Hash + Eq + Clone> {
     item: Option<Item<K>>,
     broken_off: &'a AtomicUsize,

@@ -1,5 +1,5 @@
-//! Keys that are to be added later. Answers to `delayingType` of client-go's `util/workqueue/delaying_queue.go`,
-//! without its goroutine, channel and heartbeat: whoever waits for a key also waits for the earliest time here.
+//! Keys that are to be added later. As `delayingType` of client-go's `util/workqueue/delaying_queue.go`, without its
+//! goroutine, channel and heartbeat: a worker that waits for a key also waits for the earliest time here.
 
 use super::lanes::Lane;
 use std::collections::{BTreeMap, HashMap};
@@ -9,14 +9,14 @@ use std::time::Instant;
 /// Bounded by the number of different keys: one entry for each.
 #[derive(Debug)]
 pub(super) struct Delays<K> {
-    /// By time, then by when each was first noted: equal times keep their order.
+    /// By time, then by the order of the first notes: equal times keep their order.
     by_time: BTreeMap<(Instant, u64), (K, Lane)>,
     /// The place in `by_time` of each key.
     places: HashMap<K, (Instant, u64)>,
     noted: u64,
 }
 
-/// A key whose time has come, or was not to come any more.
+/// A key whose time has come, or will not come any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Delayed<K> {
     pub(super) key: K,
@@ -42,8 +42,7 @@ impl<K: Hash + Eq + Clone> Delays<K> {
         self.by_time.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Notes the key for then. Of two times for a key the earlier one counts, of two lanes the more
-    /// urgent one.
+    /// Notes the key for this time. Of two times for a key the earlier one counts, of two lanes the more urgent one.
     pub(super) fn note(&mut self, key: K, lane: Lane, ready_at: Instant) {
         let (ready_at, lane) = match self.places.remove(&key) {
             Some(place) => {
@@ -63,7 +62,7 @@ impl<K: Hash + Eq + Clone> Delays<K> {
         if self.due()? > now { None } else { self.pop() }
     }
 
-    /// The first key, whether its time has come or not.
+    /// The first key, due or not.
     pub(super) fn pop(&mut self) -> Option<Delayed<K>> {
         let ((ready_at, _), (key, lane)) = self.by_time.pop_first()?;
         self.places.remove(&key);
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Notes key, lane and seconds in order, and compares what comes out with the time given.
+    /// Notes key, lane and seconds in order, and compares the due keys at this time.
     #[track_caller]
     fn check(notes: &[(&str, Lane, u64)], now: u64, expect: &[(&str, Lane, u64)]) {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! A key in a worker's hands. client-go leaves it to the worker to call `Done`; here the end of a scope does.
+//! A key in a worker's hands. In client-go the worker calls `Done`; here the end of a scope does.
 
 use super::WorkQueue;
 use super::lanes::Lane;
@@ -6,9 +6,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::ops::Deref;
 
-/// A key that nobody else works on. Dropping it is [`WorkQueue::done`].
+/// A key that no other worker works on. Dropping it is [`WorkQueue::done`].
 pub struct Item<K: Hash + Eq + Clone> {
-    /// None once it was given away.
+    /// `None` once it was given away.
     key: Option<K>,
     lane: Lane,
     queue: WorkQueue<K>,
@@ -24,12 +24,12 @@ impl<K: Hash + Eq + Clone> Item<K> {
         self.key.as_ref().expect("only `into_key` takes it, and consumes the item")
     }
 
-    /// The lane that it came from; whoever adds it again may keep to it.
+    /// The lane that it came from; a worker may use it to add the key again.
     pub fn lane(&self) -> Lane {
         self.lane
     }
 
-    /// The key, on which work goes on: it is up to the caller to say [`WorkQueue::done`].
+    /// The key, on which work goes on: the caller must call [`WorkQueue::done`].
     pub fn into_key(mut self) -> K {
         self.key.take().expect("only `into_key` takes it, and consumes the item")
     }
@@ -38,7 +38,7 @@ impl<K: Hash + Eq + Clone> Item<K> {
         &self.queue
     }
 
-    /// What dropping it does, by name.
+    /// The same as dropping it.
     pub fn done(self) {}
 }
 

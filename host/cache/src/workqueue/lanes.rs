@@ -1,19 +1,19 @@
-//! The order in which waiting keys are handed out: two lanes, first in first out within each, and a rule by
-//! which neither starves the other.
+//! The order in which waiting keys are handed out: two lanes, first in first out within each, and a rule by which
+//! neither starves the other.
 //!
-//! Answers to client-go's queue of `util/workqueue/queue.go`, which has one lane, and to the priorities of
-//! controller-runtime's `pkg/controller/priorityqueue`, under which what has a low one may wait for ever.
+//! As client-go's queue of `util/workqueue/queue.go`, which has one lane. Under the priorities of controller-runtime's
+//! `pkg/controller/priorityqueue` a key with a low one may wait for ever.
 
 use crate::resource_event_handler::Reason;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How urgent a key is.
+/// The urgency of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// What is looked at because everything is: after a start, a relist or a resync.
+    /// A key of a look at all objects: after a start, a relist or a resync.
     Background,
-    /// Something just happened.
+    /// A key of a change.
     #[default]
     Live,
 }
@@ -31,7 +31,7 @@ impl Lane {
     }
 }
 
-/// Only what a watch reported is live.
+/// Only a key from a watch's change is live.
 impl From<Reason> for Lane {
     fn from(reason: Reason) -> Self {
         match reason {
@@ -41,12 +41,12 @@ impl From<Reason> for Lane {
     }
 }
 
-/// Who goes first while keys wait in both lanes.
+/// The rule while keys wait in both lanes.
 ///
-/// What follows from it, whatever is added meanwhile: with `p` keys of its lane before it, a live key
-/// is handed out after at most `p + 1` background ones; a background key is handed out after at most
-/// `(p + 1) * live_in_a_row` live ones, and from when the oldest background key has waited for `background_wait`
-/// after at most one live key for each background one.
+/// Its guarantees, whatever is added meanwhile: with `p` keys of its lane in front of it, a live key is handed out
+/// after at most `p + 1` background keys. A background key is handed out after at most `(p + 1) * live_in_a_row` live
+/// ones. Once the oldest background key has waited for `background_wait`, there is at most one live key for each
+/// background one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneRule {
     /// After this many live keys in a row it is one background key's turn; 0 counts as 1.
@@ -62,7 +62,7 @@ impl Default for LaneRule {
     }
 }
 
-/// Where a key stands in its lane.
+/// The place of a key in its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LanePlace(u64);
 
@@ -70,10 +70,10 @@ pub(super) struct LanePlace(u64);
 pub(super) struct Lanes<K> {
     rule: LaneRule,
     live: BTreeMap<LanePlace, K>,
-    /// With the time since when each waits.
+    /// With the time since which each waits.
     background: BTreeMap<LanePlace, (K, Instant)>,
     next: LanePlace,
-    /// Live keys handed out since a background key could have been.
+    /// Live keys handed out while a background key waited.
     live_run: u32,
 }
 
@@ -97,7 +97,7 @@ impl<K> Lanes<K> {
         live.into_iter().chain(background)
     }
 
-    /// At the end of its lane.
+    /// Adds the key at the end of its lane.
     pub(super) fn push(&mut self, key: K, lane: Lane, now: Instant) -> LanePlace {
         let place = self.next;
         self.next = LanePlace(place.0 + 1);
@@ -108,7 +108,7 @@ impl<K> Lanes<K> {
         place
     }
 
-    /// Moves a background key to the end of the live lane; none if it is not there.
+    /// Moves a background key to the end of the live lane; `None` if it is not there.
     pub(super) fn lift(&mut self, place: LanePlace, now: Instant) -> Option<LanePlace> {
         let (key, _) = self.background.remove(&place)?;
         Some(self.push(key, Lane::Live, now))
@@ -127,7 +127,7 @@ impl<K> Lanes<K> {
         Some((key, lane))
     }
 
-    /// Whose turn it is; none when nothing waits.
+    /// The lane with the next turn; `None` when no key waits.
     fn turn(&self, now: Instant) -> Option<Lane> {
         let Some((_, (_, since))) = self.background.first_key_value() else {
             return (!self.live.is_empty()).then_some(Lane::Live);

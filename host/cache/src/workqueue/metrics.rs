@@ -1,7 +1,7 @@
-//! What a queue tells of itself, by client-go's names (`util/workqueue/metrics.go`).
+//! The metrics of a queue, by client-go's names (`util/workqueue/metrics.go`).
 //!
-//! Plain numbers, worked out when they are asked for: no registry, and no goroutine that refreshes
-//! gauges. A program hands them to the metrics library that it has.
+//! Plain numbers, computed on request: no registry, and no goroutine that refreshes gauges. A program passes them to
+//! its own metrics library.
 
 use super::lanes::Lane;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use std::time::Duration;
 /// Upper bounds of the histograms' buckets in seconds: client-go's, from 10 ns, ten times wider each.
 pub(super) const BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0];
 
-/// Durations, counted by how long they were.
+/// A histogram of durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// How many were at most as long as each of [`Histogram::bounds`] and longer than the one before.
+    /// The number of durations up to each of [`Histogram::bounds`] and above the bound before.
     counts: [u64; BUCKETS.len()],
     count: u64,
     sum: Duration,
@@ -32,12 +32,12 @@ impl Histogram {
         })
     }
 
-    /// How many there were.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// All of them together.
+    /// The sum of the durations.
     pub fn sum(&self) -> Duration {
         self.sum
     }
@@ -67,27 +67,28 @@ pub struct WorkQueueMetrics {
     pub name: Box<str>,
     /// Keys that can be handed out, in the order of [`Lane::ALL`].
     pub depth: [usize; 2],
-    /// Keys that wait for their time.
+    /// Delayed keys.
     pub delayed: usize,
-    /// Keys that are being worked on.
+    /// Keys in work.
     pub working: usize,
-    /// Adds that were not of a key that was waiting already.
+    /// Adds of keys that were not waiting already.
     pub adds_total: u64,
-    /// Adds that were delayed or rate limited.
+    /// Adds that were delayed or rate-limited.
     pub retries_total: u64,
-    /// From the add of a key to its being handed out.
+    /// From the add of a key to its hand-out.
     pub queue_duration: Histogram,
-    /// From there to `done`.
+    /// From the hand-out to `done`.
     pub work_duration: Histogram,
-    /// How long all keys that are being worked on have been so, together.
+    /// The sum of the times of all keys in work.
     pub unfinished_work: Duration,
     /// The longest of them.
     pub longest_running_processor: Duration,
 }
 
-/// Where a program puts metrics. Each call is one sample, labelled `name="<queue>"`.
+/// The receiver of metrics in a program. Each call is one sample, labelled `name="<queue>"`.
 pub trait MetricsSink {
-    /// A value that goes up and down. `workqueue_depth` comes once for each lane, labelled `priority="<lane>"` as well.
+    /// A value that goes up and down. `workqueue_depth` comes once for each lane, labelled `priority="<lane>"` as
+    /// well.
     fn gauge(&mut self, metric: &'static str, queue: &str, lane: Option<Lane>, value: f64);
     /// A value that only rises.
     fn counter(&mut self, metric: &'static str, queue: &str, value: u64);
@@ -101,7 +102,7 @@ impl WorkQueueMetrics {
         self.depth.iter().sum()
     }
 
-    /// Tells the sink everything under client-go's names.
+    /// Passes all metrics to the sink under client-go's names.
     pub fn export(&self, sink: &mut dyn MetricsSink) {
         let name = &*self.name;
         for (lane, depth) in Lane::ALL.into_iter().zip(self.depth) {

@@ -1,4 +1,4 @@
-//! Random calls against a model that knows only sets: what must come out, and when.
+//! Random calls against a model of plain sets: the expected keys and their times.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ enum Call {
     AddRateLimited(u8),
     Forget(u8),
     Get,
-    /// Of the n-th key in work.
+    /// The n-th key in work.
     Done(u8),
     Pass(u16),
     ShutDown,
@@ -37,7 +37,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 
 #[derive(Default)]
 struct Model {
-    /// Is to be worked on: client-go's set of that name.
+    /// Must be worked on: client-go's set of that name.
     dirty: BTreeSet<u8>,
     processing: BTreeSet<u8>,
     delayed: BTreeMap<u8, Instant>,
@@ -181,7 +181,7 @@ impl Test {
         Ok(())
     }
 
-    /// In the end everything that was added is worked on.
+    /// In the end all added keys are worked on.
     async fn finish(&mut self) -> Result<(), TestCaseError> {
         while !self.model.processing.is_empty() {
             self.done(0);

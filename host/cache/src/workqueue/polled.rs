@@ -1,4 +1,4 @@
-//! The same queue for whoever has a task and a clock already: nothing waits, nothing locks, and the time is given.
+//! The same queue for a caller with its own task and clock: it never waits or locks, and the time is a parameter.
 
 use super::AddOptions;
 use super::WorkQueueOptions;
@@ -7,7 +7,7 @@ use super::state::{Leftover, Look, QueuePhase, WorkQueueState};
 use std::hash::Hash;
 use std::time::Instant;
 
-/// Keys for one worker that is called when there is something to do. What it holds has the bound of a [`WorkQueue`](super::WorkQueue).
+/// Keys for one worker that is called when there is work. It has the bound of a [`WorkQueue`](super::WorkQueue).
 pub struct PolledWorkQueue<K> {
     state: WorkQueueState<K>,
 }
@@ -29,7 +29,7 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
         self.state.add(key, options, now);
     }
 
-    /// The next key that can be handed out at `now`. It is being worked on until [`done`](Self::done).
+    /// The next key that can be handed out at `now`. It is in work until [`done`](Self::done).
     pub fn take(&mut self, now: Instant) -> Option<(K, Lane)> {
         match self.state.look(now) {
             Look::Taken(key, lane) => Some((key, lane)),
@@ -52,39 +52,40 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
         self.state.limiter.num_requeues(key)
     }
 
-    /// Whether anything is kept of the key: it waits, is delayed or is being worked on, or its failures count.
+    /// Whether the key is known: it waits, is delayed or is in work, or its failures count.
     pub fn contains(&self, key: &K) -> bool {
         self.state.contains(key) || self.num_requeues(key) > 0
     }
 
-    /// When a key can be handed out: `now` where one can be, none where none waits.
+    /// When a key can be handed out: `now` if one can be, `None` if none waits.
     pub fn due(&self, now: Instant) -> Option<Instant> {
         if self.state.queue.waiting() > 0 { Some(now) } else { self.state.due() }
     }
 
-    /// How many keys could be handed out at `now`.
+    /// The number of keys that could be handed out at `now`.
     pub fn len(&mut self, now: Instant) -> usize {
         self.state.ripen(now);
         self.state.queue.waiting()
     }
 
-    /// How many keys wait for their time, as of the last call that was given the time.
+    /// The number of delayed keys, as of the last call with a time.
     pub fn delayed(&self) -> usize {
         self.state.delayed()
     }
 
-    /// Whether the key is there and waits for no time, as of the last call that was given the time: it could be handed out, or is being worked on.
+    /// Whether the key is present and not delayed, as of the last call with a time: it could be handed out, or is in
+    /// work.
     pub fn is_due(&self, key: &K) -> bool {
         self.state.queue.contains(key)
     }
 
-    /// Ends the queue and takes what it did not hand out, for whoever goes on with it elsewhere.
+    /// Ends the queue and takes the keys that it did not hand out, for another queue.
     pub fn into_leftovers(mut self, now: Instant) -> Vec<Leftover<K>> {
         self.state.phase = QueuePhase::ShutDown;
         self.state.take_leftovers(now)
     }
 
-    /// Since when the first key of the lanes waits; none where none could be handed out.
+    /// Since when the first key of the lanes waits; `None` if none could be handed out.
     pub fn oldest(&self) -> Option<Instant> {
         self.state.queue.oldest()
     }
@@ -95,8 +96,9 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What a row of steps shows: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate limited, `a.` is done with it, `a~` forgets
-    /// it, `*` takes the next one, `9` lets as many ms pass, `?` says how many wait, how many are delayed and when one is due.
+    /// Checks a row of steps: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate-limited, `a.` is done with
+    /// it, and `a~` forgets it. `*` takes the next one, and `9` lets as many ms pass. `?` shows how many wait, how
+    /// many are delayed and when one is due.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let mut queue = PolledWorkQueue::<char>::new(WorkQueueOptions::default());

@@ -1,29 +1,28 @@
-//! Which keys wait and which are being worked on: no key is ever worked on twice at once, and no add is lost.
+//! The waiting keys and those in work: no key is in work twice at once, and no add is lost.
 //!
-//! Answers to `Type` of client-go's `util/workqueue/queue.go`. Its three sets (queue, dirty, processing) are one
-//! map here, from key to what is the matter with it, so that they cannot disagree. It knows no shutdown and no
-//! delays, and is given the time.
+//! As `Type` of client-go's `util/workqueue/queue.go`. Its three sets (queue, dirty, processing) are one map here,
+//! from key to state, so that they cannot disagree. It has no shutdown and no delays; the time is a parameter.
 
 use super::lanes::{Lane, LanePlace, LaneRule, Lanes};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// What is the matter with a key. A key that is not there is neither waiting nor worked on.
+/// The state of a key. A missing key is neither waiting nor in work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyState {
     /// In the lanes at `place`, since it was first added.
     Waiting { lane: Lane, place: LanePlace, since: Instant },
-    /// Handed out; what was added meanwhile waits for `done`.
+    /// Handed out; an add meanwhile waits for `done`.
     Working { since: Instant, again: Option<(Lane, Instant)> },
 }
 
-/// What an add did.
+/// The effect of an add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     /// It can be handed out now.
     Waits,
-    /// It is being worked on: it can be handed out after `done`.
+    /// It is in work: it can be handed out after `done`.
     WaitsForDone,
     /// It was waiting in the other lane.
     Lifted,
@@ -39,15 +38,15 @@ pub(super) struct Taken<K> {
     pub(super) waited: Duration,
 }
 
-/// How work on a key ended.
+/// The end of the work on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EndedWork {
     pub(super) worked: Duration,
-    /// It was added meanwhile and waits again.
+    /// Whether it was added meanwhile and waits again.
     pub(super) again: bool,
 }
 
-/// Bounded by the number of different keys: one entry for each that waits or is worked on.
+/// Bounded by the number of different keys: one entry for each that waits or is in work.
 #[derive(Debug)]
 pub(super) struct Queue<K> {
     /// A key is in `lanes` if and only if it is `Waiting` here.
@@ -69,12 +68,12 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         self.lanes.len(lane)
     }
 
-    /// Keys that are being worked on.
+    /// Keys in work.
     pub(super) fn working(&self) -> usize {
         self.entries.len() - self.waiting()
     }
 
-    /// Whether the key waits or is being worked on.
+    /// Whether the key waits or is in work.
     pub(super) fn contains(&self, key: &K) -> bool {
         self.entries.contains_key(key)
     }
@@ -92,7 +91,7 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         self.entries.is_empty()
     }
 
-    /// How long each key that is worked on has been so, in no order.
+    /// The time in work of each such key, in no order.
     pub(super) fn worked_for(&self, now: Instant) -> impl Iterator<Item = Duration> {
         self.entries.values().filter_map(move |entry| match entry {
             KeyState::Working { since, .. } => Some(now.saturating_duration_since(*since)),
@@ -125,7 +124,7 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         }
     }
 
-    /// The next key, which is then worked on; none when nothing waits.
+    /// The next key, which is then in work; `None` when no key waits.
     pub(super) fn get(&mut self, now: Instant) -> Option<Taken<K>> {
         let (key, lane) = self.lanes.pop(now)?;
         let working = KeyState::Working { since: now, again: None };
@@ -136,7 +135,7 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         Some(Taken { key, lane, waited })
     }
 
-    /// Work on the key has ended; none if there was none.
+    /// The work on the key has ended; `None` if there was none.
     pub(super) fn done(&mut self, key: &K, now: Instant) -> Option<EndedWork> {
         let Some(KeyState::Working { since, again }) = self.entries.get(key).copied() else {
             return None;
@@ -150,7 +149,7 @@ impl<K: Hash + Eq + Clone> Queue<K> {
         Some(EndedWork { worked, again: again.is_some() })
     }
 
-    /// Takes what waits without handing it out, in the order of the turns.
+    /// Takes the waiting keys without handing them out, in the order of the turns.
     pub(super) fn drain(&mut self, now: Instant) -> Vec<(K, Lane)> {
         let mut drained = Vec::with_capacity(self.waiting());
         while let Some((key, lane)) = self.lanes.pop(now) {

@@ -1,6 +1,6 @@
-//! How long a key that failed waits. Answers to client-go's `util/workqueue/default_rate_limiters.go`.
+//! The waits of failed keys. As client-go's `util/workqueue/default_rate_limiters.go`.
 //!
-//! Nothing here sleeps or looks at a clock: the time is given, and a duration comes back.
+//! Nothing here sleeps or reads a clock: the time is a parameter, and a duration is the result.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 /// Decides how long a key waits. Each keeps at most one counter for each key that failed and was not forgotten.
 pub trait RateLimiter<K>: Send {
-    /// Notes that the key failed once more, and answers how long it is to wait.
+    /// Notes one more failure of the key, and returns its wait.
     fn when(&mut self, key: &K, now: Instant) -> Duration;
-    /// The key succeeded or was given up: its failures count no more.
+    /// The key succeeded or was given up: its failures no longer count.
     fn forget(&mut self, key: &K);
     /// How often the key has failed since it was last forgotten.
     fn num_requeues(&self, key: &K) -> u32;
@@ -30,8 +30,8 @@ impl<K, L: RateLimiter<K> + ?Sized> RateLimiter<K> for Box<L> {
     }
 }
 
-/// client-go's `DefaultTypedControllerRateLimiter`: per key 5 ms doubled up to 1000 s, and for all
-/// together 10 a second after a burst of 100, whichever is longer.
+/// client-go's `DefaultTypedControllerRateLimiter`: per key 5 ms doubled up to 1000 s, and for all together 10 a
+/// second after a burst of 100, whichever is longer.
 pub fn default_controller_rate_limiter<K>() -> MaxOfRateLimiter<K>
 where
     K: Hash + Eq + Clone + Send + 'static,
@@ -42,13 +42,13 @@ where
     MaxOfRateLimiter::new(vec![Box::new(per_key), Box::new(overall)])
 }
 
-/// client-go's `DefaultTypedItemBasedRateLimiter`: per key 1 ms doubled up to 1000 s, nothing overall.
+/// client-go's `DefaultTypedItemBasedRateLimiter`: per key 1 ms doubled up to 1000 s, without a common limit.
 pub fn default_item_based_rate_limiter<K: Hash + Eq + Clone + Send + 'static>()
 -> ItemExponentialFailureRateLimiter<K> {
     ItemExponentialFailureRateLimiter::new(Duration::from_millis(1), Duration::from_secs(1000))
 }
 
-/// `base` for a first failure, doubled with each further one, but never more than `max`.
+/// `base` for a first failure, doubled with each further one, up to `max`.
 pub fn exponential(base: Duration, failures_before: u32, max: Duration) -> Duration {
     let factor = 1u128.checked_shl(failures_before).unwrap_or(u128::MAX);
     let nanos = base.as_nanos().saturating_mul(factor);
@@ -115,15 +115,15 @@ impl<K: Hash + Eq + Clone + Send> RateLimiter<K> for ItemFastSlowRateLimiter<K> 
     }
 }
 
-/// A token bucket for all keys together: what is above the rate waits for its token. Forgetting gives nothing back.
+/// A token bucket for all keys together: a key above the rate waits for its token. Forgetting gives no token back.
 ///
-/// Kept as the time at which the bucket will be full again, so nothing is rounded and nothing ticks.
+/// The state is the time at which the bucket will be full again, so nothing is rounded and nothing ticks.
 #[derive(Clone, Debug)]
 pub struct BucketRateLimiter {
     interval: Duration,
     burst: u32,
     wait_max: Duration,
-    /// When all tokens taken so far will have come back; none before the first.
+    /// When all taken tokens will have come back; `None` before the first.
     full_at: Option<Instant>,
 }
 
@@ -133,8 +133,8 @@ impl BucketRateLimiter {
         Self { interval, burst: burst.max(1), wait_max: Duration::MAX, full_at: None }
     }
 
-    /// Nobody waits longer than this: whoever would takes no token. Without it those that come later wait for all who came before, however
-    /// many those were.
+    /// The longest wait: a key that would wait longer takes no token. Without it later keys wait for all earlier ones,
+    /// however many.
     #[must_use]
     pub fn with_max_wait(self, wait_max: Duration) -> Self {
         Self { wait_max, ..self }
@@ -150,7 +150,7 @@ impl<K> RateLimiter<K> for BucketRateLimiter {
         if wait > self.wait_max {
             return self.wait_max;
         }
-        // Where the sum leaves the clock's range nothing more is taken, and the wait stays what it is.
+        // If the sum leaves the clock's range, no more is taken, and the wait stays the same.
         self.full_at = Some(full_at.checked_add(self.interval).unwrap_or(full_at));
         wait
     }
@@ -162,13 +162,13 @@ impl<K> RateLimiter<K> for BucketRateLimiter {
     }
 }
 
-/// The longest wait of several limiters, each of which hears of every failure.
+/// The longest wait of several limiters, each of which gets every failure.
 pub struct MaxOfRateLimiter<K> {
     limiters: Vec<Box<dyn RateLimiter<K>>>,
 }
 
 impl<K> MaxOfRateLimiter<K> {
-    /// No limiter at all means no wait.
+    /// Without limiters there is no wait.
     pub fn new(limiters: Vec<Box<dyn RateLimiter<K>>>) -> Self {
         Self { limiters }
     }
@@ -229,7 +229,7 @@ impl<K> Default for Failures<K> {
 }
 
 impl<K: Hash + Eq + Clone> Failures<K> {
-    /// Counts one more; answers how many there were before.
+    /// Counts one more; returns the number before.
     fn add(&mut self, key: &K) -> u32 {
         let Some(count) = self.of.get_mut(key) else {
             self.of.insert(key.clone(), 1);

@@ -1,5 +1,5 @@
-//! Everything a queue knows, under one lock and without waiting: what is queued, what is delayed, how long
-//! failures wait, and whether it was shut down.
+//! The whole state of a queue, under one lock and without waiting: queued and delayed keys, the waits of failures, and
+//! the shutdown.
 
 use super::AddOptions;
 use super::delays::Delays;
@@ -13,31 +13,31 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueuePhase {
     Open,
-    /// Nothing new is handed out; somebody may wait for the rest to be done.
+    /// No new key is handed out; a caller may wait until the rest is done.
     Draining,
-    /// As `Draining`, and nobody is to wait.
+    /// As `Draining`, without a waiting caller.
     ShutDown,
 }
 
-/// What somebody who wants a key finds.
+/// The result of a look for a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look<K> {
     Taken(K, Lane),
     ShutDown,
-    /// Nothing until `due`, if nothing is added before.
+    /// No key until `due`, unless one is added before.
     Nothing {
         due: Option<Instant>,
     },
 }
 
-/// A key that a queue did not hand out before it was shut down.
+/// A key that a queue did not hand out before its shutdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover<K> {
     /// The key.
     pub key: K,
-    /// How urgent it was.
+    /// Its urgency.
     pub lane: Lane,
-    /// Until when it was delayed; none if it could have been handed out.
+    /// The end of its delay; `None` if it could have been handed out.
     pub ready_at: Option<Instant>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct WorkQueueState<K> {
     pub(super) limiter: Box<dyn RateLimiter<K>>,
     pub(super) phase: QueuePhase,
     delays: Delays<K>,
-    /// Added after the shutdown, at the time of the adding.
+    /// Added after the shutdown, at the time of the add.
     late: Delays<K>,
     counters: Counters,
 }
@@ -63,7 +63,7 @@ impl<K: Hash + Eq + Clone> WorkQueueState<K> {
         }
     }
 
-    /// Answers whether a key can be handed out now that could not before.
+    /// Returns whether a key can be handed out now that could not before.
     pub(super) fn add(&mut self, key: K, options: AddOptions, now: Instant) -> bool {
         let AddOptions { lane, mut after, rate_limited } = options;
         if rate_limited {
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Clone> WorkQueueState<K> {
             self.counters.retries_total += 1;
         }
         if !after.is_zero() {
-            // A time beyond the clock's range is never; it is not given up for a shorter one.
+            // A time beyond the clock's range means never, and is not replaced by a shorter one.
             let never = std::time::Duration::from_secs(86_400 * 365);
             let ready_at = now.checked_add(after).unwrap_or(now + never);
             self.delays.note(key, lane, ready_at);
@@ -99,17 +99,17 @@ impl<K: Hash + Eq + Clone> WorkQueueState<K> {
         if self.phase == QueuePhase::Open { self.delays.due() } else { None }
     }
 
-    /// Whether the key waits, is delayed or is being worked on.
+    /// Whether the key waits, is delayed or is in work.
     pub(super) fn contains(&self, key: &K) -> bool {
         self.queue.contains(key) || self.delays.contains(key)
     }
 
-    /// How many keys wait for their time.
+    /// The number of delayed keys.
     pub(super) fn delayed(&self) -> usize {
         self.delays.len()
     }
 
-    /// Queues the delayed keys whose time has come.
+    /// Queues the due delayed keys.
     pub(super) fn ripen(&mut self, now: Instant) {
         if self.phase == QueuePhase::Open {
             while let Some(ripe) = self.delays.pop_due(now) {

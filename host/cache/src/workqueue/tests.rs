@@ -10,7 +10,7 @@ fn queue() -> WorkQueue<&'static str> {
     WorkQueue::new("test", WorkQueueOptions::default())
 }
 
-/// What can be handed out now, each done at once.
+/// The keys that can be handed out now, each done at once.
 fn drained(queue: &WorkQueue<&'static str>) -> Vec<&'static str> {
     std::iter::from_fn(|| queue.try_get().map(|item| *item)).collect()
 }
@@ -173,7 +173,7 @@ async fn nothing_ticks_while_nothing_happens() {
     let queue = queue();
     queue.add_after("a", 3600 * SECOND);
     let got = waiting_get(&queue);
-    // Paused time jumps from timer to timer: were there a tick, it would come before.
+    // Paused time jumps from timer to timer: a tick would come before.
     let before = tokio::time::Instant::now();
     assert_eq!(got.await.expect("no panic"), Some("a"));
     assert_eq!(before.elapsed(), 3600 * SECOND);
@@ -377,7 +377,7 @@ async fn metrics_have_client_gos_names() {
     assert_eq!((metrics.delayed, metrics.working), (1, 1));
 }
 
-/// Producers and workers at random on several threads: every add is followed by work, and none twice at once.
+/// Random producers and workers on several threads: every add is followed by work, and none twice at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_key_is_worked_on_twice_at_once_and_none_is_lost() {
     const KEYS: usize = 20;

@@ -1,8 +1,7 @@
-//! Strategic merge patch: a merge patch that knows which lists are really maps.
+//! Strategic merge patch: a merge patch that merges some lists by key.
 //!
-//! The answer to `k8s.io/apimachinery/pkg/util/strategicpatch` on the server's side: a patch is applied to a
-//! stored object. Computing patches (two-way, three-way) is kubectl's business and is not done here. Which
-//! list merges by which key is declared in `schema.rs`.
+//! As `k8s.io/apimachinery/pkg/util/strategicpatch` on the server's side: it applies a patch to a stored object.
+//! kubectl computes patches (two-way, three-way); this module does not. `schema.rs` declares the merge keys of lists.
 
 mod lists;
 mod schema;
@@ -11,35 +10,36 @@ use serde_json::{Map, Value};
 
 use schema::{Strategy, Type};
 
-/// The member that says how a map, or one entry of a list, is to be patched.
+/// The member with the instruction how to patch a map, or one entry of a list.
 const PATCH: &str = "$patch";
-/// Names the only members of a union that survive.
+/// Names the only members of a union that are kept.
 const RETAIN_KEYS: &str = "$retainKeys";
-/// Prefix of the member that gives the order of a list's entries.
+/// Prefix of the member with the order of a list's entries.
 const SET_ELEMENT_ORDER: &str = "$setElementOrder/";
-/// Prefix of the member that lists the entries to take out of a list of plain values.
+/// Prefix of the member with the entries to remove from a list of plain values.
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList/";
 
-/// Objects nested deeper than this are refused: no Kubernetes type comes near, and recursion stays bounded.
+/// Objects nested deeper than this are refused. No Kubernetes type is nested so deeply, and the recursion stays
+/// bounded.
 const DEPTH_MAX: usize = 64;
 
 /// Why a strategic merge patch cannot be applied. The API server answers 400 to all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StrategicPatchError {
-    /// The patch, or what is to be patched, is no JSON object.
+    /// The patch or its target is not a JSON object.
     #[error("a strategic merge patch must be a JSON object, and so must what it patches")]
     NotAnObject,
-    /// `$patch` has a value that is unknown, or not possible at its place.
+    /// `$patch` has an unknown value, or one that is not possible at its place.
     #[error(
         "unknown $patch directive {directive} at {at}: use \"replace\", \"delete\" or \"merge\""
     )]
     Directive {
-        /// What stands there.
+        /// The value.
         directive: String,
-        /// The member whose value carries it.
+        /// The member whose value contains the directive.
         at: String,
     },
-    /// An entry of a list that is merged by key has no such key.
+    /// An entry of a list that is merged by key lacks the key.
     #[error("an entry of {list} in the patch has no {key:?}, the key by which this list is merged")]
     NoMergeKey {
         /// The list.
@@ -52,7 +52,7 @@ pub enum StrategicPatchError {
     Malformed {
         /// The directive as written in the patch.
         directive: String,
-        /// What it should hold.
+        /// The expected content.
         expects: &'static str,
     },
     /// The patch sets a member that its own `$retainKeys` does not name.
@@ -61,7 +61,7 @@ pub enum StrategicPatchError {
         /// The member.
         member: String,
     },
-    /// The entries of a list stand in another order than `$setElementOrder` says.
+    /// The entries of a list are not in the order of `$setElementOrder`.
     #[error(
         "the entries of {list} in the patch do not follow the order in $setElementOrder/{list}"
     )]
@@ -76,9 +76,9 @@ pub enum StrategicPatchError {
 
 /// Applies `patch` to `target`, an object of the built-in `kind`, in place.
 ///
-/// On an error `target` may be partly patched: give it a copy. Of an unknown kind only the members that
-/// every object has (`metadata`, `status.conditions`) merge by key, and every other list is replaced; the
-/// caller refuses strategic patches for custom resources, as the API server does.
+/// On an error `target` may be partly patched, so pass a copy. For an unknown kind, only the members that every object
+/// has (`metadata`, `status.conditions`) merge by key; all other lists are replaced. The caller refuses strategic
+/// patches for custom resources, as the API server does.
 pub fn apply(target: &mut Value, patch: &Value, kind: &str) -> Result<(), StrategicPatchError> {
     let (Value::Object(target), Value::Object(patch)) = (target, patch) else {
         return Err(StrategicPatchError::NotAnObject);
@@ -86,7 +86,7 @@ pub fn apply(target: &mut Value, patch: &Value, kind: &str) -> Result<(), Strate
     merge_map(target, patch, schema::root(kind), "the object", DEPTH_MAX)
 }
 
-/// What a patch says of one member, gathered from up to three members of the patch.
+/// The instructions of a patch for one member, collected from up to three members of the patch.
 #[derive(Default)]
 struct MemberPatch<'p> {
     value: Option<&'p Value>,
@@ -121,7 +121,7 @@ fn merge_map(
     Ok(())
 }
 
-/// Brings together what the patch says of each member, in the order of first mention.
+/// Collects the patch's instructions for each member, in the order of first mention.
 fn members(patch: &Map<String, Value>) -> Vec<(&str, MemberPatch<'_>)> {
     let mut members: Vec<(&str, MemberPatch<'_>)> = Vec::with_capacity(patch.len());
     for (key, value) in patch {
@@ -195,7 +195,7 @@ fn merge_member(
     lists::set_element_order(values, order, member.value, &order_before, &field, name)
 }
 
-/// `$retainKeys`: members of a union that the patch does not name are dropped.
+/// `$retainKeys`: drops members of a union that the patch does not name.
 fn retain_keys(
     target: &mut Map<String, Value>,
     patch: &Map<String, Value>,
@@ -216,8 +216,8 @@ fn retain_keys(
     Ok(())
 }
 
-/// What a patch value leaves where nothing was before: directives and nulls taken out. `None` where the
-/// value itself says "delete".
+/// The value that a patch creates at an empty place: without directives and nulls. `None` if the value itself says
+/// "delete".
 fn kept(patch: &Value, depth: usize) -> Result<Option<Value>, StrategicPatchError> {
     let delete = patch.get(PATCH).and_then(Value::as_str) == Some("delete");
     if delete { Ok(None) } else { cleaned(patch, depth).map(Some) }
@@ -237,8 +237,8 @@ fn cleaned(patch: &Value, depth: usize) -> Result<Value, StrategicPatchError> {
     }
 }
 
-/// A list entry `{"$patch": "replace"}` and nothing else is an instruction, not an entry. (The API server
-/// keeps `{}` of it where the list is new, and then refuses that for its lack of a name.)
+/// A list entry that contains only `{"$patch": "replace"}` is an instruction. (If the list is new, the API server
+/// keeps it as `{}`, and then refuses that because it has no name.)
 fn is_directive(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1 && map.contains_key(PATCH))
 }

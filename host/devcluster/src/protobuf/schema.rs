@@ -19,15 +19,15 @@ pub struct Message {
 pub struct Field {
     /// The key in JSON.
     pub name: String,
-    /// What a single value is.
+    /// The type of a single value.
     pub kind: FieldKind,
     /// Whether it is a list.
     pub repeated: bool,
     /// Whether it is a map from strings.
     pub map: bool,
-    /// Whether a zero is a value of its own.
+    /// Whether a zero counts as a value.
     pub pointer: bool,
-    /// Whether its fields stand in the parent.
+    /// Whether its fields belong to the parent message.
     pub inline: bool,
 }
 
@@ -52,7 +52,7 @@ pub enum FieldKind {
     Message(&'static str),
 }
 
-/// The schema, read once.
+/// The schema, parsed once.
 pub fn schema() -> &'static Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
     &SCHEMA
@@ -91,12 +91,12 @@ impl Schema {
         if kind == "DeleteOptions" {
             return self.messages.get("meta.DeleteOptions");
         }
-        // Go's packages are named by the first part of the group.
+        // The first part of the group is the name of Go's package.
         let package = group.split('.').next().unwrap_or_default();
         self.messages.get(format!("{package}/{version}.{kind}").as_str())
     }
 
-    /// The field of a message, or of a message that is inlined into it, that has this key in JSON.
+    /// The field with this key in JSON, of a message or of a message that is inlined into it.
     pub fn named<'s>(&'s self, message: &'s Message, key: &str) -> Option<&'s Field> {
         let own = message.fields.values().find(|field| !field.inline && field.name == key);
         own.or_else(|| {
@@ -110,7 +110,7 @@ impl Schema {
         })
     }
 
-    /// The message of a name that stands in the schema itself.
+    /// The message for a name from the schema itself.
     pub fn message(&self, name: &str) -> &Message {
         self.messages.get(name).expect("schema.txt has every message that it names")
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_built_in_resource_has_a_message() {
-        // These are written by clients that speak JSON to them.
+        // Clients write these in JSON.
         let json_only = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
         let all = crate::built_in::stored().into_iter().chain(crate::built_in::reviews());
         for resource in all.filter(|r| !json_only.contains(&r.gvr.group.as_str())) {

@@ -1,4 +1,4 @@
-//! Bodies are put together here field by field, as Go's encoder writes them.
+//! The tests build bodies field by field, in the format of Go's encoder.
 
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn zeros_count_where_go_has_a_pointer() {
 
 #[test]
 fn inlined_messages_quantities_and_times() {
-    // A volume's source stands in the volume itself; an empty emptyDir is a choice.
+    // A volume's source is inlined into the volume; an empty emptyDir is a choice.
     let volume = [text(1, "v"), bytes(2, &bytes(2, &[]))].concat();
     let memory = bytes(1, &[text(1, "memory"), bytes(2, &text(1, "64Mi"))].concat());
     let container = [text(1, "c"), bytes(8, &memory)].concat();

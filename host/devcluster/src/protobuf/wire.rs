@@ -2,7 +2,7 @@
 
 use super::ProtobufError;
 
-/// One field's value as it stands on the wire.
+/// One field's value in the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire<'a> {
     /// A varint.
@@ -11,22 +11,22 @@ pub enum Wire<'a> {
     Fixed64(u64),
     /// Four bytes, which no Kubernetes type uses.
     Fixed32(u32),
-    /// A text, bytes, a message.
+    /// Text, bytes or a message.
     Bytes(&'a [u8]),
 }
 
-/// Reads the fields of a message one after the other.
+/// Reads the fields of a message, one after the other.
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads this message.
+    /// Creates a reader of this message.
     pub fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
-    /// The next field's number and value; `None` at the end.
+    /// Returns the next field's number and value, or `None` at the end.
     pub fn field(&mut self) -> Result<Option<(u32, Wire<'a>)>, ProtobufError> {
         if self.rest.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Requests and their answers, without a socket but for the tests that are about sockets.
+//! Requests and their answers. Only the tests about sockets use a socket.
 
 use futures::{Stream, StreamExt as _};
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -12,7 +12,7 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const PARTIAL: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
-/// The server's inside.
+/// The server without its socket.
 struct Bench {
     state: State,
 }
@@ -35,7 +35,7 @@ impl Bench {
         self.state.answer(request).await
     }
 
-    /// Code and body; `media_type` is that of the body, or for GET the one accepted.
+    /// Code and body. `media_type` is that of the body, or the accepted one for GET.
     async fn call_as(&self, line: &str, media_type: &str, body: Value) -> (u16, Value) {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let response = self.respond(line, media_type, bytes).await;
@@ -48,7 +48,7 @@ impl Bench {
         self.call_as(line, "application/json", body).await
     }
 
-    /// The answer must have this code; the value at `pointer` is returned.
+    /// Checks the code of the answer. Returns the value at `pointer`.
     async fn check(&self, line: &str, body: Value, code: u16, pointer: &str) -> Value {
         let (seen, answer) = self.call(line, body).await;
         assert_eq!(seen, code, "{line}: {answer:#}");
@@ -86,7 +86,7 @@ struct Events<S> {
 }
 
 impl<S: Stream<Item = Vec<u8>>> Events<S> {
-    /// The next event that is no periodic bookmark; `None` at the end.
+    /// The next event that is not a periodic bookmark. `None` at the end.
     async fn next_value(&mut self) -> Option<Value> {
         loop {
             let next = self.next_of_all().await?;
@@ -571,7 +571,7 @@ async fn planned_failures_are_answered() {
     bench.get(PODS, "").await;
 }
 
-/// One request over a socket, the whole answer as text.
+/// Makes one request over a socket. Returns the whole answer as text.
 async fn exchange(address: SocketAddr) -> io::Result<String> {
     let mut socket = TcpStream::connect(address).await?;
     socket.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await?;
@@ -593,7 +593,7 @@ async fn the_server_stops_and_comes_back_with_its_state() {
     let version = cluster.cluster().resource_version();
     cluster.stop_serving().await;
     let mut rest = Vec::new();
-    // Broken or at its end: in either case the connection is gone.
+    // Broken or ended: in both cases the connection is gone.
     let _ = open.read_to_end(&mut rest).await;
     exchange(address).await.expect_err("nobody listens");
     cluster.serve_again().await.expect("the port is free");

@@ -1,7 +1,7 @@
-//! A backup of the state and its restoration, as operators do it with etcd: the resourceVersion goes back, and the
-//! versions that were handed out since then are handed out again for other changes.
+//! A backup of the state and its restoration, as operators do it with etcd. The resourceVersion goes back, and later
+//! changes get versions that other changes had before.
 //!
-//! What clients know of the time between the backup and its restoration is then of a past that never was.
+//! So clients know changes between the backup and its restoration that are no longer part of the cluster's history.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ pub struct Backup {
 }
 
 impl Store {
-    /// The present state, to be given to [`Self::restore`].
+    /// The present state, for [`Self::restore`].
     pub fn backup(&self) -> Backup {
         let served = self.tables.iter().filter(|(_, table)| !table.gone);
         let objects = served.map(|(key, table)| (key.clone(), table.objects.clone()));
         Backup { resource_version: self.resource_version, tables: objects.collect() }
     }
 
-    /// Goes back to a backup: objects, definitions of resources and the resourceVersion are what they were then. The
-    /// history from before is forgotten, so that older watches are told 410, and every watch that is open
-    /// ends. Randomness does not go back: what is made again gets another UID, as on a real cluster.
+    /// Goes back to a backup: objects, definitions of resources and the resourceVersion become those of the backup.
+    /// The earlier history is forgotten: older watches get a 410, and every open watch ends. Randomness does not go
+    /// back: a new object of the same name gets another UID, as on a real cluster.
     pub fn restore(&mut self, backup: &Backup) {
         let before = std::mem::take(&mut self.tables);
-        // Watches of resources that are not served any more must find out as well.
+        // Watches of resources that are no longer served must also get the error.
         self.touched.extend(before.into_keys());
         self.resource_version = backup.resource_version;
         for (key, objects) in &backup.tables {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(other.resource_version(), lost.resource_version(), "handed out again");
         let uid = |object: &ApiObject| object.to_value()["metadata"]["uid"].clone();
         assert_ne!(uid(&other), uid(&lost), "but to another object");
-        // The backup is not used up.
+        // A backup can be restored again.
         store.restore(&backup);
         assert_eq!(names(&store), ["kept"]);
     }

@@ -1,4 +1,4 @@
-//! Resources that CustomResourceDefinitions define: served from the definition's creation to its deletion.
+//! Custom resources: each is served from the creation of its CustomResourceDefinition until the definition's deletion.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Store {
         (resource.group.as_str(), resource.resource.as_str()) == DEFINITIONS
     }
 
-    /// Writes down that a definition is served, which is what its users wait for.
+    /// Sets the status that a definition is served. Its users wait for that status.
     pub(super) fn establish(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -37,7 +37,7 @@ impl Store {
         self.modify(resource, definition, object);
     }
 
-    /// Shapes a custom object by the schema of its definition and says what breaks its rules.
+    /// Shapes a custom object by the schema of its definition. Returns the violations of its rules.
     pub(super) fn shape_custom(
         &self,
         resource: &ResourceInfo,
@@ -63,7 +63,7 @@ impl Store {
         self.find(&definitions, "", &name).map(|found| found.to_value())
     }
 
-    /// Deletes every object of a definition that is about to go, and ends the watches on them.
+    /// Deletes every object of a definition before the definition, and ends the watches on these objects.
     pub(super) fn drop_custom_resource(&mut self, definition: &str, options: WriteOptions) {
         let Some((plural, group)) = definition.split_once('.') else { return };
         let key = GroupResource { group: group.to_owned(), resource: plural.to_owned() };
@@ -80,7 +80,7 @@ impl Store {
         }
     }
 
-    /// Serves the built-in resources and those that are defined now.
+    /// Serves the built-in resources and the defined custom resources.
     pub(super) fn rebuild_catalogue(&mut self) {
         let definitions =
             GroupResource { group: DEFINITIONS.0.into(), resource: DEFINITIONS.1.into() };
@@ -103,8 +103,8 @@ impl Store {
         }
         for key in keys {
             if self.tables.get(&key).is_none_or(|table| table.gone) {
-                // Its past is another resource's: a watch from before must list anew, as at a real server,
-                // whose watch cache of a new definition begins with a list.
+                // The history belongs to an earlier resource: an older watch must list again. On a real server, the
+                // watch cache of a new definition also begins with a list.
                 let table = Table::new(self.new_epoch(), self.resource_version);
                 self.tables.insert(key, table);
             }
@@ -114,7 +114,7 @@ impl Store {
     }
 }
 
-/// What a definition says, one resource for each version that is served.
+/// The resources that a definition defines, one for each served version.
 fn served_versions(definition: &Value) -> Vec<ResourceInfo> {
     let spec = &definition["spec"];
     let names = &spec["names"];
@@ -184,7 +184,7 @@ fn subresources(gvr: &GroupVersionResource, kind: &str, declared: &Value) -> Vec
     subresources
 }
 
-/// The status of a definition that is served.
+/// The status of a served definition.
 fn established(definition: &Value, now: Timestamp) -> Value {
     let names = &definition["spec"]["names"];
     let kind = names["kind"].as_str().unwrap_or_default();
@@ -217,7 +217,7 @@ fn established(definition: &Value, now: Timestamp) -> Value {
     })
 }
 
-/// Paths of the numbers behind a custom resource's `scale`, from its definition.
+/// The paths of the numbers for a custom resource's `scale`, from its definition.
 pub(super) fn scale_paths(definition: &Value, version: &str) -> Option<ScalePaths> {
     let versions = definition["spec"]["versions"].as_array()?;
     let scale = &versions.iter().find(|v| v["name"] == version)?["subresources"]["scale"];
@@ -229,13 +229,13 @@ pub(super) fn scale_paths(definition: &Value, version: &str) -> Option<ScalePath
     })
 }
 
-/// Where the numbers behind `scale` stand, with dots between the keys.
+/// The paths of the numbers for `scale`, with dots between the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScalePaths {
-    /// How many there should be.
+    /// The desired number.
     pub wanted: String,
-    /// How many there are.
+    /// The present number.
     pub running: String,
-    /// The selector as text; built-in resources have a structure instead.
+    /// The selector as text. Built-in resources have a structure instead.
     pub selector: Option<String>,
 }

@@ -1,12 +1,12 @@
-//! Custom objects held against the structural schema of their definition: what it does not have is dropped,
-//! what it has a default for is filled in, what breaks its rules is refused (apiextensions-apiserver's
-//! `schema/pruning`, `schema/defaulting` and `validation`). Known are types, properties, items, required, enum
-//! and the bounds of numbers, texts and lists; patterns, formats and CEL rules are not looked at.
+//! Checks custom objects against the structural schema of their definition (apiextensions-apiserver's
+//! `schema/pruning`, `schema/defaulting` and `validation`). Unknown fields are dropped, defaults are filled in, and
+//! violations are refused. Supported are types, properties, items, required, enum, and the bounds of numbers, texts
+//! and lists. Patterns, formats and CEL rules are not checked.
 
 use informant_apimachinery::StatusCause;
 use serde_json::Value;
 
-/// Schemas nested deeper than this are not followed; the definition's author would not either.
+/// Schemas nested deeper than this are not followed. No author writes such a schema by hand.
 const DEPTH_MAX: usize = 48;
 
 const PRESERVES: &str = "x-kubernetes-preserve-unknown-fields";
@@ -18,7 +18,7 @@ pub fn of_version<'d>(definition: &'d Value, version: &str) -> Option<&'d Value>
     Some(&version["schema"]["openAPIV3Schema"]).filter(|schema| schema.is_object())
 }
 
-/// Drops and fills in, in that order; `apiVersion`, `kind` and `metadata` are the server's.
+/// Drops unknown fields and fills in defaults, in this order. The server handles `apiVersion`, `kind` and `metadata`.
 pub fn shape(object: &mut Value, schema: &Value) {
     if schema[PRESERVES] != true
         && let (Some(fields), Some(known)) =
@@ -34,7 +34,7 @@ pub fn shape(object: &mut Value, schema: &Value) {
     }
 }
 
-/// Puts a property's default in where it is absent, then shapes what is there.
+/// Inserts a property's default if it is missing, then shapes the property's value.
 fn fill(object: &mut Value, key: &str, schema: &Value, depth: usize) {
     let Some(fields) = object.as_object_mut() else { return };
     if let Some(default) = schema.get("default")
@@ -73,7 +73,7 @@ fn inside(value: &mut Value, schema: &Value, depth: usize) {
     }
 }
 
-/// What breaks the schema's rules.
+/// The violations of the schema's rules.
 pub fn problems(object: &Value, schema: &Value) -> Vec<StatusCause> {
     let mut causes = Vec::new();
     check_fields(object, schema, "", DEPTH_MAX, &mut causes);

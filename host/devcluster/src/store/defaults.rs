@@ -1,10 +1,10 @@
-//! The defaults that clients see on a real server and rely on: of namespaces, services, and the kinds that
-//! bear pods. Not all that Kubernetes fills in, but what kubectl and controllers read.
+//! The defaults of a real server that clients rely on: those of namespaces, of services, and of the kinds with pods.
+//! Kubernetes fills in more fields; these are the ones that kubectl and controllers read.
 
 use informant_apiserver::ResourceInfo;
 use serde_json::{Map, Value, json};
 
-/// What only a new object gets.
+/// Fills in the fields that only a new object gets.
 pub fn apply_on_create(resource: &ResourceInfo, object: &mut Value, random: &mut fastrand::Rng) {
     if resource.custom {
         return;
@@ -33,7 +33,7 @@ pub fn apply_on_create(resource: &ResourceInfo, object: &mut Value, random: &mut
     }
 }
 
-/// The status that Go's encoder shows before any controller has written one.
+/// The status that Go's encoder shows before a controller has written one.
 fn first_status(plural: &str) -> Option<Value> {
     Some(match plural {
         "deployments" | "jobs" | "cronjobs" => json!({}),
@@ -57,8 +57,8 @@ fn first_status(plural: &str) -> Option<Value> {
     })
 }
 
-/// A job selects its pods by its own UID, unless it is told otherwise
-/// (registry/batch/job's `generateSelectorIfNeeded`).
+/// A job selects its pods by its own UID, unless it has a manual selector (registry/batch/job's
+/// `generateSelectorIfNeeded`).
 fn job_labels(job: &mut Value) {
     job["status"] = json!({});
     if job["spec"]["manualSelector"] == true || !job["spec"]["template"].is_object() {
@@ -76,7 +76,7 @@ fn job_labels(job: &mut Value) {
     fill(&mut job["spec"], &json!({"selector": selector}));
 }
 
-/// What a new or changed object gets where it says nothing.
+/// Fills in the missing fields of a new or changed object.
 pub fn apply(resource: &ResourceInfo, object: &mut Value) {
     if resource.custom {
         return;
@@ -118,7 +118,7 @@ fn definition(spec: &mut Value) {
     }
 }
 
-/// Defaults of kinds that bear no pods.
+/// Defaults of kinds without pods.
 fn other_fields(plural: &str) -> Option<Value> {
     Some(match plural {
         "persistentvolumeclaims" => json!({"spec": {"volumeMode": "Filesystem"}}),
@@ -149,7 +149,7 @@ fn workload(plural: &str, object: &mut Value) {
     let Some(fields) = workload_fields(plural) else { return };
     fill(&mut object["spec"], &fields);
     if plural == "cronjobs" {
-        // The job in a cron job has nothing but its pods' defaults.
+        // The job in a cron job gets only the defaults of its pods.
         if object["spec"]["jobTemplate"]["spec"]["template"]["spec"].is_object() {
             pod(&mut object["spec"]["jobTemplate"]["spec"]["template"]["spec"]);
         }
@@ -212,7 +212,7 @@ fn workload_fields(plural: &str) -> Option<Value> {
     })
 }
 
-/// Adds the fields that are absent, level by level.
+/// Adds the missing fields, level by level.
 fn fill(target: &mut Value, fields: &Value) {
     if target.is_null() {
         *target = Value::Object(Map::new());
@@ -286,19 +286,19 @@ fn container(container: &mut Value) {
     }
 }
 
-/// Adds fields to a member, if that is there.
+/// Adds fields to a member if it exists.
 fn fill_present(object: &mut Value, member: &str, fields: &Value) {
     if let Some(present) = object.get_mut(member).filter(|present| present.is_object()) {
         fill(present, fields);
     }
 }
 
-/// The members of a list, if it is there; indexing would make it.
+/// The members of a list if it exists. Indexing would create the list.
 fn members<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
     object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// The tag of an image; empty if it has none.
+/// The tag of an image. Empty without a tag.
 fn tag(image: &str) -> &str {
     let name = image.rsplit('/').next().unwrap_or(image);
     name.split_once(':').map_or("", |(_, tag)| tag)
@@ -339,7 +339,7 @@ fn cluster_ip(service: &mut Value, random: &mut fastrand::Rng) {
         return;
     }
     if spec["clusterIP"].as_str().is_none_or(str::is_empty) {
-        // 10.96.0.0/16, away from the low addresses that clusters give to their own services.
+        // 10.96.0.0/16, except the low addresses that clusters give to their own services.
         let address = format!("10.96.{}.{}", random.u8(1..255), random.u8(1..255));
         spec["clusterIP"] = address.into();
     }
@@ -350,7 +350,7 @@ fn cluster_ip(service: &mut Value, random: &mut fastrand::Rng) {
     );
 }
 
-/// `stringData` is written into `data` and never shown.
+/// Moves `stringData` into `data`. `stringData` is never shown.
 fn secret(object: &mut Value) {
     use base64::Engine as _;
     let Some(fields) = object.as_object_mut() else { return };

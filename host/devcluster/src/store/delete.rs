@@ -1,4 +1,4 @@
-//! Deleting objects: at once, or marked while finalizers hold them; namespaces with all they contain.
+//! Deletes objects at once, or marks them while finalizers hold them. A namespace is deleted with all of its objects.
 
 use std::sync::Arc;
 
@@ -10,31 +10,32 @@ use serde_json::{Value, json};
 use super::metadata::{self, metadata_mut};
 use super::{GroupResource, Store, Target, WriteOptions, namespaces};
 
-/// What a client may say with a deletion.
+/// The options of a client's deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Only the object with this UID.
+    /// Delete only the object with this UID.
     pub uid: Option<String>,
-    /// Only in this state.
+    /// Delete only the object with this resourceVersion.
     pub resource_version: Option<String>,
-    /// How long a pod may take to stop; `None` for what its specification says. Other objects have no grace.
+    /// The seconds that a pod may take to stop. `None`: the seconds of its specification. Other objects have no grace
+    /// period.
     pub grace_period_seconds: Option<u64>,
-    /// Whether dependents are kept, without their reference to this owner. Otherwise a garbage collector may
-    /// take them; the store has none.
+    /// Whether dependents are kept, without their reference to this owner. Otherwise a garbage collector may delete
+    /// them; the store has none.
     pub orphan: bool,
 }
 
-/// What came of a deletion.
+/// The result of a deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deleted {
-    /// The object is gone; this was its last state.
+    /// The object is gone. This is its last state.
     Gone(Arc<ApiObject>),
-    /// Finalizers hold it, or it is a pod that its kubelet must stop; it carries a `deletionTimestamp` now.
+    /// Finalizers hold the object, or it is a pod that its kubelet must stop. It now has a `deletionTimestamp`.
     Waiting(Arc<ApiObject>),
 }
 
 impl Deleted {
-    /// The last state, or the marked one.
+    /// The last state, or the marked state.
     pub fn object(&self) -> &Arc<ApiObject> {
         match self {
             Self::Gone(object) | Self::Waiting(object) => object,
@@ -62,7 +63,7 @@ impl Store {
         Ok(self.delete_present(target.resource, &old, delete.grace_period_seconds, options))
     }
 
-    /// Takes an owner's references out of the objects of its namespace, before anybody sees it gone.
+    /// Removes an owner's references from the objects of its namespace, before any watcher sees the owner's deletion.
     fn orphan_dependents(&mut self, namespace: &str, owner: &Value) {
         for (resource, object) in self.contents(namespace) {
             let mut value = object.to_value();
@@ -78,7 +79,7 @@ impl Store {
         }
     }
 
-    /// Deletes all selected objects; the answer is their last states.
+    /// Deletes all selected objects. Returns their last states.
     pub fn delete_collection(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -127,7 +128,7 @@ impl Store {
             self.drop_custom_resource(&definition, options);
         }
         if is_pod && !metadata::is_deleting(&before) {
-            // Pods are deleted gracefully: even where nobody waits, watchers see them marked first.
+            // Pods are deleted gracefully: watchers first see the mark, even if the pod is then removed at once.
             let marked = self.mark_present(resource, old, before, 0, options);
             let last = marked.to_value();
             return Deleted::Gone(self.finish_deletion(resource, &marked, last, options));
@@ -151,7 +152,7 @@ impl Store {
         self.modify(resource, old, object)
     }
 
-    /// Removes an object; `object` is its last state, which may have been changed by the same request.
+    /// Removes an object. `object` is its last state, which the same request may have changed.
     pub(super) fn finish_deletion(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -173,8 +174,8 @@ impl Store {
         last
     }
 
-    /// A namespace is `Terminating` until the last of its objects is gone. The namespace controller of a
-    /// real cluster does this; a namespace that never goes is of no use to anybody.
+    /// A namespace is `Terminating` until its last object is gone. In a real cluster the namespace controller does
+    /// this. Without it, a deleted namespace would never go.
     fn delete_namespace(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -197,7 +198,7 @@ impl Store {
         Deleted::Waiting(marked)
     }
 
-    /// Removes a terminating namespace that nothing is left in and no finalizer but the system's holds.
+    /// Removes a terminating namespace that is empty and has no finalizer but the system's.
     pub(super) fn finish_namespace(&mut self, name: &str, options: WriteOptions) {
         let key = namespaces();
         let Some(namespace) = self.find(&key, "", name).cloned() else { return };
@@ -213,7 +214,7 @@ impl Store {
         self.finish_deletion(&resource, &namespace, object, options);
     }
 
-    /// All objects in a namespace, with one resource to write each through, in a fixed order.
+    /// All objects in a namespace, each with one resource to write it through, in a fixed order.
     fn contents(&self, namespace: &str) -> Vec<(Arc<ResourceInfo>, Arc<ApiObject>)> {
         let mut seen = Vec::new();
         let mut contents = Vec::new();
@@ -230,7 +231,7 @@ impl Store {
         contents
     }
 
-    /// Commits a state that the server itself made.
+    /// Commits a state that the server itself has made.
     pub(super) fn modify(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -243,7 +244,7 @@ impl Store {
         new
     }
 
-    /// What follows from a write that was committed.
+    /// Carries out the consequences of a committed write.
     pub(super) fn after_write(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -256,7 +257,7 @@ impl Store {
     }
 }
 
-/// How long a pod may take: no time at all if no kubelet has it or nothing in it runs any more
+/// The grace period of a pod. It is zero if no kubelet has the pod, or if none of its containers runs any more
 /// (registry/core/pod's `CheckGracefulDelete`).
 fn pod_grace(pod: &Value, asked: Option<u64>) -> u64 {
     let bound = pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
@@ -267,8 +268,8 @@ fn pod_grace(pod: &Value, asked: Option<u64>) -> u64 {
     asked.unwrap_or_else(|| pod["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap_or(30))
 }
 
-/// Writes the deletion into the object's metadata (apiserver's `rest.BeforeDelete`). Being deleted counts as a
-/// change of the specification, once.
+/// Writes the deletion into the object's metadata (apiserver's `rest.BeforeDelete`). The first mark counts as a change
+/// of the specification.
 fn mark(object: &mut Value, grace_seconds: u64, now: Timestamp) {
     let marked = metadata::is_deleting(object);
     let fields = metadata_mut(object);

@@ -1,4 +1,4 @@
-//! Reading collections: the present state, or a past one as long as the log reaches back to it.
+//! Reads collections: the present state, or a past state that the log still covers.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,11 +11,11 @@ use informant_apiserver::{
 
 use super::{ObjectName, Store, Table};
 
-/// Where the state of an object differed from its present one; `None` if it was not there.
+/// The objects whose past state differed from the present one. `None` if the object did not exist.
 type Differences = BTreeMap<ObjectName, Option<Arc<ApiObject>>>;
 
 impl Store {
-    /// One object, in a state at least as new as the client asks for.
+    /// One object, in a state at least as new as the client requires.
     pub fn get(
         &self,
         resource: &ResourceInfo,
@@ -50,7 +50,7 @@ impl Store {
         Ok(page)
     }
 
-    /// All selected objects as they are, for the beginning of a watch.
+    /// The present state of all selected objects, for the start of a watch.
     pub fn initial(
         &self,
         resource: &ResourceInfo,
@@ -60,7 +60,7 @@ impl Store {
         Ok(objects.filter(|object| selection.selects(object)).cloned().collect())
     }
 
-    /// A client may ask for a version that another server gave it and this one has not got to.
+    /// Refuses a version that this server has not reached. A client may have it from another server.
     pub fn check_reached(&self, version: u64) -> Result<(), Status> {
         if version > self.resource_version {
             return Err(Status::too_large_resource_version(version, self.resource_version));
@@ -70,7 +70,7 @@ impl Store {
 }
 
 impl Table {
-    /// What was different at a past resourceVersion: the log undone from its newest change down.
+    /// The differences to a past resourceVersion: undoes the log from its newest change down.
     fn differences(&self, version: u64) -> Result<Differences, Status> {
         let mut differences = Differences::new();
         let later = self.log.after(version).map_err(|_| {
@@ -110,7 +110,7 @@ impl Table {
             }
             if query.limit > 0 && page.items.len() == query.limit {
                 page.next = page.items.last().map(|last| key_text(last));
-                // The count includes the object just looked at; selectors make it unknowable.
+                // The count includes the present object. With selectors the count cannot be known.
                 let countable = query.selection.has_no_selectors();
                 page.remaining = countable.then(|| objects.count() + 1);
                 break;
@@ -120,7 +120,7 @@ impl Table {
         page
     }
 
-    /// The objects of a range in order, with the differences in the place of what they replace.
+    /// The objects of a range in order. A difference replaces the present object.
     fn merged<'a>(
         &'a self,
         range: (Bound<ObjectName>, Bound<ObjectName>),
@@ -151,7 +151,7 @@ impl Table {
     }
 }
 
-/// `namespace/name`, as continue tokens carry it.
+/// `namespace/name`, the form in continue tokens.
 fn key_text(object: &ApiObject) -> String {
     format!("{}/{}", object.namespace(), object.name())
 }

@@ -1,12 +1,12 @@
-//! What the server decides about an object's metadata, and the order in which objects are written.
+//! The server's decisions about an object's metadata, and the order of an object's keys.
 
 use informant_apimachinery::{Status, StatusCause, check_label_key, check_label_value};
 use informant_apiserver::ResourceInfo;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The characters of generated names: no vowels and nothing that is easily misread
-/// (apimachinery's `util/rand`).
+/// The characters of generated names: without vowels and without characters that are easily misread (apimachinery's
+/// `util/rand`).
 const GENERATED_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const GENERATED_LENGTH: usize = 5;
 /// The longest name of most objects, a DNS subdomain.
@@ -14,7 +14,7 @@ const NAME_LENGTH_MAX: usize = 253;
 /// The longest name of a namespace or service, a DNS label.
 const LABEL_LENGTH_MAX: usize = 63;
 
-/// The order of Go's encoder, which a real server's answers have.
+/// The order of Go's encoder, and so of a real server's answers.
 const METADATA_ORDER: [&str; 13] = [
     "name",
     "generateName",
@@ -31,7 +31,7 @@ const METADATA_ORDER: [&str; 13] = [
     "finalizers",
 ];
 
-/// Seconds and `Z`, as Kubernetes writes times.
+/// A time with seconds and `Z`, in Kubernetes' format.
 pub fn time_text(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -45,7 +45,7 @@ pub fn uid(random: &mut fastrand::Rng) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// A name that begins with a prefix.
+/// A random name with a prefix.
 pub fn generated_name(prefix: &str, random: &mut fastrand::Rng) -> String {
     let kept = prefix.len().min(NAME_LENGTH_MAX - GENERATED_LENGTH);
     let mut name = prefix[..kept].to_owned();
@@ -55,7 +55,7 @@ pub fn generated_name(prefix: &str, random: &mut fastrand::Rng) -> String {
     name
 }
 
-/// The object's metadata, made if it is not there.
+/// The object's metadata, created if missing.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     if !object["metadata"].is_object() {
         object["metadata"] = json!({});
@@ -63,17 +63,17 @@ pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     object["metadata"].as_object_mut().expect("it was just made an object")
 }
 
-/// Whether finalizers keep the object from going.
+/// Whether finalizers hold the object.
 pub fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Whether the object is on its way out.
+/// Whether the object is being deleted.
 pub fn is_deleting(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// What is wrong with names, labels and annotations, one by one.
+/// The problems of names, labels and annotations, one by one.
 pub fn problems(resource: &ResourceInfo, object: &Value) -> Vec<StatusCause> {
     let metadata = &object["metadata"];
     let mut causes = Vec::new();
@@ -129,8 +129,8 @@ fn name_problem(resource: &ResourceInfo, name: &str) -> Option<&'static str> {
     )
 }
 
-/// Refuses an object that names another version, kind or namespace than its path; fills in what it leaves
-/// out.
+/// Refuses an object whose version, kind or namespace differs from its path. Fills in these fields if they are
+/// missing.
 pub fn match_path(
     resource: &ResourceInfo,
     namespace: Option<&str>,
@@ -171,7 +171,7 @@ pub fn match_path(
     Ok(())
 }
 
-/// Refuses what Go's decoder could not put into the type: the rest of the store may rely on these.
+/// Refuses values that Go's decoder could not put into the type. The rest of the store relies on this check.
 fn check_shape(resource: &ResourceInfo, object: &Value) -> Result<(), Status> {
     let refuse = |field: &str, wanted: &str| {
         let kind = &resource.kind;
@@ -208,8 +208,8 @@ fn check_shape(resource: &ResourceInfo, object: &Value) -> Result<(), Status> {
     }
 }
 
-/// Puts the keys into the order of a real server's answers: type first, then metadata in its own order, the
-/// rest as it came with `status` last.
+/// Puts the keys into the order of a real server's answers: type first, then metadata in its own order, then the other
+/// keys as they came, with `status` last.
 pub fn ordered(resource: &ResourceInfo, mut object: Value) -> Value {
     let Some(fields) = object.as_object_mut() else { return object };
     let mut result = Map::new();
@@ -241,7 +241,7 @@ fn ordered_metadata(mut metadata: Value) -> Value {
     Value::Object(result)
 }
 
-/// What Go's `omitempty` leaves out.
+/// Whether Go's `omitempty` omits the value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -94,7 +94,7 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
     if !selector.is_empty() {
         status["selector"] = selector.into();
     }
-    // Go leaves a zero out.
+    // Go omits a zero.
     let spec = match number(&paths.wanted) {
         0 => json!({}),
         replicas => json!({"replicas": replicas}),
@@ -108,7 +108,7 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
     })
 }
 
-/// A selector structure as text; replication controllers have bare labels.
+/// A selector structure as text. Replication controllers have plain labels.
 fn selector_text(selector: &Value) -> String {
     let labels = selector.get("matchLabels").unwrap_or(selector);
     let pairs = labels.as_object().into_iter().flatten();

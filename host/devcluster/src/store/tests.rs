@@ -1,4 +1,4 @@
-//! The store as a model: every promise without HTTP.
+//! The store as a model: its guarantees without HTTP.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn deployment(name: &str) -> Value {
     })
 }
 
-/// A merge patch of a fresh deployment leads to this generation, and takes a resourceVersion or does not.
+/// Checks the generation of a new deployment after this merge patch, and whether the patch takes a resourceVersion.
 #[track_caller]
 fn check_generation(patch: Value, generation: i64, changes: bool) {
     let mut store = store();
@@ -69,7 +69,7 @@ fn check_generation(patch: Value, generation: i64, changes: bool) {
     assert_eq!(store.resource_version() > before, changes, "{patch}");
 }
 
-/// Creating this is answered with this code; 201 for what is accepted.
+/// Checks the code of the answer to a creation. 201 means that the object is accepted.
 #[track_caller]
 fn check_create(text: &str, object: Value, code: u16) {
     let outcome = create(&mut store(), text, object.clone());
@@ -106,7 +106,7 @@ fn new_objects_are_checked() {
     check_create("v1/services", json!({"metadata": {"name": "a"}, "spec": {}}), 422);
 }
 
-/// Every value in a complete object, one after the other, replaced by what does not belong there.
+/// Copies of a complete object, each with one value replaced by a wrong one.
 fn damaged(object: &Value) -> Vec<Value> {
     let odd =
         [json!(1), json!("x"), json!([]), json!([1]), json!({}), json!({"x": 1}), Value::Null];
@@ -147,7 +147,7 @@ fn odd_objects_are_refused_or_kept_and_never_break_the_store() {
     whole["stringData"] = json!({"k": "v"});
     whole["status"] = json!({"conditions": [{"type": "Ready"}]});
     let mut accepted = 0;
-    // Those that the server does something about.
+    // The resources for which the server has special code.
     let core =
         ["configmaps", "namespaces", "nodes", "persistentvolumes", "pods", "secrets", "services"];
     let mut resources: Vec<String> = core.iter().map(|plural| format!("v1/{plural}")).collect();
@@ -218,7 +218,7 @@ fn finalizers_hold_an_object_until_the_last_is_gone() {
     assert_eq!(delete(&mut store, "v1/configmaps", "a"), Err(404));
 }
 
-/// Deleting a pod of this node and phase with this grace period removes it at once or does not.
+/// Checks whether the deletion of a pod with this node, phase and grace period removes it at once.
 #[track_caller]
 fn check_grace(node: &str, phase: &str, asked: Option<u64>, gone: bool) {
     let mut store = store();
@@ -308,7 +308,7 @@ fn equal_seeds_give_equal_clusters() {
     assert_ne!(run(1), run(2));
 }
 
-/// What the store should hold: names and the resourceVersion of each.
+/// The expected content of the store: names with their resourceVersions.
 type Model = BTreeMap<String, String>;
 
 fn listed(store: &Store, at: ListAt, limit: usize) -> Result<Model, u16> {
@@ -345,7 +345,7 @@ fn every_past_state_is_listed_as_it_was_until_it_is_forgotten() {
             let name = format!("m{}", random.u8(..8));
             let value = random.u32(..).to_string();
             let object = json!({"metadata": {"name": name}, "data": {"v": value}});
-            // Some of these fail, which is part of the history as well.
+            // Some of these requests fail; failures are part of the history, too.
             let _ = match random.u8(..3) {
                 0 => create(&mut store, "v1/configmaps", object).map(|_| ()),
                 1 => merge(&mut store, "v1/configmaps", &name, object).map(|_| ()),

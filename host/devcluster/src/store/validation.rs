@@ -1,5 +1,5 @@
-//! What is refused with 422: names and labels for everything; for the kinds people write by hand the few
-//! rules without which other clients of the object would break.
+//! The reasons for a 422: invalid names and labels of all objects. For the kinds that people write by hand, also
+//! violations of the few rules without which other clients of the object would fail.
 
 use informant_apimachinery::{Status, StatusCause};
 use informant_apiserver::ResourceInfo;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::metadata;
 
-/// Checks a new object; `causes` are the problems already found.
+/// Checks a new object. `causes` are the problems already found.
 pub fn check_create(
     resource: &ResourceInfo,
     object: &Value,
@@ -18,7 +18,7 @@ pub fn check_create(
     refuse(resource, object, causes)
 }
 
-/// Checks a changed object against what it was; `causes` are the problems already found.
+/// Checks a changed object against its previous state. `causes` are the problems already found.
 pub fn check_update(
     resource: &ResourceInfo,
     before: &Value,
@@ -44,7 +44,7 @@ pub fn check_update(
     refuse(resource, object, causes)
 }
 
-/// A custom object can only be replaced in a known state.
+/// The refusal of an update of a custom object without a resourceVersion.
 pub fn missing_resource_version(resource: &ResourceInfo, name: &str) -> Status {
     let field = "metadata.resourceVersion";
     let cause = StatusCause::invalid(field, "0", "must be specified for an update");

@@ -1,5 +1,5 @@
-//! Creating and changing objects. Every accepted change takes one resourceVersion; a request that changes
-//! nothing takes none and tells no watcher, as on a real server (registry/generic's `Store.Update`).
+//! Creates and changes objects. Every accepted change takes one resourceVersion. A request that changes nothing takes
+//! none and wakes no watcher, as on a real server (registry/generic's `Store.Update`).
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use super::{GroupResource, Store, defaults, validation};
 use crate::built_in;
 use crate::patch::Patch;
 
-/// What a write is about.
+/// The object of a write.
 #[derive(Clone, Debug)]
 pub struct Target<'a> {
-    /// The resource as it was asked for, in its version.
+    /// The requested resource, in its requested version.
     pub resource: &'a Arc<ResourceInfo>,
     /// `None` for the cluster's own objects.
     pub namespace: Option<&'a str>,
-    /// The object.
+    /// The object's name.
     pub name: &'a str,
-    /// `status`, or `None` for the object itself. Other subresources have methods of their own.
+    /// `status`, or `None` for the object itself. Other subresources have their own methods.
     pub subresource: Option<&'a str>,
 }
 
-/// What holds for a whole write.
+/// The options of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// The time of the write.
     pub now: Timestamp,
-    /// Check and answer, but change nothing.
+    /// Checks and answers, but changes nothing.
     pub dry_run: bool,
 }
 
@@ -43,7 +43,7 @@ impl WriteOptions {
 }
 
 impl Store {
-    /// Makes an object.
+    /// Creates an object.
     pub fn create(
         &mut self,
         resource: &Arc<ResourceInfo>,
@@ -86,8 +86,8 @@ impl Store {
         self.replace(target, &old, object, options)
     }
 
-    /// Changes part of an object, or of its status. Applying makes an object that is not there; the second
-    /// value tells whether it did.
+    /// Changes part of an object, or of its status. An apply patch creates a missing object; the second value says
+    /// whether it did.
     pub fn patch(
         &mut self,
         target: &Target<'_>,
@@ -114,7 +114,7 @@ impl Store {
         Ok((self.replace(target, &old, object, options)?, false))
     }
 
-    /// The target as it is now.
+    /// The present state of the target.
     pub(super) fn present(&self, target: &Target<'_>) -> Result<Arc<ApiObject>, Status> {
         let key = GroupResource::of(&target.resource.gvr);
         self.table(target.resource)?;
@@ -122,7 +122,7 @@ impl Store {
         found.cloned().ok_or_else(|| Status::not_found(&target.resource.gvr, target.name))
     }
 
-    /// Puts a new state in the place of `old` after checking that the client may.
+    /// Replaces `old` by a new state, after checking that the client may do so.
     fn replace(
         &mut self,
         target: &Target<'_>,
@@ -154,14 +154,14 @@ impl Store {
             let generation = before["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             metadata_mut(&mut object).insert("generation".to_owned(), generation.into());
         }
-        // Objects are stored under the version they were made in.
+        // An object is stored in the version in which it was created.
         object["apiVersion"] = before["apiVersion"].clone();
         let object = metadata::ordered(resource, object);
         if object == before {
             return Ok(Arc::clone(old));
         }
         let released = metadata::has_finalizers(&before) && !metadata::has_finalizers(&object);
-        // A pod within its grace period stays until its kubelet lets it go.
+        // A pod within its grace period stays until its kubelet removes it.
         let no_grace = object["metadata"]["deletionGracePeriodSeconds"].as_u64().unwrap_or(0) == 0;
         if released && no_grace && metadata::is_deleting(&object) {
             return Ok(self.finish_deletion(resource, old, object, options));
@@ -175,7 +175,7 @@ impl Store {
         Ok(new)
     }
 
-    /// The object under the resourceVersion that the next change will have.
+    /// The object with the resourceVersion of the next change.
     pub(super) fn next_version(&self, resource: &ResourceInfo, mut object: Value) -> ApiObject {
         let version = (self.resource_version + 1).to_string();
         metadata_mut(&mut object).insert("resourceVersion".to_owned(), version.into());
@@ -208,7 +208,7 @@ impl Store {
         if built_in::has_generation(resource) {
             fields.insert("generation".to_owned(), 1.into());
         }
-        // A kubelet makes its node with a status; everything else gets it from a controller.
+        // A kubelet creates its node with a status. All other objects get their status from a controller.
         let keeps_status = resource.gvr.group.is_empty() && resource.gvr.resource == "nodes";
         if resource.subresource("status").is_some() && !keeps_status {
             object.as_object_mut().map(|fields| fields.shift_remove("status"));
@@ -219,7 +219,7 @@ impl Store {
         validation::check_create(resource, object, causes)
     }
 
-    /// New objects need a namespace that is there and is not going.
+    /// A new object needs a namespace that exists and is not being deleted.
     fn check_namespace(
         &self,
         resource: &ResourceInfo,
@@ -243,7 +243,7 @@ impl Store {
     }
 }
 
-/// An object cannot be renamed; one that does not say its name is the one in the path.
+/// Refuses a change of the name. An object without a name gets the name in the path.
 fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
     let written = object["metadata"]["name"].as_str().unwrap_or_default();
     let name = target.name;
@@ -255,7 +255,7 @@ fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
     )))
 }
 
-/// The client may say which state, and which object of the name, it means.
+/// Checks the resourceVersion and the UID that the client may require.
 fn check_preconditions(
     target: &Target<'_>,
     old: &ApiObject,
@@ -281,7 +281,7 @@ fn check_preconditions(
     }
 }
 
-/// What no client may change: identity, and the status where it has a subresource of its own.
+/// Restores the fields that no client may change: identity, and the status if it has a subresource.
 fn keep_system_fields(target: &Target<'_>, before: &Value, object: &mut Value) {
     const KEPT: [&str; 8] = [
         "name",
@@ -315,7 +315,7 @@ fn keep_system_fields(target: &Target<'_>, before: &Value, object: &mut Value) {
     }
 }
 
-/// Whether nothing but metadata and status differ.
+/// Whether nothing but metadata and status differs.
 fn same_specification(before: &Value, after: &Value) -> bool {
     let all_in = |from: &Value, other: &Value| {
         let fields = from.as_object().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What runs in the embedded cluster: a shop, its payments, some analytics, and the cluster's own services.
+//! The applications of the embedded cluster: a shop, its payments, some analytics, and the cluster's own services.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(crate) struct App {
     pub(crate) namespace: &'static str,
     pub(crate) name: &'static str,
     image: &'static str,
-    /// The releases that a rollout goes through, over and over.
+    /// The releases that rollouts go through, again and again.
     tags: [&'static str; 3],
     pub(crate) replicas: u32,
     port: u16,
@@ -71,10 +71,10 @@ pub(crate) const APPS: [App; 10] = [
     ),
 ];
 
-/// The namespaces whose applications meet with changes and accidents.
+/// The namespaces whose applications get background changes and failures.
 pub(crate) const LIVELY: [&str; 3] = ["shop", "payments", "analytics"];
 
-/// Makes the namespaces, their configuration, and the applications with their services.
+/// Creates the namespaces, their configuration, and the applications with their services.
 pub(crate) fn install(now: Timestamp) -> Vec<Operation> {
     let create = |kind, namespace: &str, object| Operation::Create {
         kind,
@@ -100,7 +100,7 @@ pub(crate) fn install(now: Timestamp) -> Vec<Operation> {
     operations
 }
 
-/// Runs on every node, the control plane included.
+/// A DaemonSet on every node, including the control plane.
 fn kube_proxy() -> Value {
     let labels = json!({"k8s-app": "kube-proxy"});
     json!({
@@ -126,14 +126,14 @@ fn kube_proxy() -> Value {
 }
 
 impl App {
-    /// The image of the release after the one that runs.
+    /// The image of the release after the running one.
     pub(crate) fn next_image(&self, running: &str) -> String {
         let present = self.tags.iter().position(|tag| running.ends_with(tag));
         let next = present.map_or(0, |present| (present + 1) % self.tags.len());
         format!("{}:{}", self.image, self.tags[next])
     }
 
-    /// The labels by which its pods are chosen.
+    /// The labels that select its pods.
     fn selector(&self) -> Value {
         match self.name {
             "coredns" => json!({"k8s-app": "kube-dns"}),
@@ -254,7 +254,7 @@ impl App {
     }
 }
 
-/// The application that a deployment is.
+/// The application of a deployment.
 pub(crate) fn find(namespace: &str, name: &str) -> Option<&'static App> {
     APPS.iter().find(|app| app.namespace == namespace && app.name == name)
 }

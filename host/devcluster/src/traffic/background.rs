@@ -1,7 +1,7 @@
-//! The life of the cluster: releases, scaling, crashes, evictions, a node lost now and then. Only what
-//! `apps.rs` installed is touched; what people make by hand is left alone.
+//! The background changes of the cluster: releases, scaling, crashes, evictions, and sometimes a lost node. They
+//! affect only the objects that `apps.rs` installed, and never objects that people create.
 //!
-//! Accidents write a state, as a kubelet would; the controllers then make of it what they always do.
+//! A failure writes a state, as a kubelet would. The controllers then react to it as always.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use super::operation::Operation;
 use super::time;
 use super::world::{Key, Kind, World, uid};
 
-/// A crashing pod runs for so long between two crashes.
+/// How long a crashing pod runs between two crashes.
 const CRASH_AFTER_MS: i64 = 1_500;
-/// A batch pod works for so long, and is looked at by nobody so long after its end.
+/// How long a batch pod works, and how long it is kept after its end.
 const BATCH_RUNS_MS: i64 = 4_000;
 const BATCH_KEPT_MS: i64 = 15_000;
-/// How long a node is out: long enough to be lost for a while.
+/// How long a node is out. It is long enough for the node to be lost for a while.
 const OUTAGE_MS: i64 = 35_000;
-/// Actions in one step, whatever the rate.
+/// The number of actions in one step, at any rate.
 const ACTIONS_MAX: usize = 200;
-/// How far scaling takes an application.
+/// The largest number of replicas that scaling sets.
 const REPLICAS_MAX: i64 = 6;
-/// Pods that crash at the same time.
+/// The number of pods that crash at the same time.
 const CRASHING_MAX: usize = 4;
 
-/// What can happen, with its weight.
+/// The possible actions. Each has a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Relabel,
@@ -60,13 +60,13 @@ const WEIGHTS: [(Action, u32); 10] = [
     (Action::Outage, 1),
 ];
 
-/// Makes things happen.
+/// Produces the background changes.
 #[derive(Debug)]
 pub(crate) struct Background {
     random: fastrand::Rng,
-    /// Pods, by UID, that will crash so many times more. At most [`CRASHING_MAX`].
+    /// The pods that will crash again, by UID, with the number of further crashes. At most [`CRASHING_MAX`].
     crashing: BTreeMap<String, u32>,
-    /// The node that is out, and until when.
+    /// The node that is out, and the end of its outage.
     outage: Option<(String, Timestamp)>,
 }
 
@@ -81,7 +81,7 @@ impl Background {
         self.outage.as_ref().is_some_and(|(out, _)| out == node)
     }
 
-    /// What happens now: what earlier actions led to, and new ones worth about `budget` changes.
+    /// The present actions: the consequences of earlier actions, and new actions for about `budget` changes.
     pub(crate) fn step(&mut self, world: &World, budget: f64, now: Timestamp) -> Vec<Operation> {
         if self.outage.as_ref().is_some_and(|(_, until)| *until <= now) {
             self.outage = None;
@@ -263,7 +263,7 @@ impl Background {
     }
 }
 
-/// Batch pods end after a while, and somebody tidies them away, whichever way they ended.
+/// Ends batch pods after a while, and later deletes them, whether they succeeded or failed.
 fn end_batches(world: &World, now: Timestamp) -> Vec<Operation> {
     let batch = |(key, pod): &(&Key, &Value)| {
         key.namespace == "analytics"
@@ -285,7 +285,7 @@ fn end_batches(world: &World, now: Timestamp) -> Vec<Operation> {
     .collect()
 }
 
-/// The pod's first container ends.
+/// Ends the pod's first container.
 fn crash(key: &Key, pod: &Value, reason: &str, exit_code: i64, now: Timestamp) -> Operation {
     let mut object = pod.clone();
     if let Some(status) = edit::entries_mut(&mut object, "/status/containerStatuses").first_mut() {
@@ -321,7 +321,7 @@ fn evict(key: &Key, pod: &Value, now: Timestamp) -> Vec<Operation> {
     vec![Operation::UpdateStatus { key: key.clone(), object }, event]
 }
 
-/// Takes a pod into a canary, or out of it.
+/// Makes a pod part of a canary, or removes it from the canary.
 fn relabel(key: &Key, pod: &Value) -> Operation {
     let mut object = pod.clone();
     let labels = edit::at(&mut object, &["metadata", "labels"]);

@@ -1,4 +1,4 @@
-//! Ties the simulation to the store: what changed goes in, what it asks for is carried out.
+//! Connects the simulation to the store: gives changes to the simulation, and carries its requests out.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use super::simulation::Simulation;
 use super::world::{Key, Kind};
 use crate::store::{Changes, DeleteOptions, GroupResource, Store, Target, WriteOptions};
 
-/// Changes taken of one kind in one go.
+/// The number of changes of one kind that are read at once.
 const CHANGES_MAX: usize = 1_024;
 
-/// Where the simulation stands in the store's history.
+/// The simulation's place in the store's history.
 #[derive(Debug, Default)]
 pub(crate) struct Binding {
-    /// By kind, in the order of [`Kind::ALL`]: everything up to here was told. `None` before the first look
-    /// and after falling off the log's end.
+    /// By kind, in the order of [`Kind::ALL`]: the resourceVersion up to which the simulation has received the
+    /// changes. `None` before the first read, and after the log has forgotten that place.
     seen: [Option<u64>; Kind::ALL.len()],
 }
 
-/// One thing to tell.
+/// One change for the simulation.
 struct News {
     resource_version: u64,
     kind: Kind,
@@ -31,7 +31,7 @@ struct News {
 }
 
 impl Binding {
-    /// Tells the simulation what has changed; says whether anything has.
+    /// Gives new changes to the simulation. Returns whether there were any.
     pub(crate) fn pump(
         &mut self,
         store: &Store,
@@ -68,7 +68,7 @@ impl Binding {
         any
     }
 
-    /// Carries requests out, in order. Those that are refused are told to the simulation.
+    /// Carries out requests in order. Reports refused requests to the simulation.
     pub(crate) fn apply(
         store: &mut Store,
         simulation: &mut Simulation,

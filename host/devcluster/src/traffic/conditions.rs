@@ -1,4 +1,4 @@
-//! Conditions of a status: reading them, and setting them so that times change only with what they tell.
+//! Conditions of a status: reads them, and sets them so that their times change only with their content.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,33 +16,33 @@ pub(crate) fn holds(object: &Value, kind: &str) -> bool {
     find(object, kind).is_some_and(|condition| condition["status"] == "True")
 }
 
-/// What a condition is to say.
+/// The content of a condition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Condition<'a> {
     pub(crate) kind: &'a str,
     /// `True`, `False` or `Unknown`.
     pub(crate) status: &'a str,
-    /// Left out where empty.
+    /// Omitted if empty.
     pub(crate) reason: &'a str,
-    /// Left out where empty.
+    /// Omitted if empty.
     pub(crate) message: &'a str,
-    /// The member with the time of the last look.
+    /// The member with the time of the last probe.
     pub(crate) probed: Probed,
 }
 
-/// How a kind's conditions tell when they were last looked at.
+/// The member in which a kind's conditions keep the time of the last probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probed {
-    /// `lastProbeTime: null`, as pods have it.
+    /// `lastProbeTime: null`, as in pods.
     Null,
-    /// `lastUpdateTime`, as deployments have it.
+    /// `lastUpdateTime`, as in deployments.
     Update,
-    /// `lastHeartbeatTime`, as nodes have it.
+    /// `lastHeartbeatTime`, as in nodes.
     Heartbeat,
 }
 
-/// Sets a condition; `lastTransitionTime` moves with the status only. Says whether anything changed that is
-/// more than a heartbeat.
+/// Sets a condition. `lastTransitionTime` changes only with the status. Returns whether anything but a heartbeat
+/// changed.
 pub(crate) fn set(object: &mut Value, condition: Condition<'_>, now: Timestamp) -> bool {
     let now = Value::from(time::seconds(now));
     let all = edit::at(object, &["status", "conditions"]);

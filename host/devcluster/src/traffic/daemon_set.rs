@@ -1,7 +1,7 @@
-//! The DaemonSet controller: a pod on every node that takes it.
+//! The DaemonSet controller: one pod on every node that accepts it.
 //!
-//! Answers to `k8s.io/kubernetes/pkg/controller/daemon`. Pods are bound by the controller itself, not by the
-//! scheduler. A new template replaces one pod after the other, whatever `maxUnavailable` says.
+//! As `k8s.io/kubernetes/pkg/controller/daemon`. The controller itself binds pods, not the scheduler. A new template
+//! replaces one pod after the other, whatever `maxUnavailable` is.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use super::scheduler;
 use super::template_hash::template_hash;
 use super::world::{Key, Kind, World, uid};
 
-/// The label that tells of which template a pod is.
+/// The label with the hash of a pod's template.
 const REVISION: &str = "controller-revision-hash";
 
-/// Brings the DaemonSet's pods and status up to its spec and the nodes.
+/// Adapts the DaemonSet's pods and status to its spec and the nodes.
 pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -> Outcome {
     let revision = template_hash(&set["spec"]["template"]);
     let template = template_of(set, &revision);
@@ -28,7 +28,7 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     let node_of = |pod: &Value| pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned();
     let mut operations = Vec::new();
     for node in &nodes {
-        // A pod on its way out still has the node's ports and volumes.
+        // A pod that is being deleted still holds the node's ports and volumes.
         if present.iter().any(|(_, pod)| node_of(pod) == *node) {
             continue;
         }
@@ -73,7 +73,7 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     Outcome::act(operations)
 }
 
-/// The template with the label of its revision, and the tolerations that daemons get.
+/// The template with the label of its revision, and the tolerations of daemons.
 fn template_of(set: &Value, revision: &str) -> Value {
     let mut template = set["spec"]["template"].clone();
     edit::put(&mut template, &["metadata", "labels", REVISION], revision);

@@ -1,8 +1,8 @@
-//! The deployment controller: one ReplicaSet per pod template, rolled over step by step.
+//! The deployment controller: one ReplicaSet for each pod template, rolled out step by step.
 //!
-//! Answers to `k8s.io/kubernetes/pkg/controller/deployment` (`sync.go`, `rolling.go`, `recreate.go`,
-//! `progress.go`). Not done: proportional scaling in the middle of a rollout, `minReadySeconds`, progress
-//! deadlines. A deployment converges all the same.
+//! As `k8s.io/kubernetes/pkg/controller/deployment` (`sync.go`, `rolling.go`, `recreate.go`, `progress.go`). Not
+//! implemented: proportional scaling during a rollout, `minReadySeconds`, progress deadlines. A deployment still
+//! converges.
 
 use std::cmp::Ordering;
 
@@ -20,22 +20,22 @@ use super::world::{Key, Kind, World, uid};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// How often a deployment that recreates its pods looks whether the old ones are gone.
+/// How often a deployment that recreates its pods checks whether the old pods are gone.
 const OLD_PODS_MS: i64 = 200;
 
 /// The deployment and its ReplicaSets.
 struct View<'w> {
     key: &'w Key,
     deployment: &'w Value,
-    /// That of the present template, if it was made.
+    /// The ReplicaSet of the present template, if it exists.
     newest: Option<&'w Value>,
-    /// Those of former templates, the oldest first.
+    /// The ReplicaSets of former templates, oldest first.
     old: Vec<&'w Value>,
-    /// Whether pods of former templates are there, even if only on their way out.
+    /// Whether pods of former templates exist, even if they are being deleted.
     old_pods: bool,
 }
 
-/// Brings the deployment's ReplicaSets and status up to its spec.
+/// Adapts the deployment's ReplicaSets and status to its spec.
 pub(crate) fn reconcile(world: &World, key: &Key, deployment: &Value, now: Timestamp) -> Outcome {
     let hash = template_hash(&deployment["spec"]["template"]);
     let view = View::of(world, key, deployment, &hash);
@@ -57,13 +57,13 @@ pub(crate) fn reconcile(world: &World, key: &Key, deployment: &Value, now: Times
     let told: Vec<Operation> =
         operations.iter().filter_map(|operation| view.tell(operation, now)).collect();
     operations.extend(told);
-    // A change of the deployment itself brings it back here, in its new state, for the status.
+    // A change of the deployment itself leads to another call with its new state, which updates the status.
     let itself =
         |operation: &Operation| matches!(operation, Operation::Update { key: of, .. } if of == key);
     if !operations.iter().any(itself) {
         operations.extend(view.status(now));
     }
-    // The end of a pod that was already counted out changes no ReplicaSet that would bring us back.
+    // The end of a pod that no longer counts changes no ReplicaSet, so it would not lead to another call.
     let again = (view.recreates() && view.old_pods).then(|| time::later(now, OLD_PODS_MS));
     Outcome { operations, again }
 }
@@ -93,12 +93,12 @@ impl<'w> View<'w> {
         self.old.iter().copied().chain(self.newest)
     }
 
-    /// How many pods there may be above, and may be missing below what is desired.
+    /// The number of pods that may exist above the desired number, and that may be missing below it.
     fn bounds(&self) -> (i64, i64) {
         let update = &self.deployment["spec"]["strategy"]["rollingUpdate"];
         let surge = share(&update["maxSurge"], self.desired(), true);
         let unavailable = share(&update["maxUnavailable"], self.desired(), false);
-        // Both zero would never get anywhere.
+        // With both numbers at zero, a rollout would never progress.
         if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) }
     }
 
@@ -139,7 +139,7 @@ impl<'w> View<'w> {
         self.old.iter().map(|set| revision(set)).max().unwrap_or(0) + 1
     }
 
-    /// A template that comes back gets a new revision, and the deployment shows that of the newest.
+    /// A template that comes back gets a new revision. The deployment shows the newest revision.
     fn correct_revision(&self, newest: &'w Value) -> Option<Operation> {
         let wanted = revision(newest).max(self.next_revision());
         let annotate = |object: &Value| {
@@ -155,7 +155,7 @@ impl<'w> View<'w> {
             .then(|| Operation::Update { key: self.key.clone(), object: annotate(self.deployment) })
     }
 
-    /// One step of a rollout, or of scaling; nothing once all is as desired.
+    /// One step of a rollout or of scaling. Nothing if all numbers are as desired.
     fn roll(&self) -> Vec<Operation> {
         let Some(newest) = self.newest else { return Vec::new() };
         if self.recreates() {
@@ -175,7 +175,7 @@ impl<'w> View<'w> {
         }
     }
 
-    /// Takes away old pods: those that are not available first, the others as new ones become available.
+    /// Removes old pods: first the unavailable ones, and the others as new pods become available.
     fn scale_down_old(&self, newest: &Value, total: i64) -> Vec<Operation> {
         let least = self.desired() - self.bounds().1;
         let coming = wanted(newest) - count(newest, "availableReplicas");
@@ -194,7 +194,7 @@ impl<'w> View<'w> {
         operations
     }
 
-    /// The Kubernetes Event of a ReplicaSet's being made or scaled.
+    /// The Kubernetes Event about a created or scaled ReplicaSet.
     fn tell(&self, operation: &Operation, now: Timestamp) -> Option<Operation> {
         let (set, before) = match operation {
             Operation::Create { kind: Kind::ReplicaSet, object, .. } => (object, 0),
@@ -216,7 +216,7 @@ impl<'w> View<'w> {
         Some(events::about(self.key, self.deployment, component, reason, &message, now))
     }
 
-    /// Deletes the ReplicaSets of templates long gone.
+    /// Deletes the ReplicaSets of old templates beyond the limit.
     fn forget_history(&self) -> Vec<Operation> {
         let limit = self.deployment["spec"]["revisionHistoryLimit"].as_u64().unwrap_or(10);
         let empty = |set: &&&Value| wanted(set) == 0 && count(set, "replicas") == 0;
@@ -274,7 +274,7 @@ impl<'w> View<'w> {
     }
 }
 
-/// `maxSurge` and `maxUnavailable`: a number or a percentage of what is desired, rounded up or down.
+/// `maxSurge` and `maxUnavailable`: a number, or a percentage of the desired number, rounded up or down.
 fn share(value: &Value, desired: i64, up: bool) -> i64 {
     let percentage = match value {
         Value::Number(number) => return number.as_i64().unwrap_or(0).max(0),
@@ -285,7 +285,7 @@ fn share(value: &Value, desired: i64, up: bool) -> i64 {
     if up { hundredths.saturating_add(99) / 100 } else { hundredths / 100 }
 }
 
-/// How many pods a ReplicaSet is to have.
+/// The desired number of pods of a ReplicaSet.
 fn wanted(set: &Value) -> i64 {
     set["spec"]["replicas"].as_i64().unwrap_or(1)
 }

@@ -1,8 +1,8 @@
-//! Writing into JSON that came from outside: what stands in the way is replaced, nothing panics.
+//! Writes into JSON from outside. Values of a wrong type are replaced, and nothing panics.
 
 use serde_json::{Map, Value};
 
-/// The value at a path of members, made where it is missing.
+/// The value at a path of members. Missing members are created.
 pub(crate) fn at<'v>(value: &'v mut Value, path: &[&str]) -> &'v mut Value {
     path.iter().fold(value, |value, member| {
         if !value.is_object() {
@@ -27,7 +27,7 @@ pub(crate) fn push(value: &mut Value, path: &[&str], entry: Value) {
     }
 }
 
-/// Sets a number of a status, or takes it out where it is zero, as `omitempty` does.
+/// Sets a number of a status. Removes it if it is zero, as `omitempty` does.
 pub(crate) fn count(status: &mut Value, member: &str, number: i64) {
     if number == 0 {
         remove(status, member);
@@ -36,19 +36,19 @@ pub(crate) fn count(status: &mut Value, member: &str, number: i64) {
     }
 }
 
-/// Takes a member out.
+/// Removes a member.
 pub(crate) fn remove(value: &mut Value, member: &str) {
     if let Some(map) = value.as_object_mut() {
         map.shift_remove(member);
     }
 }
 
-/// The entries of a list; none where it is missing.
+/// The entries of a list. Empty if the list is missing.
 pub(crate) fn entries(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The entries of the list at a path, to be changed; none where it is missing.
+/// The mutable entries of the list at a path. Empty if the list is missing.
 pub(crate) fn entries_mut<'v>(value: &'v mut Value, pointer: &str) -> &'v mut [Value] {
     match value.pointer_mut(pointer) {
         Some(Value::Array(entries)) => entries,
@@ -56,7 +56,7 @@ pub(crate) fn entries_mut<'v>(value: &'v mut Value, pointer: &str) -> &'v mut [V
     }
 }
 
-/// FNV-1a, 64 bits: for choices that must be the same each time.
+/// FNV-1a, 64 bits: for choices that must be the same in every run.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! Kubernetes Events: what controllers and kubelets tell people of what they do.
+//! Kubernetes Events, in which controllers and kubelets report their actions to people.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use super::operation::{Operation, Outcome};
 use super::time;
 use super::world::{Key, Kind, uid};
 
-/// How long they are kept. The real server keeps them for an hour; here ten minutes bound how many there are.
+/// How long Kubernetes Events are kept. A real server keeps them for an hour; ten minutes bound their number here.
 const KEPT_MS: i64 = 10 * 60 * 1000;
 
-/// An event about an object, `Normal` unless its reason is one of trouble.
+/// A Kubernetes Event about an object. Its type is `Normal`, unless its reason is a problem.
 pub(crate) fn about(
     key: &Key,
     object: &Value,
@@ -23,7 +23,8 @@ pub(crate) fn about(
         reason,
         "BackOff" | "Evicted" | "FailedScheduling" | "OOMKilling" | "NodeNotReady" | "Failed"
     );
-    // client-go names events after their object and the time in nanoseconds (tools/events/event_recorder.go).
+    // client-go names Kubernetes Events after their object and the time in nanoseconds
+    // (tools/events/event_recorder.go).
     let name = format!("{}.{:x}", key.name, now.as_nanosecond() + place(reason));
     let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
     let host = object["spec"]["nodeName"].as_str().filter(|_| component == "kubelet");
@@ -60,15 +61,14 @@ pub(crate) fn about(
     Operation::Create { kind: Kind::Event, namespace: namespace.to_owned(), object: event }
 }
 
-/// Keeps events apart that are made at the same instant about the same object, in the order in which things
-/// happen.
+/// Separates Kubernetes Events of the same moment about the same object, in the order of the actions.
 fn place(reason: &str) -> i128 {
     const ORDER: [&str; 4] = ["Scheduled", "Pulled", "Created", "Started"];
     let place = ORDER.iter().position(|known| *known == reason);
     place.map_or(0, |place| place as i128)
 }
 
-/// Deletes events that have become old, whoever made them.
+/// Deletes old Kubernetes Events of all sources.
 pub(crate) fn reconcile(key: &Key, event: &Value, now: Timestamp) -> Outcome {
     let Some(created) = time::parse(&event["metadata"]["creationTimestamp"]) else {
         return Outcome::done();

@@ -1,4 +1,4 @@
-//! The machines of the embedded cluster, as their kubelets describe them.
+//! The nodes of the embedded cluster, as their kubelets describe them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -22,12 +22,12 @@ pub(crate) fn register(now: Timestamp) -> Vec<Operation> {
     NODES.iter().enumerate().map(|(index, node)| create(describe(index, node, now))).collect()
 }
 
-/// The names of the nodes that can be lost without the control plane.
+/// The names of the nodes without the control plane. These nodes can be lost.
 pub(crate) fn workers() -> impl Iterator<Item = &'static str> {
     NODES.iter().map(|(name, ..)| *name).filter(|name| name.starts_with("worker"))
 }
 
-/// The second number of the addresses of a node's pods. Nodes that are not ours share the rest.
+/// The second number of the addresses of a node's pods. Nodes that this module did not create share the other numbers.
 pub(crate) fn address_range(node: &str) -> u64 {
     let known = NODES.iter().position(|(name, ..)| *name == node);
     known.map_or_else(|| 140 + edit::fnv1a(node.as_bytes()) % 100, |index| 129 + index as u64)

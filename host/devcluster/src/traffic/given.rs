@@ -1,4 +1,4 @@
-//! What a network plugin and a container runtime give out: addresses and identifiers. Each follows from a seed.
+//! Addresses and identifiers, as a network plugin and a container runtime assign them. Each follows from a seed.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::edit::fnv1a;
 use super::fleet;
 use super::world::World;
 
-/// An address that no other pod of the node has: the node's own, or one of its range of 65,000.
+/// An address that no other pod of the node has: the node's own, or one from its range of 65,000.
 pub(crate) fn address(world: &World, pod: &Value, seed: u64) -> String {
     let host = pod["status"]["hostIP"].as_str().unwrap_or_default();
     if pod["spec"]["hostNetwork"] == true {
@@ -21,7 +21,7 @@ pub(crate) fn address(world: &World, pod: &Value, seed: u64) -> String {
         format!("10.{range}.{third}.{fourth}")
     });
     let mut free = candidates.filter(|address| !taken.contains(&address.as_str()));
-    // With more pods than addresses they have to share.
+    // If there are more pods than addresses, pods share an address.
     free.next().unwrap_or_else(|| format!("10.{range}.0.1"))
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn image_id(image: &str) -> String {
     format!("{}@sha256:{}", repository(image), digest(fnv1a(image.as_bytes())))
 }
 
-/// The identifier of a container after so many restarts.
+/// The identifier of a container after this number of restarts.
 pub(crate) fn container_id(pod: u64, index: usize, restarts: u64) -> String {
     let seed = pod.wrapping_add(index as u64).wrapping_add(restarts << 8);
     format!("containerd://{}", digest(seed))

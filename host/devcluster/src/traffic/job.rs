@@ -1,7 +1,7 @@
-//! The job controller: as many pods side by side as asked for, until enough have succeeded.
+//! The job controller: runs the desired number of pods in parallel until enough of them have succeeded.
 //!
-//! Answers to `k8s.io/kubernetes/pkg/controller/job`. Not done: indexed completion, deadlines, pod failure
-//! policies, deletion after a time to live.
+//! As `k8s.io/kubernetes/pkg/controller/job`. Not implemented: indexed completion, deadlines, pod failure policies,
+//! deletion after a time to live.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,10 +15,10 @@ use super::pods::{self, Name, is_active, is_ready};
 use super::time;
 use super::world::{Key, Kind, World, uid};
 
-/// Pods made in one go.
+/// The number of pods that are created at once.
 const BURST_MAX: i64 = 100;
 
-/// How far a job is.
+/// The progress of a job.
 struct Progress {
     active: i64,
     ready: i64,
@@ -26,7 +26,7 @@ struct Progress {
     failed: i64,
 }
 
-/// Brings the job's pods and status on.
+/// Adapts the job's pods and status to its spec.
 pub(crate) fn reconcile(world: &World, key: &Key, job: &Value, now: Timestamp) -> Outcome {
     let spec = &job["spec"];
     if conditions::holds(job, "Complete") || conditions::holds(job, "Failed") {

@@ -1,8 +1,8 @@
-//! The kubelet: takes a bound pod from ContainerCreating to Running and Ready, restarts containers that ended,
-//! and backs off from those that keep ending. No container runs; images are never pulled.
+//! The kubelet: takes a bound pod from ContainerCreating to Running and Ready, restarts ended containers, and backs
+//! off from containers that keep ending. No container runs; images are never pulled.
 //!
-//! Everything is decided from the pod as it is, so whoever writes a container's state (the background's
-//! accidents, a person with `kubectl edit --subresource=status`) sets the story going from there.
+//! All decisions follow from the pod's present state. So a written state of a container (a failure from the
+//! background, or a person with `kubectl edit --subresource=status`) is where the kubelet continues.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -15,26 +15,26 @@ use super::operation::{Operation, Outcome};
 use super::time;
 use super::world::{Key, Kind, World, uid};
 
-/// Starting takes between these two.
+/// The least and the largest time of a start.
 const START_MS: (u64, u64) = (200, 700);
-/// A container becomes ready so long after it started.
+/// The time from a container's start until it is ready.
 const READY_MS: (u64, u64) = (50, 300);
-/// Stopping, between the deletion of a pod and its end.
+/// The time from the deletion of a pod until its end.
 const STOP_MS: (u64, u64) = (200, 600);
-/// A container that ended for the first time comes back after so long.
+/// The time until a container that ended for the first time starts again.
 const RESTART_MS: i64 = 400;
-/// The first back-off; it doubles with each restart. The real one begins at 10 s and ends at 300 s: here a
-/// story is to be told while somebody watches.
+/// The first back-off. It doubles with each restart. A real back-off begins at 10 s and ends at 300 s; it is shorter
+/// here, so that people see it.
 const BACK_OFF_FIRST_MS: i64 = 2_000;
 const BACK_OFF_MAX_MS: i64 = 60_000;
 
-/// The containers of a job work for so long, and then succeed.
+/// How long the containers of a job work before they succeed.
 const JOB_MS: i64 = 2_000;
 
-/// A pod that has ended and belongs to somebody is kept for so long.
+/// How long an ended pod with a controller is kept.
 const ENDED_KEPT_MS: i64 = 120_000;
 
-/// What a container is doing.
+/// The phase of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Creating,
@@ -44,7 +44,7 @@ enum Phase {
     Ready,
 }
 
-/// Takes the next step with a bound pod. `since` is when the pod last changed.
+/// Carries out the next step of a bound pod. `since` is the time of the pod's last change.
 pub(crate) fn reconcile(
     world: &World,
     key: &Key,
@@ -54,7 +54,7 @@ pub(crate) fn reconcile(
 ) -> Outcome {
     let node_name = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     let Some(node) = world.get(&Key::new(Kind::Node, "", node_name)) else {
-        // The pod garbage collector does this for nodes that are no more.
+        // For nodes that no longer exist, the pod garbage collector does this.
         return remove(key, pod);
     };
     if matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
@@ -75,8 +75,8 @@ pub(crate) fn reconcile(
     advance(world, key, pod, since, now)
 }
 
-/// Ends the containers of a pod that was deleted, which takes a moment, and lets the pod go. A node that is not
-/// ready does so as well, which a real one could not.
+/// Ends the containers of a deleted pod, which takes a moment, and then removes the pod. A node that is not ready does
+/// this, too, although a real one could not.
 pub(crate) fn leave(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
     let (least, most) = STOP_MS;
     let takes = least + fnv1a(uid(pod).as_bytes()) % (most - least);
@@ -101,7 +101,7 @@ fn ended(key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
     if now < end { Outcome::at(end) } else { delete(key, pod) }
 }
 
-/// The node has taken the pod and prepares its containers.
+/// The pod's state after the node has accepted it, while its containers are prepared.
 fn creating(pod: &Value, node: &Value, now: Timestamp) -> Value {
     let mut object = pod.clone();
     let address = entries(&node["status"]["addresses"])
@@ -137,7 +137,7 @@ fn creating(pod: &Value, node: &Value, now: Timestamp) -> Value {
     object
 }
 
-/// The pod as it will be once it runs: for telling beforehand which fields the kubelet sets.
+/// The pod as it will be when it runs. It shows in advance which fields the kubelet sets.
 pub(crate) fn started(pod: &Value, now: Timestamp) -> Value {
     let mut object = creating(pod, &Value::Null, now);
     start_all(&mut object, now);
@@ -148,7 +148,7 @@ pub(crate) fn started(pod: &Value, now: Timestamp) -> Value {
     object
 }
 
-/// Takes every container one step on, if its time has come.
+/// Carries out the next step of each container for which it is due.
 fn advance(world: &World, key: &Key, pod: &Value, since: Timestamp, now: Timestamp) -> Outcome {
     let mut object = pod.clone();
     let mut told = Vec::new();
@@ -201,7 +201,7 @@ fn phase(status: &Value) -> Phase {
     }
 }
 
-/// When the container's next step is due; `None` if it stays as it is.
+/// The time of the container's next step. `None` if it has none.
 fn due(
     pod: &Value,
     status: &Value,
@@ -235,7 +235,7 @@ fn restarts(pod: &Value, terminated: &Value) -> bool {
     }
 }
 
-/// The first restart is at once; after that it is backed off from.
+/// Whether a restart must wait: the first restart is immediate, later restarts back off.
 fn needs_back_off(pod: &Value, status: &Value) -> bool {
     let count = status["restartCount"].as_u64().unwrap_or(0);
     count > 0 && restarts(pod, &status["state"]["terminated"])
@@ -280,7 +280,7 @@ fn run(status: &mut Value, seed: u64, index: usize, now: Timestamp) {
     edit::put(status, &["started"], true);
 }
 
-/// The container's work is done.
+/// Ends the container's work with success.
 fn complete(status: &mut Value, now: Timestamp) {
     let terminated = json!({
         "exitCode": 0,
@@ -307,7 +307,7 @@ fn start_all(object: &mut Value, now: Timestamp) {
     become_running(object, "10.0.0.1".to_owned(), now);
 }
 
-/// The pod as a whole is up: it has an address, and its init containers are through.
+/// Makes the pod run: it has an address, and its init containers have ended.
 fn become_running(object: &mut Value, address: String, now: Timestamp) {
     edit::put(object, &["status", "phase"], "Running");
     edit::put(object, &["status", "podIP"], address.as_str());
@@ -323,7 +323,7 @@ fn become_running(object: &mut Value, address: String, now: Timestamp) {
     condition(object, "PodReadyToStartContainers", "True", ("", ""), now);
 }
 
-/// A pod whose containers have all ended for good has ended itself.
+/// Ends a pod whose containers have all ended for good.
 fn finish(object: &mut Value, now: Timestamp) {
     let statuses = entries(&object["status"]["containerStatuses"]);
     let over = |status: &Value| {
@@ -377,7 +377,7 @@ fn if_changed(key: &Key, pod: &Value, object: Value, again: Option<Timestamp>) -
     Outcome { operations: vec![Operation::UpdateStatus { key: key.clone(), object }], again }
 }
 
-/// The Kubernetes Events of the steps taken.
+/// The Kubernetes Events about these steps.
 fn tell(key: &Key, pod: &Value, told: &[Phase], now: Timestamp) -> Vec<Operation> {
     let container = &pod["spec"]["containers"][0];
     let (name, image) =

@@ -1,14 +1,14 @@
-//! `metadata.managedFields`: who set which field, in the form of structured-merge-diff's FieldsV1.
+//! `metadata.managedFields`: the managers of an object's fields, in the FieldsV1 format of structured-merge-diff.
 //!
-//! The embedded cluster does not track field ownership. The traffic writes these entries because real objects
-//! carry them, and what is measured on objects without them means little: they are a quarter of a pod.
+//! The embedded cluster does not track field ownership. The traffic writes these entries because real objects have
+//! them. They make up a quarter of a pod, so measurements without them mean little.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::time;
 
-/// An entry that says that `manager` set every field of `object`, or of its status alone.
+/// An entry that names `manager` as the manager of every field of `object`, or of its status alone.
 pub(crate) fn entry(
     manager: &str,
     object: &Value,
@@ -47,7 +47,7 @@ pub(crate) fn entry(
     entry
 }
 
-/// The keys by which the entries of a list are told apart; `None` for a list that is one value.
+/// The keys that identify the entries of a list. `None` for a list that is one value.
 fn list_keys(list: &str) -> Option<&'static [&'static str]> {
     match list {
         "containers" | "initContainers" | "volumes" | "env" | "imagePullSecrets" => Some(&["name"]),
@@ -84,7 +84,7 @@ fn fields_of(name: &str, value: &Value) -> Value {
     }
 }
 
-/// At the top the map itself belongs to nobody.
+/// The map at the top level has no manager.
 fn without_dot(mut fields: Value) -> Value {
     if let Some(map) = fields.as_object_mut() {
         map.shift_remove(".");

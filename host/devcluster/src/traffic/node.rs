@@ -1,8 +1,8 @@
-//! Nodes: each kubelet renews its lease and reports its conditions; the node lifecycle controller marks a
-//! node whose lease is not renewed.
+//! Nodes: each kubelet renews its lease and reports its conditions. The node lifecycle controller marks a node whose
+//! lease is not renewed.
 //!
-//! Answers to `pkg/controller/nodelifecycle` and `pkg/kubelet/nodestatus`. Pods are not evicted from a node
-//! that is lost: they tolerate it for five minutes, and outages here are shorter.
+//! As `pkg/controller/nodelifecycle` and `pkg/kubelet/nodestatus`. Pods are not evicted from a lost node: they
+//! tolerate the loss for five minutes, and outages here are shorter.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,20 +14,20 @@ use super::operation::{Operation, Outcome};
 use super::time;
 use super::world::{Key, Kind, World, uid};
 
-/// Where kubelets keep their leases.
+/// The namespace of the kubelets' leases.
 const LEASES: &str = "kube-node-lease";
-/// How often a kubelet renews its lease, as the real one does.
+/// How often a kubelet renews its lease, as a real one does.
 const RENEW_MS: i64 = 10_000;
-/// A node not heard of for so long is lost. The real controller waits 50 s.
+/// A node whose lease is not renewed for this time is lost. A real controller waits 50 s.
 const GRACE_MS: i64 = 20_000;
-/// How often a lost node is looked at.
+/// How often a lost node is checked.
 const LOST_MS: i64 = 1_000;
-/// How often a kubelet reports its conditions if nothing changes, as the real one does.
+/// How often a kubelet reports its conditions if they do not change, as a real one does.
 const REPORT_MS: i64 = 5 * 60_000;
 
 const TAINT: &str = "node.kubernetes.io/unreachable";
 
-/// What a healthy node says of itself: type, status, reason, message.
+/// The conditions of a healthy node: type, status, reason, message.
 const HEALTHY: [(&str, &str, &str, &str); 4] = [
     (
         "MemoryPressure",
@@ -40,7 +40,7 @@ const HEALTHY: [(&str, &str, &str, &str); 4] = [
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
 ];
 
-/// Plays the node's kubelet, unless it is out, and the controller that watches over it.
+/// Acts as the node's kubelet, unless the node is out, and as the controller that monitors the node.
 pub(crate) fn reconcile(
     world: &World,
     key: &Key,
@@ -56,7 +56,7 @@ pub(crate) fn reconcile(
         if now < lost {
             return Outcome::at(lost);
         }
-        // Nothing else would bring the node back here when its outage is over.
+        // No other change leads to a check of the node after its outage.
         return Outcome { again: Some(time::later(now, LOST_MS)), ..lose(key, node, now) };
     }
     let mut outcome = report(key, node, now);
@@ -91,7 +91,7 @@ fn renew(key: &Key, lease: Option<&Value>, node: &Value, now: Timestamp) -> Oper
     Operation::Create { kind: Kind::Lease, namespace: key.namespace.clone(), object }
 }
 
-/// The kubelet posts its conditions when they differ from what the node says, and now and then.
+/// The kubelet writes its conditions when they differ from the node's, and periodically.
 fn report(key: &Key, node: &Value, now: Timestamp) -> Outcome {
     let was_ready = conditions::holds(node, "Ready");
     let heartbeat = conditions::find(node, "Ready")
@@ -115,7 +115,7 @@ fn report(key: &Key, node: &Value, now: Timestamp) -> Outcome {
     set_taint(key, node, false, now).map_or_else(Outcome::done, |taint| Outcome::act(vec![taint]))
 }
 
-/// The controller no longer knows anything of the node.
+/// The controller sets the node's conditions to unknown.
 fn lose(key: &Key, node: &Value, now: Timestamp) -> Outcome {
     let mut object = node.clone();
     let mut changed = false;
@@ -140,7 +140,7 @@ fn lose(key: &Key, node: &Value, now: Timestamp) -> Outcome {
     set_taint(key, node, true, now).map_or_else(Outcome::done, |taint| Outcome::act(vec![taint]))
 }
 
-/// Puts the taints of a lost node on, or takes them off.
+/// Adds the taint of a lost node, or removes it.
 fn set_taint(key: &Key, node: &Value, lost: bool, now: Timestamp) -> Option<Operation> {
     let taints = edit::entries(&node["spec"]["taints"]);
     let tainted = taints.iter().any(|taint| taint["key"] == TAINT);

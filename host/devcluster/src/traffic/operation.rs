@@ -1,4 +1,4 @@
-//! What the traffic does to the cluster: the requests that controllers, kubelets and people would make.
+//! The requests of the traffic: those of controllers, kubelets and people.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,28 +8,28 @@ use super::world::{Key, Kind};
 /// One request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
-    /// Makes an object; a name is made for it where it has `generateName` only.
+    /// Creates an object. An object with only `generateName` gets a generated name.
     Create {
         kind: Kind,
         /// Empty for the cluster's own objects.
         namespace: String,
         object: Value,
     },
-    /// Replaces an object, in the state it was read in.
+    /// Replaces an object, if it still has the state that was read.
     Update { key: Key, object: Value },
-    /// Replaces an object's status, in the state the object was read in.
+    /// Replaces an object's status, if the object still has the state that was read.
     UpdateStatus { key: Key, object: Value },
-    /// Deletes this very object, not one of the same name; a bound pod gets its grace period.
+    /// Deletes the object with this UID, not another one of the same name. A bound pod gets its grace period.
     Delete { key: Key, uid: String },
-    /// Removes this very object without further grace: a kubelet's last word on a pod.
+    /// Removes the object with this UID without a further grace period: the last request of a kubelet for a pod.
     Remove { key: Key, uid: String },
 }
 
-/// What came of looking at one object.
+/// The result of a check of one object.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) operations: Vec<Operation>,
-    /// When to look again even if nothing changes.
+    /// The time of the next check if nothing changes.
     pub(crate) again: Option<Timestamp>,
 }
 
@@ -39,12 +39,12 @@ impl Outcome {
         Self::default()
     }
 
-    /// These requests; what they change brings the object back.
+    /// These requests. Their changes lead to the next check of the object.
     pub(crate) fn act(operations: Vec<Operation>) -> Self {
         Self { operations, again: None }
     }
 
-    /// Nothing yet: look again then.
+    /// Nothing to do before the next check at this time.
     pub(crate) fn at(again: Timestamp) -> Self {
         Self { operations: Vec::new(), again: Some(again) }
     }

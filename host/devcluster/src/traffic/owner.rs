@@ -1,4 +1,4 @@
-//! Owner references, and what becomes of objects whose owner is gone.
+//! Owner references, and the deletion of objects whose owner is gone.
 
 use serde_json::{Value, json};
 
@@ -17,8 +17,8 @@ pub(crate) fn reference(api_version: &str, kind: &str, owner: &Value) -> Value {
     })
 }
 
-/// Deletes an object whose controller is gone: what the garbage collector does in the background. Owners of
-/// kinds that are not watched here are taken to exist.
+/// Deletes an object whose controller is gone, as the garbage collector does. An owner of a kind that is not watched
+/// here counts as existing.
 pub(crate) fn collect(world: &World, key: &Key, object: &Value) -> Option<Operation> {
     let owner = controller(object)?;
     let watched = [

@@ -1,4 +1,4 @@
-//! Pods as workloads' controllers make them from a template, and which of them count.
+//! Pods that the controllers of workloads create from a template, and the pods that count for them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,16 +9,16 @@ use super::managed_fields;
 use super::operation::Operation;
 use super::world::{Key, Kind, World, uid};
 
-/// How a new pod is called.
+/// The name of a new pod.
 pub(crate) enum Name<'a> {
-    /// This and something random.
+    /// This prefix and random characters.
     Generate(&'a str),
-    /// Just this.
+    /// Exactly this name.
     Exact(&'a str),
 }
 
-/// A pod of the template, with what admission adds to every pod: a service account's token and the
-/// tolerations that keep it for five minutes on a node that has failed.
+/// A pod from the template, with the additions of admission: a service account's token, and the tolerations that keep
+/// the pod for five minutes on a failed node.
 pub(crate) fn from_template(
     template: &Value,
     name: &Name<'_>,
@@ -44,7 +44,7 @@ pub(crate) fn from_template(
     pod
 }
 
-/// Whether the pod counts: it has not ended and is not going.
+/// Whether the pod counts: it has not ended and is not being deleted.
 pub(crate) fn is_active(pod: &Value) -> bool {
     let ended = matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
     !ended && pod["metadata"]["deletionTimestamp"].is_null()
@@ -60,7 +60,7 @@ pub(crate) fn owned<'w>(world: &'w World, owner: &str) -> Vec<(&'w Key, &'w Valu
     world.dependents(owner).filter(|(key, _)| key.kind == Kind::Pod).collect()
 }
 
-/// Deletes this very pod.
+/// Deletes the pod with this UID.
 pub(crate) fn delete(key: &Key, pod: &Value) -> Operation {
     Operation::Delete { key: key.clone(), uid: uid(pod).to_owned() }
 }

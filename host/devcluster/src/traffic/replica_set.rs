@@ -1,6 +1,6 @@
-//! The ReplicaSet controller: as many pods as asked for, and what it says of them.
+//! The ReplicaSet controller: keeps the desired number of pods, and reports it in the status.
 //!
-//! Answers to `k8s.io/kubernetes/pkg/controller/replicaset`. Not done: adoption of pods that nobody owns.
+//! As `k8s.io/kubernetes/pkg/controller/replicaset`. Not implemented: adoption of pods without an owner.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -13,10 +13,11 @@ use super::owner;
 use super::pods::{self, Name, is_active};
 use super::world::{Key, Kind, World, uid};
 
-/// Pods made or deleted in one go; the rest follows as these are observed (`burstReplicas` upstream).
+/// The number of pods that are created or deleted at once. The other pods follow when these changes are observed
+/// (`burstReplicas` upstream).
 const BURST_MAX: usize = 500;
 
-/// Brings the ReplicaSet's pods and status up to its spec.
+/// Adapts the ReplicaSet's pods and status to its spec.
 pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -> Outcome {
     let owned = world.dependents(uid(set)).filter(|(key, _)| key.kind == Kind::Pod);
     let active: Vec<(&Key, &Value)> = owned.filter(|(_, pod)| is_active(pod)).collect();
@@ -56,7 +57,7 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     Outcome::act(operations)
 }
 
-/// Unbound pods go first, then those that are not ready, then the youngest
+/// Unbound pods are deleted first, then pods that are not ready, then the youngest pods
 /// (`controller.ActivePodsWithRanks`, without the ranks).
 fn deletion_rank(pod: &Value) -> (bool, bool, std::cmp::Reverse<&str>) {
     let created = pod["metadata"]["creationTimestamp"].as_str().unwrap_or_default();

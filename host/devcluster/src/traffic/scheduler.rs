@@ -1,5 +1,5 @@
-//! The scheduler: binds pods to nodes that are ready, carry the labels asked for, and have no taint that the
-//! pod does not tolerate. Resources are not counted.
+//! The scheduler: binds pods to nodes that are ready, have the requested labels, and have no taint that the pod does
+//! not tolerate. Resources are not counted.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,10 +12,10 @@ use super::operation::{Operation, Outcome};
 use super::time;
 use super::world::{Key, Kind, World, uid};
 
-/// How long until a pod that fits nowhere is tried again.
+/// How long until a pod that fits on no node is tried again.
 const RETRY_MS: i64 = 3_000;
 
-/// Finds a node for a pod that has none.
+/// Chooses a node for a pod without one.
 pub(crate) fn reconcile(world: &World, key: &Key, pod: &Value, now: Timestamp) -> Outcome {
     if !entries(&pod["spec"]["schedulingGates"]).is_empty() {
         return Outcome::done();
@@ -25,13 +25,13 @@ pub(crate) fn reconcile(world: &World, key: &Key, pod: &Value, now: Timestamp) -
     if fitting.is_empty() {
         return unschedulable(key, pod, nodes.len(), now);
     }
-    // Pods bound in one step do not see each other: a hash spreads them better than counting would.
+    // Pods that are bound in one step do not see each other, so a hash distributes them better than counting.
     let choice = fnv1a(uid(pod).as_bytes()) % fitting.len() as u64;
     let name = fitting[choice as usize]["metadata"]["name"].as_str().unwrap_or_default();
     let mut object = pod.clone();
     edit::put(&mut object, &["spec", "nodeName"], name);
     if pod["metadata"]["managedFields"].is_array() {
-        // The kubelet will own the status; writing that down now saves a write of its own.
+        // The kubelet will own the status. This entry saves a separate write later.
         let will_be = super::kubelet::started(&object, now);
         let entry = managed_fields::entry("kubelet", &will_be, Some("status"), now);
         edit::push(&mut object, &["metadata", "managedFields"], entry);
@@ -47,7 +47,7 @@ fn fits(pod: &Value, node: &Value) -> bool {
     node["spec"]["unschedulable"] != true && conditions::holds(node, "Ready") && takes(pod, node)
 }
 
-/// Whether the node has the labels that the pod, or template, asks for, and no taint that it does not tolerate.
+/// Whether the node has the labels that the pod or template requests, and no taint that it does not tolerate.
 pub(crate) fn takes(pod: &Value, node: &Value) -> bool {
     let selector = pod["spec"]["nodeSelector"].as_object().into_iter().flatten();
     let mut labels =

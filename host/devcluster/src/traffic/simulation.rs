@@ -1,6 +1,6 @@
-//! The traffic's core: observed changes in, requests out. Pure and deterministic: equal seeds, changes and
-//! times give equal requests. It is a controller manager without threads: one queue of objects, each with the
-//! time at which to look at it again.
+//! The core of the traffic: observed changes in, requests out. It is synchronous and deterministic: equal seeds,
+//! changes and times give equal requests. It is a controller manager without threads. Its one queue contains objects,
+//! each with the time of its next check.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,27 +14,28 @@ use super::{TrafficOptions, conditions};
 use super::{apps, deployment, events, fleet, kubelet, node, owner, replica_set, scheduler, time};
 use super::{daemon_set, job, stateful_set};
 
-/// Objects looked at in one step; the others wait for the next.
+/// The number of objects that are checked in one step. Other objects wait for the next step.
 const LOOKS_MAX: usize = 2_000;
-/// Kubernetes Events that there may be; further ones go unsaid until old ones are dropped. Ten minutes of a
-/// lively cluster make about a thousand, a few megabytes.
+/// The number of Kubernetes Events that may exist. Further ones are not written until old ones are deleted. Ten
+/// minutes of an active cluster produce about a thousand, a few megabytes.
 const EVENTS_MAX: usize = 2_000;
-/// A refused request's object is looked at again after so long.
+/// The time until the next check of an object whose request was refused.
 const RETRY_MS: i64 = 2_000;
-/// Seconds of rate that can be saved up, and that a burst of other people's changes can cost.
+/// The bounds of the budget, in seconds of the rate: what can be saved, and the debt that other clients' changes can
+/// cause.
 const SAVED_SECONDS: f64 = 2.0;
 const DEBT_SECONDS: f64 = 5.0;
 
-/// The controllers, the kubelets, and what happens in the background.
+/// The controllers, the kubelets and the background changes.
 #[derive(Debug)]
 pub(crate) struct Simulation {
     options: TrafficOptions,
     world: World,
-    /// What to look at when. Holds each key once, at the time in `due`.
+    /// The next checks by time. It contains each key once, at the time in `due`.
     queue: BTreeSet<(Timestamp, Key)>,
     due: HashMap<Key, Timestamp>,
     background: Option<Background>,
-    /// Changes that the background may still cause now.
+    /// The number of changes that the background may cause now.
     tokens: f64,
     last_step: Option<Timestamp>,
 }
@@ -52,8 +53,8 @@ impl Simulation {
         }
     }
 
-    /// What is made before anything else: nodes, without which no pod runs, and the applications. What is there
-    /// already is refused and stays as it is.
+    /// The first objects: nodes, without which no pod runs, and the applications. The request for an object that
+    /// exists is refused, and the object stays.
     pub(crate) fn install(&self, now: Timestamp) -> Vec<Operation> {
         let mut operations = Vec::new();
         if self.options.controllers {
@@ -65,7 +66,7 @@ impl Simulation {
         operations
     }
 
-    /// Takes an object's new state, or that it is gone.
+    /// Takes an object's new state, or its deletion.
     pub(crate) fn observe(&mut self, key: Key, object: Option<Value>, now: Timestamp) {
         if matches!(key.kind, Kind::Deployment | Kind::ReplicaSet | Kind::Pod | Kind::ConfigMap) {
             self.tokens -= 1.0;
@@ -84,8 +85,8 @@ impl Simulation {
         }
     }
 
-    /// Forgets all objects of a kind: they are about to be told anew. What goes unmentioned then is gone, and
-    /// whatever depended on it has to be looked at.
+    /// Forgets all objects of a kind before they are observed again. An object that is then missing is gone, and its
+    /// dependents must be checked.
     pub(crate) fn forget_kind(&mut self, kind: Kind, now: Timestamp) {
         let keys: Vec<Key> = self.world.of_kind(kind).map(|(key, _)| key.clone()).collect();
         for key in keys {
@@ -101,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// Everything to be done now.
+    /// The requests that are due now.
     pub(crate) fn step(&mut self, now: Timestamp) -> Vec<Operation> {
         let mut operations = Vec::new();
         if self.options.controllers {
@@ -122,7 +123,7 @@ impl Simulation {
         operations
     }
 
-    /// A request was refused: nothing will be observed, so its object is looked at again after a while.
+    /// Plans another check of the object of a refused request, because no change will be observed.
     pub(crate) fn refused(&mut self, operation: &Operation, now: Timestamp) {
         let retry = time::later(now, RETRY_MS);
         match operation {
@@ -166,7 +167,7 @@ impl Simulation {
         }
     }
 
-    /// Kubernetes Events are told only as far as there is room for them, or not at all.
+    /// Drops Kubernetes Events for which there is no room, or all of them.
     fn drop_excess_events(&self, operations: &mut Vec<Operation>) {
         let room = EVENTS_MAX.saturating_sub(self.world.count(Kind::Event));
         let mut room = if self.options.kubernetes_events { room } else { 0 };
@@ -223,7 +224,8 @@ impl Simulation {
         }
     }
 
-    /// Dependents follow when their owner goes, pods when their node changes sides.
+    /// Plans checks of an owner's dependents when the owner is gone, and of a node's pods when the node becomes ready
+    /// or not ready.
     fn look_at_what_depends(
         &mut self,
         key: &Key,
@@ -241,7 +243,7 @@ impl Simulation {
         if key.kind == Kind::Node && ready(before) != ready(after) {
             keys.extend(self.world.pods_on(&key.name).cloned());
         }
-        // Labels and taints count for daemons, too, but not every heartbeat.
+        // A node's labels and taints concern daemons, too. Heartbeats do not.
         let placed = |node: Option<&Value>| {
             node.map(|node| (node["spec"].clone(), node["metadata"]["labels"].clone()))
         };

@@ -1,8 +1,7 @@
-//! The StatefulSet controller: pods with numbers, made from the lowest up and taken away from the highest down,
-//! each waiting for the one before it.
+//! The StatefulSet controller: pods with numbers. They are created from the lowest number up, and removed from the
+//! highest down. Each waits for its predecessor.
 //!
-//! Answers to `k8s.io/kubernetes/pkg/controller/statefulset`. Not done: volume claims, partitions,
-//! ControllerRevisions.
+//! As `k8s.io/kubernetes/pkg/controller/statefulset`. Not implemented: volume claims, partitions, ControllerRevisions.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -14,12 +13,12 @@ use super::pods::{self, Name, is_active, is_ready};
 use super::template_hash::template_hash;
 use super::world::{Key, Kind, World, uid};
 
-/// The label that tells of which template a pod is.
+/// The label with the hash of a pod's template.
 const REVISION: &str = "controller-revision-hash";
 /// The label with a pod's number.
 const INDEX: &str = "apps.kubernetes.io/pod-index";
 
-/// Brings the StatefulSet's pods and status up to its spec.
+/// Adapts the StatefulSet's pods and status to its spec.
 pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -> Outcome {
     let revision = format!("{}-{}", key.name, template_hash(&set["spec"]["template"]));
     let wanted = set["spec"]["replicas"].as_u64().unwrap_or(1);
@@ -58,7 +57,7 @@ pub(crate) fn reconcile(world: &World, key: &Key, set: &Value, now: Timestamp) -
     Outcome::act(operations)
 }
 
-/// At most one pod is made or taken away at a time, unless the set is `Parallel`.
+/// At most one pod is created or removed at a time, unless the set is `Parallel`.
 fn next_step(
     key: &Key,
     set: &Value,
@@ -68,7 +67,7 @@ fn next_step(
     now: Timestamp,
 ) -> Vec<Operation> {
     let parallel = set["spec"]["podManagementPolicy"] == "Parallel";
-    // A pod that has ended, or is about to, makes room for a new one of its name first.
+    // A pod that has ended or is being deleted must first make room for a new pod of its name.
     if let Some((_, key, pod)) = owned.iter().find(|(_, _, pod)| !is_active(pod)) {
         let going = pod["metadata"]["deletionTimestamp"].is_string();
         return if going { Vec::new() } else { vec![pods::delete(key, pod)] };
@@ -98,7 +97,7 @@ fn next_step(
     operations
 }
 
-/// Pods made in one go.
+/// The number of pods that are created at once.
 const BURST_MAX: usize = 100;
 
 fn new_pod(key: &Key, set: &Value, number: u64, revision: &str, now: Timestamp) -> Operation {
@@ -114,7 +113,7 @@ fn new_pod(key: &Key, set: &Value, number: u64, revision: &str, now: Timestamp) 
     Operation::Create { kind: Kind::Pod, namespace: key.namespace.clone(), object }
 }
 
-/// The number in a pod's name; `None` if it is not one of this set.
+/// The number in a pod's name. `None` if the pod does not belong to this set.
 fn number(set: &str, pod: &str) -> Option<u64> {
     pod.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
 }

@@ -1,14 +1,14 @@
-//! Tells pod templates apart, whatever order their members come in.
+//! A hash that identifies a pod template. It does not depend on the order of members.
 
 use serde_json::Value;
 
 use super::edit;
 
-/// The label that the hash becomes on a ReplicaSet and its pods.
+/// The label of a ReplicaSet and its pods that contains the hash.
 pub(crate) const TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// Tells templates apart: FNV-1a over the JSON in a form of its own, in the letters that Kubernetes uses for
-/// such suffixes (`rand.SafeEncodeString`).
+/// Hashes a template: FNV-1a over its canonical JSON, in the letters that Kubernetes uses for such suffixes
+/// (`rand.SafeEncodeString`).
 pub(crate) fn template_hash(template: &Value) -> String {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut hash = edit::fnv1a(canonical(template).to_string().as_bytes());
@@ -20,8 +20,8 @@ pub(crate) fn template_hash(template: &Value) -> String {
     text
 }
 
-/// The same for templates that mean the same: keys sorted, what is null or empty left out, and without the
-/// label that the hash itself becomes.
+/// The same value for templates with the same meaning: keys are sorted, null and empty values are omitted, and so is
+/// the label of the hash itself.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

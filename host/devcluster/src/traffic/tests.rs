@@ -7,13 +7,13 @@ use super::world::{Key, Kind};
 use super::*;
 use crate::store::{DeleteOptions, Store, Target, WriteOptions};
 
-/// A cluster with traffic in which time passes as it is told to.
+/// A cluster with traffic, whose time the test controls.
 struct Bench {
     store: Store,
     simulation: Simulation,
     binding: Binding,
     now: Timestamp,
-    /// Changes so far, whoever made them.
+    /// The number of changes so far, by all clients.
     changes: usize,
 }
 
@@ -32,7 +32,7 @@ impl Bench {
         bench
     }
 
-    /// Controllers alone, nodes up.
+    /// Controllers alone, with their nodes.
     fn quiet() -> Self {
         let mut bench =
             Self::new(TrafficOptions { kubernetes_events: false, ..Default::default() });
@@ -40,7 +40,7 @@ impl Bench {
         bench
     }
 
-    /// Lets time pass in the driver's ticks.
+    /// Lets time pass in the steps of the driver.
     fn pass(&mut self, milliseconds: i64) {
         let end = time::later(self.now, milliseconds);
         while self.now < end {
@@ -91,7 +91,7 @@ impl Bench {
         self.list(kind).into_iter().find(|object| object["metadata"]["name"] == name)
     }
 
-    /// All objects of a kind, of the default namespace or the cluster's own.
+    /// All objects of a kind in the default namespace, or without a namespace.
     fn list(&self, kind: Kind) -> Vec<Value> {
         let all = self.list_everywhere(kind).into_iter();
         let here = |object: &Value| {
@@ -106,7 +106,7 @@ impl Bench {
         objects.iter().map(|object| object.to_value()).collect()
     }
 
-    /// Pods as kubectl lists them: ready, status, restarts, sorted.
+    /// The pods in kubectl's format: ready, status, restarts, sorted.
     fn pods(&self) -> String {
         let options = informant_apiserver::table::TableOptions {
             include_object: Default::default(),
@@ -126,7 +126,7 @@ impl Bench {
         rows.join(", ")
     }
 
-    /// Desired, current, updated, ready, available of a deployment.
+    /// Checks a deployment's numbers: desired, current, updated, ready, available.
     #[track_caller]
     fn check_deployment(&self, name: &str, expect: [i64; 5]) {
         let deployment = self.get(Kind::Deployment, name).expect("the deployment is there");
@@ -256,7 +256,7 @@ fn a_new_template_is_rolled_out_without_a_gap() {
     for _ in 0..200 {
         bench.pass(50);
         let mut pods = bench.list(Kind::Pod);
-        // Those on their way out do not count.
+        // Pods that are being deleted do not count.
         pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         let ready = pods.iter().filter(|pod| conditions::holds(pod, "Ready")).count();
         assert!(pods.len() <= 5, "no more than a quarter above: {}", pods.len());
@@ -540,7 +540,7 @@ fn the_rate_is_about_what_was_asked_for() {
         let before = bench.changes;
         bench.pass(30_000);
         let per_second = (bench.changes - before) as f64 / 30.0;
-        // Leases are renewed besides, and an action is begun before its price is known.
+        // Leases are also renewed, and an action begins before its number of changes is known.
         let expect = rate * 0.6..rate * 1.4 + 2.0;
         assert!(expect.contains(&per_second), "{per_second} a second for {rate}");
     }
@@ -575,7 +575,7 @@ fn everything_that_can_happen_happens_and_heals() {
     ];
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expect);
     assert!(bench.list_everywhere(Kind::Pod).len() < 100, "nothing piles up");
-    // Left alone, everything comes right again.
+    // Without background changes, all pods become ready again.
     let quiet = TrafficOptions { kubernetes_events: false, ..Default::default() };
     bench.simulation = Simulation::new(quiet);
     bench.binding = Binding::default();
@@ -587,7 +587,7 @@ fn everything_that_can_happen_happens_and_heals() {
     assert!(bench.list_everywhere(Kind::Node).iter().all(|node| conditions::holds(node, "Ready")));
 }
 
-/// Why the pod and its containers are, or last were, as they are.
+/// The reasons for the present or last state of the pod and its containers.
 fn reasons_of(pod: &Value) -> Vec<String> {
     let mut reasons = vec![&pod["status"]["reason"]];
     for status in edit::entries(&pod["status"]["containerStatuses"]) {

@@ -1,4 +1,4 @@
-//! Times as Kubernetes writes them, and spans of time.
+//! Times in Kubernetes' format, and spans of time.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(crate) fn parse(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }
 
-/// Later by so many milliseconds; stays where it is at the end of time.
+/// The time after this number of milliseconds. Unchanged if it would overflow.
 pub(crate) fn later(time: Timestamp, milliseconds: i64) -> Timestamp {
     time.checked_add(SignedDuration::from_millis(milliseconds)).unwrap_or(time)
 }

@@ -1,5 +1,5 @@
-//! What the controllers know: the objects of the kinds they care for, as last observed, with the indexes they
-//! need. Nothing here decides anything.
+//! The controllers' knowledge: the last observed objects of the kinds that they need, with indexes. It decides
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// All kinds, those first on which others depend.
+    /// All kinds. A kind comes after the kinds that it depends on.
     pub(crate) const ALL: [Self; 12] = [
         Self::Namespace,
         Self::Node,
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The resource under which its objects are served.
+    /// The resource that serves its objects.
     pub(crate) fn resource(self) -> GroupVersionResource {
         let (group, resource) = match self {
             Self::Namespace => ("", "namespaces"),
@@ -83,7 +83,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,
-    /// Empty for the cluster's own objects.
+    /// Empty for objects without a namespace.
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
@@ -97,11 +97,11 @@ impl Key {
 /// The observed objects.
 #[derive(Debug, Default)]
 pub(crate) struct World {
-    /// With the time at which each was last seen to change.
+    /// The objects, each with the time of its last observed change.
     objects: BTreeMap<Key, (Value, Timestamp)>,
-    /// How many objects of each kind there are.
+    /// The number of objects of each kind.
     counts: HashMap<Kind, usize>,
-    /// By UID; the reverse of `metadata.uid` of everything in `objects`.
+    /// The keys by UID, for all of `objects`.
     keys: HashMap<String, Key>,
     /// By the UID of their controller.
     dependents: HashMap<String, BTreeSet<Key>>,
@@ -124,7 +124,7 @@ impl World {
         self.objects.insert(key, (object, now));
     }
 
-    /// Forgets the object and gives its last state.
+    /// Forgets the object. Returns its last state.
     pub(crate) fn remove(&mut self, key: &Key) -> Option<Value> {
         let (object, _) = self.objects.remove(key)?;
         if let Some(count) = self.counts.get_mut(&key.kind) {
@@ -140,12 +140,12 @@ impl World {
         self.objects.get(key).map(|(object, _)| object)
     }
 
-    /// When the object was last seen to change.
+    /// The time of the object's last observed change.
     pub(crate) fn since(&self, key: &Key) -> Option<Timestamp> {
         self.objects.get(key).map(|(_, since)| *since)
     }
 
-    /// How many objects of a kind there are.
+    /// The number of objects of a kind.
     pub(crate) fn count(&self, kind: Kind) -> usize {
         self.counts.get(&kind).copied().unwrap_or(0)
     }

@@ -1,6 +1,7 @@
-//! What an attacker tries who can drop a plugin, a file beside it, or a request on the host's port: each try by name, and what comes of it.
+//! Attacks by plugins, by files beside plugins, and by requests to the host's port. Each try has a name and an
+//! expected result.
 //!
-//! Tries whose proof is elsewhere are in the same table as these: `host/docs/designs/attacks.md`.
+//! `host/docs/designs/attacks.md` lists these tries, and tries that other tests prove.
 
 mod accounts;
 mod attacker;

@@ -1,4 +1,4 @@
-//! One cluster for all facts that only need some cluster, and a namespace of its own for each of them.
+//! One shared cluster for all facts, and a separate namespace for each of them.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,17 +11,17 @@ use informant_e2e::skip;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-/// What a fact gets to work with.
+/// The resources of a fact.
 pub struct Bench {
-    /// Speaks as the administrator.
+    /// A client of the administrator.
     pub api: Api,
-    /// Speaks as the user `reader`, who may do only what the fact grants it.
+    /// A client of the user `reader`, who has only the rights that the fact grants.
     pub reader: Api,
-    /// Exists, and nobody else uses it.
+    /// An existing namespace that only this fact uses.
     pub namespace: String,
-    /// Which cluster this is.
+    /// The kind of the cluster.
     pub kind: ClusterKind,
-    /// What the reader may do.
+    /// The reader's permissions.
     pub permissions: Permissions,
     /// The administrator's and the reader's.
     pub kubeconfigs: [PathBuf; 2],
@@ -48,7 +48,7 @@ pub fn fact(run: impl AsyncFnOnce(&Bench)) {
     });
 }
 
-/// Runs a fact that breaks its cluster (restarts it, drops its history) against one of its own.
+/// Runs a fact that breaks its cluster (restarts it, drops its history) in a separate cluster.
 pub fn fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &str)) {
     runtime().block_on(async {
         let mut cluster = TestCluster::start().await.expect("a cluster of its own");
@@ -59,7 +59,7 @@ pub fn fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &str)) {
     });
 }
 
-/// What a fact runs on.
+/// The async runtime of a fact.
 pub fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -79,7 +79,7 @@ fn shared_cluster() -> &'static Shared {
     static SHARED: OnceLock<Result<Shared, String>> = OnceLock::new();
     static CLUSTER: Mutex<Option<TestCluster>> = Mutex::new(None);
     let shared = SHARED.get_or_init(|| {
-        // A thread of its own: this is called inside a test's runtime, which cannot wait for another.
+        // A separate thread: a test's async runtime calls this, and cannot wait for another one.
         let start = || runtime().block_on(TestCluster::start());
         let cluster = std::thread::spawn(start).join().expect("the start does not panic");
         let cluster = cluster.map_err(|error| format!("{error:#}"))?;
@@ -121,7 +121,7 @@ impl Bench {
         self.api.create(collection, object).await.expect(201)
     }
 
-    /// True, with a line that says so, where a fact needs what only a real server has.
+    /// True, after logging the reason, if a fact needs a feature that only a real server has.
     pub fn skips_embedded(&self, what: &str) -> bool {
         let skips = self.kind == ClusterKind::Embedded;
         if skips {
@@ -149,7 +149,7 @@ pub fn labelled_pod(name: &str, labels: &[(&str, &str)]) -> Value {
     })
 }
 
-/// A small ConfigMap: cheap, and nothing in it is defaulted.
+/// A small ConfigMap: cheap and without defaults.
 pub fn config_map(name: &str, data: &[(&str, &str)]) -> Value {
     let data: serde_json::Map<String, Value> =
         data.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect();

@@ -1,4 +1,4 @@
-//! Many requests of one sort at once, sent again where the server is down or too busy.
+//! Many requests of one kind at once. They are sent again if the server is down or too busy.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use http::Method;
 use informant_e2e::api::Api;
 use informant_e2e::poll;
 
-/// Requests on their way at once: enough to be a burst, few enough for the server's own limits.
+/// The number of simultaneous requests: enough for a burst, and within the server's own limits.
 const IN_FLIGHT: usize = 16;
 
-/// For one request, on a machine that is busy with something else and across a restart of the server.
+/// The time for one request, on a busy machine and across a restart of the server.
 const DEADLINE: Duration = Duration::from_secs(90);
 
 pub const JSON: &str = "application/json";
 pub const MERGE: &str = "application/merge-patch+json";
 
-/// One sort of request.
+/// The kind of the requests.
 pub struct Burst<'a> {
     pub api: &'a Api,
     pub method: Method,
     pub content_type: &'static str,
-    /// The answers that mean that it is done. What fails because the server is down is sent again, and may
-    /// have arrived all the same.
+    /// The answers that mean success. A request that fails because the server is down is sent again, although the
+    /// server may have carried it out.
     pub done: &'a [u16],
 }
 
 impl Burst<'_> {
-    /// One request for each name; `request` makes its path and body.
+    /// Sends one request for each name; `request` returns its path and body.
     pub async fn send(&self, names: &[String], request: impl Fn(&str) -> (String, String)) {
         let send = async |name: &String| {
             let headers = [(http::header::CONTENT_TYPE, self.content_type)];
@@ -37,7 +37,7 @@ impl Burst<'_> {
                 let body = body.clone().into_bytes();
                 let sent = self.api.send(self.method.clone(), &path, &headers, body);
                 let status = sent.await.ok()?.status.as_u16();
-                // A server that has just started may be too busy yet.
+                // A server that has just started may still be too busy.
                 (!matches!(status, 429 | 500..)).then_some(status)
             });
             let status = sent.await.unwrap();

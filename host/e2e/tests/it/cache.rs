@@ -1,7 +1,7 @@
-//! Facts about `informant-cache` as a library: what informers and their handlers make of a cluster that is real in
-//! everything but its size. No plugin is involved.
+//! Facts about `informant-cache` as a library: informers and their handlers against a cluster that is real except for
+//! its size. No plugin is involved.
 //!
-//! Informers speak through a proxy that facts cut and open, facts speak to the cluster directly.
+//! Informers connect through a proxy that facts cut and open. Facts connect to the cluster directly.
 
 mod bench;
 mod replay;

@@ -1,7 +1,7 @@
-//! The examples of `informant-cache`, run as they are but for their command lines: each against a cluster, with
-//! its lines and answers compared.
+//! Runs the examples of `informant-cache` without their command lines: each against a cluster, with its lines and
+//! answers compared.
 //!
-//! They are compiled into this test, so that what is run is what stands there.
+//! This test compiles the examples' own files, so that it runs exactly their code.
 
 #![allow(clippy::duplicate_mod, reason = "each example brings the module that they share")]
 
@@ -40,7 +40,7 @@ use informant_e2e::api::{self, Patch};
 use informant_e2e::http::{self, Answer};
 use informant_e2e::poll;
 
-/// For what an example does by itself, a change of leader included, on a machine that is busy with something else.
+/// The time for an example's work, including a change of the leader, on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(90);
 
 type Outcome = anyhow::Result<()>;
@@ -55,7 +55,7 @@ impl Screen {
         Arc::new(move |line| lines.lock().push(line))
     }
 
-    /// Whether a line begins so.
+    /// Whether a line begins with this text.
     fn has(&self, line: &str) -> bool {
         self.0.lock().iter().any(|one| one.starts_with(line))
     }
@@ -85,7 +85,7 @@ impl Running {
         Self { stop, task }
     }
 
-    /// It ends when it is told to, and well.
+    /// Asks the example to end, and checks that it ends without an error.
     async fn stop(self) {
         drop(self.stop);
         let ended = tokio::time::timeout(DEADLINE, self.task).await.expect("it ends in time");
@@ -105,7 +105,7 @@ async fn listener() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Asks until the answer is what is waited for.
+/// Sends requests until the answer is the expected one.
 async fn await_answer(address: SocketAddr, path: &str, is: impl Fn(&Answer) -> bool) -> Value {
     let ask = async || http::get(address, path).ok().filter(|answer| is(answer));
     match poll::until(&format!("the answer to {path}"), DEADLINE, ask).await {
@@ -251,7 +251,7 @@ fn any_resource_answers_what_the_cluster_has() {
     });
 }
 
-/// What the network was told, in order.
+/// The bandwidths that the network was given, in order.
 #[derive(Default)]
 struct Told(Mutex<Vec<(String, Bandwidth)>>);
 
@@ -260,7 +260,7 @@ impl Network for Told {
         let mut told = self.0.lock();
         let seen = told.iter().any(|(one, _)| one == pod);
         told.push((pod.to_owned(), bandwidth));
-        // The first time it fails: the controller is to try again.
+        // The first request fails, so that the controller must retry.
         if seen { Ok(()) } else { Err("network is down".to_owned()) }
     }
 }

@@ -1,7 +1,7 @@
-//! The same requests to both clusters: what the real server answers, the embedded one answers, but for what
-//! is listed here as its own.
+//! The same requests to both clusters: the embedded one must answer like the real server, except for the differences
+//! listed here.
 //!
-//! Facts in `api` say what matters, one by one; this finds what nobody thought of.
+//! Facts in `api` check the important properties one by one. This test finds other differences.
 
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn request(method: Method, path: &str, content_type: &'static str, body: Value) 
     Step { method, path: path.to_owned(), content_type, accept: JSON, body }
 }
 
-/// Answers as they came, but without what differs from run to run.
+/// The answers in order, without the values that differ from run to run.
 async fn answers(api: &Api, steps: &[Step]) -> Vec<String> {
     let mut answers = Vec::new();
     for step in steps {
@@ -72,7 +72,7 @@ async fn answers(api: &Api, steps: &[Step]) -> Vec<String> {
     answers
 }
 
-/// Written by admission, which the embedded cluster has none of, or in words of its own.
+/// Fields that admission writes, which the embedded cluster does not have, or whose text differs.
 const LEFT_OUT: [&str; 7] = [
     "managedFields",
     "description",
@@ -83,7 +83,7 @@ const LEFT_OUT: [&str; 7] = [
     "serverAddressByClientCIDRs",
 ];
 
-/// Different in every run.
+/// Fields with different values in every run.
 const OWN: [&str; 8] = [
     "uid",
     "resourceVersion",
@@ -95,12 +95,12 @@ const OWN: [&str; 8] = [
     "clusterIPs",
 ];
 
-/// Takes out what is each cluster's own.
+/// Removes the values that belong to one cluster.
 fn normalize(value: &mut Value) {
     match value {
         Value::Object(object) => {
             object.retain(|key, value| {
-                // A column's priority is a number beside a name; a pod's is admission's.
+                // A column's priority is a number beside a name. Admission sets a pod's priority.
                 let column = key == "priority" && value != &json!(0);
                 column || !LEFT_OUT.contains(&key.as_str())
             });
@@ -113,7 +113,7 @@ fn normalize(value: &mut Value) {
             }
         }
         Value::Array(list) => list.iter_mut().for_each(normalize),
-        // An age in a table: the two are not asked at the same moment.
+        // An age in a table. The two clusters are not asked at the same moment.
         Value::String(text) if is_age(text) => *text = "OWN".to_owned(),
         _ => {}
     }
@@ -157,7 +157,7 @@ fn check_same(steps: Vec<Step>) {
     });
 }
 
-/// The lines that one has and the other has not, under the request they answer.
+/// The lines that only one of the answers has, below their request.
 fn difference(expect: &str, found: &str) -> String {
     let only = |of: &str, other: &str, mark: &str| {
         let mut other: Vec<&str> = other.lines().collect();
@@ -272,6 +272,6 @@ fn errors_are_the_same() {
 
 #[test]
 fn discovery_is_the_same_for_what_both_serve() {
-    // Which groups and versions there are differs: the embedded one serves what people use.
+    // The groups and versions differ: the embedded cluster serves only the common ones.
     check_same(vec![get("/api"), get("/apis/apps"), get("/apis/batch")]);
 }

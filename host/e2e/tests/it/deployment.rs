@@ -1,7 +1,7 @@
-//! `examples/deployment`: its files are whole, and the API server takes them as they stand.
+//! `examples/deployment`: its files are complete, and the API server accepts them unchanged.
 
 pub mod manifests;
-mod monitoring;
+pub mod monitoring;
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::bench::fact;
 use informant_e2e::skip;
-use manifests::{FOLDERS, NAMESPACE, arguments, deployment_with_state, of_folder, strings, yaml};
+use manifests::{FOLDERS, NAMESPACE, arguments, of_folder, patched_deployment, strings, yaml};
 
-/// The files that a kustomization names, beside itself.
+/// The files that a kustomization names, except itself.
 fn named(folder: &str) -> BTreeSet<String> {
     let kustomization = yaml(folder, "kustomization.yaml");
     let patches = kustomization["patches"].as_array().cloned().unwrap_or_default();
@@ -53,19 +53,19 @@ fn every_manifest_is_an_object_of_the_namespace() {
 #[test]
 fn manifests_are_accepted() {
     fact(async |bench| {
-        let with_state = of_folder("base").into_iter().chain(of_folder("state"));
-        for manifest in with_state {
+        let all = ["base", "state", "secure"].into_iter().flat_map(of_folder);
+        for manifest in all {
             // The namespace must be there for the rest to be looked at.
             let is_namespace = manifest.kind() == "Namespace";
             let object = manifest.create(&bench.api, !is_namespace).await.expect(201);
             assert_eq!(object["kind"], manifest.kind(), "{}", manifest.file);
         }
-        let deployment = deployment_with_state(&bench.api).await;
+        let deployment = patched_deployment(&bench.api, "state").await;
         check_with_state(&deployment);
     });
 }
 
-/// What differs from `base`.
+/// Checks the differences from `base`.
 #[track_caller]
 fn check_with_state(deployment: &Value) {
     let spec = &deployment["spec"];
@@ -80,7 +80,7 @@ fn check_with_state(deployment: &Value) {
     assert_eq!(pod["securityContext"]["fsGroup"], pod["securityContext"]["runAsGroup"]);
 }
 
-/// What `kubectl kustomize` makes of a folder; none where there is no kubectl.
+/// The output of `kubectl kustomize` for a folder. `None` without kubectl.
 fn kustomized(folder: &str) -> Option<Vec<Value>> {
     let path = manifests::folder(folder);
     let output = Command::new("kubectl").arg("kustomize").arg(path).output().ok()?;
@@ -101,10 +101,19 @@ fn kinds<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<String> {
 fn kustomize_builds_every_folder() {
     let of_files = |folders: &[&str]| {
         let manifests: Vec<_> = folders.iter().flat_map(|folder| of_folder(folder)).collect();
-        kinds(manifests.iter().map(|manifest| &manifest.object))
+        let made = folders.iter().flat_map(|folder| {
+            let makes = &yaml(folder, "kustomization.yaml")["configMapGenerator"];
+            vec![json!({"kind": "ConfigMap"}); makes.as_array().map_or(0, Vec::len)]
+        });
+        let made: Vec<Value> = made.collect();
+        kinds(manifests.iter().map(|manifest| &manifest.object).chain(&made))
     };
-    let expect: [(&str, &[&str]); 3] =
-        [("base", &["base"]), ("state", &["base", "state"]), ("monitoring", &["monitoring"])];
+    let expect: [(&str, &[&str]); 4] = [
+        ("base", &["base"]),
+        ("state", &["base", "state"]),
+        ("secure", &["base", "secure"]),
+        ("monitoring", &["monitoring"]),
+    ];
     for (folder, folders) in expect {
         let Some(objects) = kustomized(folder) else {
             return skip::say("there is no kubectl on PATH");

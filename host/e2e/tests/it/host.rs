@@ -1,4 +1,4 @@
-//! Facts about the program as its users meet it: `informant run` beside a cluster.
+//! Facts about the program from its users' side: `informant run` beside a cluster.
 
 pub mod admin;
 mod bad_input;
@@ -26,6 +26,7 @@ mod readme;
 mod recordings;
 mod reload;
 mod sdk;
+pub mod secure;
 mod service_account;
 mod shipped;
 mod siege;

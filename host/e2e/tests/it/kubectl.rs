@@ -1,4 +1,4 @@
-//! kubectl as people use it. Skipped loudly where there is none.
+//! kubectl in ordinary use. Skipped with a message without kubectl.
 
 use crate::bench::{deployment, fact_with_own_cluster, labelled_pod};
 use informant_e2e::api::Api;

@@ -1,4 +1,4 @@
-//! The Rust SDK's bindings are generated from the contract and committed: they are as new as it is.
+//! The Rust SDK's bindings are generated from the contract and committed. They must match the contract.
 
 use crate::repository::Text;
 use sha2::{Digest, Sha256};

@@ -1,4 +1,5 @@
-//! The book is whole: each page of `host/docs`, and each page that a page of the book links to, is in its summary once.
+//! The book is complete. Its summary contains each page of `host/docs` once, and each page that a page of the book
+//! links to.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,10 @@ use crate::repository::Text;
 
 /// The order of the pages.
 const SUMMARY: &str = "host/docs/SUMMARY.md";
-/// All pages there are pages of the book.
+/// All pages in this folder are pages of the book.
 const FOLDER: &str = "host/docs/";
 
-/// Complaints about pages that are missing in the summary, or in it twice.
+/// Complaints about pages that the summary lacks or contains twice.
 pub fn complaints(texts: &[Text]) -> Vec<String> {
     let Some(summary) = texts.iter().find(|text| text.path == SUMMARY) else {
         return vec![format!("{SUMMARY} is gone")];

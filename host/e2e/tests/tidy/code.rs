@@ -1,7 +1,7 @@
-//! Rust source with comments and literals blanked out, so that a rule about code does not trip over
-//! words. Not a parser: it knows just enough of the lexical grammar.
+//! Rust source with blank comments and literals, so that a rule about code does not match words in them. It is not a
+//! parser: it knows just enough of the lexical grammar.
 
-/// The same text, byte for byte, with spaces where comments and literals were. Line breaks stay.
+/// The same text, byte for byte, with spaces in place of comments and literals. Line breaks stay.
 pub fn blank(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
@@ -20,7 +20,7 @@ pub fn blank(text: &str) -> String {
     String::from_utf8(out).expect("whole characters were blanked")
 }
 
-/// Where the comment or literal that begins here ends; none where none begins.
+/// The end of the comment or literal that begins here. `None` if none begins here.
 fn literal_or_comment_end(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     let in_word = at > 0 && is_word(bytes[at - 1]);
@@ -89,7 +89,7 @@ fn raw_string_length(text: &[u8]) -> Option<usize> {
     Some(find(&text[body..], &end).map_or(text.len(), |length| body + length + end.len()))
 }
 
-/// None for a lifetime.
+/// `None` for a lifetime.
 fn char_length(text: &[u8]) -> Option<usize> {
     if text.get(1) == Some(&b'\\') {
         return find(&text[3..], b"'").map(|length| 3 + length + 1);

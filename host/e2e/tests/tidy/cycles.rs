@@ -1,15 +1,14 @@
-//! The top modules of a crate use each other in one direction: a module that is in no cycle can be read,
-//! and changed, without those that use it.
+//! The top modules of a crate use each other in one direction. A module outside of cycles can be read and changed
+//! without the modules that use it.
 //!
-//! Modules below a top module are one with it: they are its parts. What `lib.rs` re-exports counts as the
-//! module that it is of.
+//! Modules below a top module count as parts of it. A re-export of `lib.rs` counts as its module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::modules::{Crate, FromRoot};
 
-/// Complaints about crates with more modules in cycles than they are allowed, which is none unless they
-/// are listed, and about exceptions that are too high.
+/// Complaints about crates with more modules in cycles than allowed, and about exceptions that are too high. Without
+/// an exception, no module may be in a cycle.
 pub fn complaints(crates: &[Crate], allowed: &[(&str, usize)]) -> Vec<String> {
     let mut complaints = Vec::new();
     for one in crates {
@@ -35,10 +34,10 @@ pub fn complaints(crates: &[Crate], allowed: &[(&str, usize)]) -> Vec<String> {
     complaints
 }
 
-/// The places where a top module names another one.
+/// The places at which a top module names another one.
 type Places = BTreeSet<String>;
 
-/// Which top module names which others.
+/// The other top modules that each top module names.
 struct Uses(BTreeMap<String, BTreeMap<String, Places>>);
 
 impl Uses {
@@ -72,7 +71,7 @@ impl Uses {
         self.0.get(from).into_iter().flat_map(BTreeMap::keys)
     }
 
-    /// The shortest way along uses, both ends included; none where there is no way.
+    /// The shortest path of uses, with both ends. `None` if there is no path.
     fn way<'a>(&'a self, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
         let mut ways: Vec<Vec<&str>> = vec![vec![from]];
         let mut seen = BTreeSet::new();
@@ -93,7 +92,7 @@ impl Uses {
         None
     }
 
-    /// Modules that lead to each other, together.
+    /// The sets of modules that use each other in cycles.
     fn cycles(&self) -> Vec<BTreeSet<&str>> {
         let mut cycles: Vec<BTreeSet<&str>> = Vec::new();
         for one in self.0.keys().filter(|one| self.way(one, one).is_some()) {
@@ -112,7 +111,7 @@ impl Uses {
         cycles
     }
 
-    /// The shortest cycle among these modules, and the step of it that the fewest places take.
+    /// The shortest cycle among these modules, and its step with the fewest places.
     fn tell(&self, modules: &BTreeSet<&str>) -> String {
         let ways = modules.iter().filter_map(|one| self.way(one, one));
         let way = ways.min_by_key(Vec::len).unwrap_or_default();
@@ -134,7 +133,7 @@ mod tests {
     use crate::modules;
     use crate::repository::Text;
 
-    /// Files of one crate, and the complaints about it.
+    /// Checks the complaints about a crate with these files.
     #[track_caller]
     fn check(files: &[(&str, &str)], allowed: &[(&str, usize)], expect: &[&str]) {
         let root = files.iter().map(|(name, _)| format!("mod {};\n", name.replace(".rs", "")));

@@ -1,11 +1,12 @@
-//! Who may depend on whom. The picture is in ARCHITECTURE.
+//! The allowed dependencies between crates. ARCHITECTURE has the picture.
 
 use crate::repository::Package;
 
-/// Our crates and what of ours each may name; the cluster and the program stand on top.
+/// The crates of the repository, and the others of them that each may depend on. The cluster and the program are at
+/// the top.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("informant-apimachinery", &[]),
-    // Quantities are read in one place.
+    // Quantities are parsed in one place.
     ("bandwidth", &["informant-plugin", "informant-apimachinery"]),
     ("informant-cache", &["informant-apimachinery"]),
     ("informant-apiserver", &["informant-apimachinery"]),
@@ -37,13 +38,13 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("bench-stamp", FOR_PLUGINS),
 ];
 
-/// What tests everywhere may name of ours.
+/// Crates that all tests may use.
 const FOR_TESTS: &[&str] = &["informant-fuzz"];
 
-/// What plugins and examples may name of ours.
+/// Crates that plugins and examples may use.
 const FOR_PLUGINS: &[&str] = &["informant-plugin"];
 
-/// A dependency, or a family of them, and the crates it stays behind.
+/// A dependency, or a family of dependencies, and the crates that may use it.
 const HEAVY: &[(&str, &[&str])] = &[
     ("wasmtime", &["informant-runtime"]),
     ("kube", &["informant-cache", "informant-simulation", "informant", "informant-e2e"]),
@@ -51,7 +52,7 @@ const HEAVY: &[(&str, &[&str])] = &[
     ("anyhow", &["informant-cache", "informant", "informant-e2e", "informant-bench"]),
 ];
 
-/// Complaints about dependencies between our own crates, those of tests included.
+/// Complaints about dependencies between the repository's own crates, including those of tests.
 pub fn direction(packages: &[Package]) -> Vec<String> {
     let mut complaints = Vec::new();
     for package in packages {
@@ -81,7 +82,7 @@ fn allowed(package: &Package) -> Option<&'static [&'static str]> {
     listed.map(|(_, allowed)| *allowed).or(for_plugins.then_some(FOR_PLUGINS))
 }
 
-/// Complaints about heavy dependencies in crates that should not know them.
+/// Complaints about heavy dependencies in other crates than the allowed ones.
 pub fn heavy(packages: &[Package]) -> Vec<String> {
     let mut complaints = Vec::new();
     for package in packages {

@@ -1,15 +1,16 @@
-//! Tables that name tests name such that exist, and all that they are about: client-go's facts, the limits of plugins, and what attackers try.
+//! Tables that name tests must name existing tests, and must be complete: client-go's facts, the limits of plugins,
+//! and attacks.
 
 use crate::repository::{Source, Text};
 
-/// Where the tables are.
+/// The pages with the tables.
 pub const TABLES: [&str; 3] =
     ["host/docs/designs/client-go-facts.md", "host/docs/limits.md", ATTACKS];
 
-/// The functions of client-go's tests: a file in a line, its functions in the lines below it, with a space before them.
+/// The functions of client-go's tests: a file on one line, and its functions on the next lines, each after a space.
 const CLIENT_GO_TESTS: &str = "host/docs/designs/client-go-tests.txt";
 
-/// What the table of client-go's facts may leave out of their names.
+/// Prefixes that the table of client-go's facts may omit from their names.
 const SUBJECTS: [&str; 7] = [
     "Reflector",
     "SharedInformer",
@@ -20,20 +21,20 @@ const SUBJECTS: [&str; 7] = [
     "ThreadSafeStore",
 ];
 
-/// What attackers try.
+/// The table of attacks.
 const ATTACKS: &str = "host/docs/designs/attacks.md";
 
-/// Fewer would leave some way untried.
+/// With fewer tries, some way would be untested.
 const TRIES_MIN: usize = 40;
 
-/// Complaints about a table of attacks that says too little.
+/// A complaint about a table of attacks with too few rows.
 pub fn too_few_tries(texts: &[Text]) -> Option<String> {
     let tables = texts.iter().filter(|text| text.path == ATTACKS);
     let tries = tables.flat_map(|text| text.text.lines()).filter(|line| is_row(line)).count();
     (tries < TRIES_MIN).then(|| format!("{ATTACKS} has {tries} tries, fewer than {TRIES_MIN}"))
 }
 
-/// Complaints about a table's rows without a test, and about tests that are named and not there.
+/// Complaints about rows of a table without a test, and about named tests that do not exist.
 pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<String> {
     let Some(table) = texts.iter().find(|text| text.path == path) else {
         return vec![format!("{path} is gone")];
@@ -54,7 +55,7 @@ pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<Stri
     complaints
 }
 
-/// Complaints about tests of client-go that the table of its facts names neither by themselves nor with their whole file.
+/// Complaints about tests of client-go that the table of its facts does not name, neither directly nor by their file.
 pub fn unnamed_tests(texts: &[Text]) -> Vec<String> {
     let text = |path: &str| texts.iter().find(|text| text.path == path).map(|it| it.text.as_str());
     let (Some(list), Some(table)) = (text(CLIENT_GO_TESTS), text(TABLES[0])) else {
@@ -72,7 +73,7 @@ pub fn unnamed_tests(texts: &[Text]) -> Vec<String> {
     complaints
 }
 
-/// The words of all that stands in brackets.
+/// The words in parentheses.
 fn in_brackets(text: &str) -> Vec<&str> {
     let brackets = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
     brackets.flat_map(|(words, _)| words.split([',', ';', ' ', '\n'])).collect()
@@ -90,13 +91,13 @@ fn is_named(named: &[&str], file: &str, test: &str) -> bool {
     named.iter().any(|word| *word == file || names().any(|name| is(word, name)))
 }
 
-/// Not the head of a table, nor the line below it.
+/// Whether the line is neither the head of a table nor the line below the head.
 fn is_row(line: &str) -> bool {
     let first = line.strip_prefix("| ").unwrap_or("---");
     !["---", "fact |", "property |", "limit |", "try |"].iter().any(|head| first.starts_with(head))
 }
 
-/// What stands in backticks in the last column.
+/// The texts in backticks in the last column.
 fn names(row: &str) -> Vec<&str> {
     let last = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap_or_default();
     last.split('`').skip(1).step_by(2).collect()

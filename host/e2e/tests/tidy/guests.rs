@@ -1,6 +1,6 @@
-//! Every plugin that misbehaves on purpose has a test that shows it hurts nobody.
+//! Every plugin that misbehaves on purpose has a test that shows that no other plugin is affected.
 
-/// The guests that no test of the right name is there for.
+/// The guests without a test of the expected name.
 pub fn without_test(guests: &[String], tests: &str) -> Vec<String> {
     let test = |guest: &String| format!("fn {}_hurts_nobody()", guest.replace('-', "_"));
     let untested = guests.iter().filter(|guest| !tests.contains(&test(guest)));

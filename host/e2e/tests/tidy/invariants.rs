@@ -1,23 +1,24 @@
-//! The invariants of ARCHITECTURE have addresses: the code that upholds one names it, and so does a test that would fail without it.
+//! The invariants of ARCHITECTURE have addresses: the code that upholds an invariant names it, and so does a test that
+//! fails without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::repository::Text;
 
-/// Where the invariants are.
+/// The page with the invariants.
 const PAGE: &str = "ARCHITECTURE.md";
-/// Lines between the name of an invariant and the attribute of its test, at most.
+/// The largest number of lines between the name of an invariant and the attribute of its test.
 const TEST_WITHIN: usize = 8;
 
-/// Where an invariant is named.
+/// The places that name an invariant.
 #[derive(Default)]
 struct Named {
     by_code: bool,
     by_test: bool,
 }
 
-/// Invariants that are not numbered in turn, or that no code or no test names; and names of invariants that are not there. `untested` are those
-/// that no test names yet.
+/// Complaints about invariants that are not numbered in order, about those that no code or no test names, and about
+/// names of missing invariants. `untested` are the invariants that no test names yet.
 pub fn complaints(texts: &[Text], untested: &[u32]) -> Vec<String> {
     let Some(page) = texts.iter().find(|text| text.path == PAGE) else {
         return vec![format!("{PAGE} is gone")];
@@ -70,7 +71,7 @@ fn collect(text: &str, named: &mut BTreeMap<u32, Named>) {
     }
 }
 
-/// The numbers that stand after each of these words: `7`, `7 and 9`, or `7, 9 and 12`.
+/// The numbers after each of these words: `7`, `7 and 9`, or `7, 9 and 12`.
 fn numbers_after(text: &str, word: &str) -> Vec<u32> {
     let lists = text.split(word).skip(1);
     let list = |list: &str| {

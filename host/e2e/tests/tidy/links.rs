@@ -1,13 +1,15 @@
-//! Links of Markdown pages lead to files and headings of the repository. Links to other machines are not followed.
+//! Links of Markdown pages lead to existing files and headings of the repository. Links to other machines are not
+//! checked.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::repository::Text;
 
-/// Parts of pages that a program or a test puts together, and templates of plugin projects, stand elsewhere in the end.
+/// Parts of pages that a program or a test assembles, and templates of plugin projects. They have another place in the
+/// end.
 const PARTS: [&str; 3] = ["/src/", "/tests/", "/template/"];
 
-/// Complaints about links of the pages that lead nowhere. `exists` answers for paths from the root.
+/// Complaints about links of the pages without a target. `exists` answers for paths from the root.
 pub fn broken(texts: &[Text], exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let pages = || texts.iter().filter(|text| text.path.ends_with(".md"));
     let has_heading = |path: &Path, heading: &str| {
@@ -40,7 +42,7 @@ fn lines(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands between `](` and `)`.
+/// The texts between `](` and `)`.
 pub fn targets(page: &str) -> impl Iterator<Item = &str> {
     let ends = |rest| str::split_once(rest, ')').map(|(target, _)| target);
     lines(page).flat_map(move |line| line.split("](").skip(1).filter_map(ends))
@@ -56,7 +58,7 @@ fn headings(page: &str) -> impl Iterator<Item = String> {
     lines(page).filter(|line| line.starts_with('#')).map(anchor)
 }
 
-/// A link's file from the root; a link without one leads to the page itself.
+/// A link's file, from the root. A link without a file leads to the page itself.
 pub fn resolved(page: &str, file: &str) -> PathBuf {
     if file.is_empty() {
         return page.into();

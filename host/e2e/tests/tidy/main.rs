@@ -1,5 +1,5 @@
-//! House rules that a program can check. Each rule is a pure function from what is in the repository to
-//! a list of complaints, tried on small samples beside it; the tests here put the repository in.
+//! House rules that a program can check. Each rule is a pure function from the repository's content to a list of
+//! complaints, with tests on small samples beside it. The tests here apply the rules to the repository.
 
 mod allowed;
 mod bindings;

@@ -1,31 +1,31 @@
-//! Every make target that compiles Rust brings the toolchain first: what a fresh machine lacks is never
-//! found out in the middle of a build. And every target that is declared has a rule.
+//! Every make target that compiles Rust first installs the toolchain, so that a new machine never lacks a tool in the
+//! middle of a build. Every declared target has a rule.
 
 use informant_e2e::paths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// The target that brings the toolchain.
+/// The target that installs the toolchain.
 const TOOLCHAIN: &str = "prerequisites";
-/// What make's own list of targets without a file depends on: these targets.
+/// make's own list of targets without a file. Its prerequisites are these targets.
 const PHONY: &str = ".PHONY";
-/// What compiles, in a recipe.
+/// The commands in a recipe that compile.
 const COMPILERS: [&str; 5] =
     ["cargo ", "$(CARGO) ", "$(SIMULATION)", "examples/demo/demo.sh", "examples/demo/plugin.sh"];
 
-/// A target, what it depends on, and its recipe.
+/// A target's prerequisites and its recipe.
 #[derive(Debug, Default)]
 pub struct Rule {
     depends_on: BTreeSet<String>,
     recipe: String,
 }
 
-/// make's own reading of the makefiles.
+/// The makefiles, as make itself parses them.
 pub fn read() -> BTreeMap<String, Rule> {
     let output = Command::new("make")
         .args(["--print-data-base", "--question", "--no-builtin-rules", "help"])
         .current_dir(paths::root())
-        // A make that runs this test hands flags and variables down.
+        // A make that runs this test passes flags and variables on.
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
         .output()
@@ -55,13 +55,13 @@ fn parse(data_base: &str) -> BTreeMap<String, Rule> {
     rules
 }
 
-/// Variables, comments and what belongs to one target are no rules.
+/// Variables, comments and settings of single targets are not rules.
 fn is_rule(line: &str) -> bool {
     let is_own = line.starts_with(['#', '.', ' ']) && !line.starts_with(PHONY);
     !is_own && !line.contains(" := ") && !line.contains(" = ")
 }
 
-/// Complaints about targets that compile, and depend on what brings the toolchain neither directly nor by others.
+/// Complaints about targets that compile and depend on the toolchain's target neither directly nor through others.
 pub fn without_toolchain(rules: &BTreeMap<String, Rule>) -> Vec<String> {
     let compiles = |rule: &Rule| COMPILERS.iter().any(|compiler| rule.recipe.contains(compiler));
     let lacks = |name: &str| name != TOOLCHAIN && !reaches(rules, name, &mut BTreeSet::new());
@@ -75,7 +75,7 @@ pub fn without_toolchain(rules: &BTreeMap<String, Rule>) -> Vec<String> {
     complaints
 }
 
-/// Complaints about targets that are declared to have no file, and have neither a recipe nor prerequisites.
+/// Complaints about targets that are declared without a file, and have neither a recipe nor prerequisites.
 pub fn without_rule(rules: &BTreeMap<String, Rule>) -> Vec<String> {
     let is_empty = |name: &&String| {
         let rule = rules.get(*name);

@@ -1,5 +1,4 @@
-//! The modules of each crate, from `lib.rs` and `main.rs` down as the compiler finds them, without the
-//! code that only tests compile.
+//! The modules of each crate, from `lib.rs` and `main.rs` on, as the compiler finds them, without code for tests only.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +8,16 @@ use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, UseTree, VisRestricted};
 
 use crate::repository::Text;
 
-/// A crate: its library and its program together, where it has both.
+/// A crate: its library and its program together if it has both.
 pub struct Crate {
     /// Its directory, from the repository's root.
     pub name: String,
     pub modules: Vec<Module>,
 }
 
-/// A module, also one that is written inside of another one's file.
+/// A module. It may also be written in another module's file.
 pub struct Module {
-    /// The names from the crate's root down; none for the root itself.
+    /// The names from the crate's root on. Empty for the root itself.
     pub path: Vec<String>,
     pub file: String,
     /// Without modules, and without items of tests.
@@ -29,7 +28,7 @@ pub struct Module {
 #[derive(Clone)]
 pub struct FromRoot {
     pub path: Vec<String>,
-    /// The name that it has where it is imported: `B` of `use crate::a::B`.
+    /// The name under which it is imported: `B` of `use crate::a::B`.
     pub name: String,
 }
 
@@ -79,7 +78,7 @@ impl Reading<'_> {
         self.modules.push(Module { path, file: file.to_owned(), items: own });
     }
 
-    /// A module of a generated file is not there.
+    /// A module of a generated file is missing, and is skipped.
     fn read_file(&mut self, path: Vec<String>) {
         let stem = format!("{}/{}", self.source, path.join("/"));
         for file in [format!("{stem}.rs"), format!("{stem}/mod.rs")] {
@@ -90,7 +89,7 @@ impl Reading<'_> {
     }
 }
 
-/// Of the items that can be for tests alone.
+/// The attributes of items that can be for tests alone.
 fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -116,14 +115,14 @@ fn is_of_tests(attributes: &[Attribute]) -> bool {
 }
 
 impl Module {
-    /// What it names of its crate by way of the root: `crate::a::B`, and `super::` where that is the root.
+    /// The names of its crate that it uses through the root: `crate::a::B`, and `super::` if that is the root.
     pub fn named_from_root(&self) -> Vec<FromRoot> {
         let mut names = Names { depth: self.path.len(), found: Vec::new() };
         self.items.iter().for_each(|item| names.visit_item(item));
         names.found
     }
 
-    /// What it imports, of wherever, with the first segment as it is written.
+    /// Its imports from anywhere, with the first segment as written.
     pub fn imports(&self) -> Vec<FromRoot> {
         let mut imports = Vec::new();
         for item in &self.items {
@@ -135,7 +134,7 @@ impl Module {
     }
 }
 
-/// The paths that a tree of `use` stands for.
+/// The paths in a tree of `use`.
 fn leaves(tree: &UseTree, before: &[String], found: &mut Vec<FromRoot>) {
     let with = |name: String| [before, &[name]].concat();
     match tree {
@@ -158,7 +157,7 @@ fn leaves(tree: &UseTree, before: &[String], found: &mut Vec<FromRoot>) {
 }
 
 struct Names {
-    /// How many `super` lead to the root.
+    /// The number of `super` that lead to the root.
     depth: usize,
     found: Vec<FromRoot>,
 }
@@ -179,14 +178,14 @@ impl Names {
         self.note(FromRoot { path, name });
     }
 
-    /// A macro's arguments are no code yet: paths are found as identifiers with `::` between them.
+    /// A macro's arguments are not parsed code: paths are identifiers with `::` between them.
     fn note_tokens(&mut self, mut cursor: Cursor<'_>) {
         while !cursor.eof() {
             if let Some((inner, _, _, after)) = cursor.any_group() {
                 self.note_tokens(inner);
                 cursor = after;
             } else if let Some(after) = dollar(cursor) {
-                // `$crate::a` is looked up where the macro is used.
+                // `$crate::a` is resolved at the macro's use.
                 cursor = after.ident().map_or(after, |(_, after)| after);
             } else if let Some((first, after)) = cursor.ident() {
                 let mut path = vec![first.to_string()];
@@ -238,6 +237,6 @@ impl<'ast> Visit<'ast> for Names {
         }
     }
 
-    /// `pub(in crate::a)` says who may look, and looks at nothing.
+    /// `pub(in crate::a)` restricts visibility, and uses nothing.
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 }

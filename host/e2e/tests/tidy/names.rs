@@ -1,12 +1,13 @@
-//! Names and words: what may be named where, and what is not to be left behind.
+//! Names and words: the allowed places of some names, and words that must not stay behind.
 
 use crate::repository::{Source, Text};
 use crate::sizes::{is_test, without_tests};
 
-/// A crate's name in code, and the places that may say it. Invariant 33.
+/// A crate's name in code, and the places that may use it. Invariant 33.
 const HEAVY: &[(&str, &[&str])] = &[
     ("wasmtime", &["host/runtime/"]),
-    // Traits of kube's core would be fine elsewhere in the cache, its client not; nothing needs either.
+    // The cache may use kube's client only here. It could use the traits of kube's core elsewhere, but does not need
+    // to.
     (
         "kube",
         &[
@@ -19,7 +20,8 @@ const HEAVY: &[(&str, &[&str])] = &[
             "host/informant/",
             "host/e2e/",
             "host/bench/comparators/kube-rs/",
-            // Plugins write through the SDK's module of this name; that they do not depend on the client is seen to in `dependencies.rs`.
+            // Plugins write through the SDK's module with this name. `dependencies.rs` checks that they do not depend
+            // on the client.
             "plugins/",
             "examples/",
         ],
@@ -27,10 +29,10 @@ const HEAVY: &[(&str, &[&str])] = &[
     ("anyhow", &["host/cache/examples/", "host/informant/", "host/e2e/", "host/bench/"]),
 ];
 
-/// A place for everything is a place for nothing.
+/// Names of modules without a subject.
 const GRAB_BAGS: &[&str] = &["utils", "util", "common", "helpers", "misc"];
 
-/// Complaints about code that names a heavy crate outside its place.
+/// Complaints about code that names a heavy crate outside of its place.
 pub fn heavy_uses(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     for source in sources {
@@ -115,7 +117,7 @@ fn is_in_use_list(before: &str) -> bool {
     })
 }
 
-/// Complaints about modules that are named for nothing in particular.
+/// Complaints about modules without a subject in their name.
 pub fn grab_bags(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     for source in sources {
@@ -128,10 +130,9 @@ pub fn grab_bags(sources: &[Source]) -> Vec<String> {
     complaints
 }
 
-/// Complaints about words that mean "later", unless somebody's name stands with them, and about places
-/// that exist on one machine only.
+/// Complaints about words that mean "later" without a person's name, and about paths that exist on one machine only.
 pub fn leftovers(texts: &[Text]) -> Vec<String> {
-    // In pieces, so that this file does not complain of itself.
+    // In pieces, so that this file does not match itself.
     let later = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
     let places = [concat!("../sha", "red"), concat!("/wo", "rk/"), concat!("/ho", "me/")];
     let mut complaints = Vec::new();

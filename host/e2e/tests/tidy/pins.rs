@@ -1,13 +1,13 @@
-//! A version that is named in several places is the same in all of them: what is tested is what people are told to install.
+//! A version that several places name is the same in all of them, so that people install the tested version.
 
 use crate::repository::Text;
 use std::collections::BTreeMap;
 
-/// What stands before a version, and whose it is.
+/// The text before a version, and its tool.
 const BEFORE: [(&str, &str); 3] =
     [("ziglang==", "Zig"), ("ZIG_VERSION := ", "Zig"), ("componentize-py==", "componentize-py")];
 
-/// Complaints about tools that are named in more than one version.
+/// Complaints about tools that are named with more than one version.
 pub fn differing(texts: &[Text]) -> Vec<String> {
     let mut places = BTreeMap::<&str, BTreeMap<&str, &str>>::new();
     for text in texts {

@@ -1,8 +1,9 @@
-//! Sentences of the pages that a stranger reads are short.
+//! Sentences of the pages for people are short.
 
 use crate::repository::Text;
 
-/// Pages with longer sentences, and folders of such: records, and texts that programs put together. The list only shrinks.
+/// Pages with longer sentences, and folders of such pages: records, and texts that programs assemble. The list only
+/// shrinks.
 const EXCEPTIONS: [&str; 6] = [
     "BENCHMARKS.md",
     "CHANGELOG.md",
@@ -12,7 +13,7 @@ const EXCEPTIONS: [&str; 6] = [
     "plugin-sdk/reference.md",
 ];
 
-/// A reader goes back to the beginning of a longer one.
+/// In a longer sentence, a reader goes back to its beginning.
 const WORDS_MAX: usize = 30;
 
 /// Complaints about sentences with too many words, outside of code, tables and headings.

@@ -1,4 +1,4 @@
-//! What is in the repository: its sources, its texts, its packages.
+//! The content of the repository: its sources, its texts, its packages.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::code;
 pub struct Source {
     /// From the root, with `/`.
     pub path: String,
-    /// The text with comments and literals blanked out, line for line and byte for byte.
+    /// The text with blank comments and literals, line for line and byte for byte.
     pub code: String,
 }
 
@@ -23,17 +23,17 @@ pub struct Text {
     pub text: String,
 }
 
-/// A crate and what it depends on.
+/// A crate with its dependencies.
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
     /// Its directory, from the root.
     pub directory: String,
-    /// For use and for tests alike.
+    /// Dependencies for use and for tests.
     pub dependencies: Vec<String>,
 }
 
-/// Everything that rules look at.
+/// The input of all rules.
 pub struct Repository {
     pub sources: Vec<Source>,
     pub texts: Vec<Text>,
@@ -45,7 +45,7 @@ const TEXT_EXTENSIONS: [&str; 17] = [
 ];
 
 impl Repository {
-    /// Reads what is under version control, or would be.
+    /// Reads the files that are under version control, or would be.
     pub fn read() -> Self {
         let mut texts = Vec::new();
         collect(&paths::root(), "", &mut texts);
@@ -116,7 +116,7 @@ pub fn packages() -> Vec<Package> {
         .collect()
 }
 
-/// The names of the plugins that misbehave: the examples of `plugins/test-guests` and its `.wat` files.
+/// The names of the plugins that misbehave: the examples of `plugins/test-guests`, and its `.wat` files.
 pub fn test_guests() -> Vec<String> {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("packages");

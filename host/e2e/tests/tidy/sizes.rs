@@ -1,4 +1,4 @@
-//! Files and functions that fit: a file is one idea, a function is one screen.
+//! The size of files and functions: a file is one idea, a function is one screen.
 
 use crate::repository::Source;
 
@@ -8,13 +8,13 @@ const FILE_LINES_MAX: usize = 400;
 /// Lines of a function, from `fn` to its closing brace.
 const FUNCTION_LINES_MAX: usize = 60;
 
-/// A function and how long it is.
+/// A function and its length.
 struct Function {
     name: String,
     lines: usize,
 }
 
-/// Complaints about what is too long, and about exceptions that are needed no more.
+/// Complaints about files and functions that are too long, and about exceptions that are no longer needed.
 pub fn complaints(
     sources: &[Source],
     files: &[(&str, usize)],
@@ -68,7 +68,7 @@ pub fn without_tests(code: &str) -> &str {
     code.find("\n#[cfg(test)]\nmod ").map_or(code, |end| &code[..=end])
 }
 
-/// Every function that has a body. Nested ones count for themselves and for the outer one.
+/// Every function with a body. A nested function counts for itself and for the outer one.
 fn functions(code: &str) -> Vec<Function> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     code.match_indices("fn ")
@@ -82,7 +82,7 @@ fn functions(code: &str) -> Vec<Function> {
         .collect()
 }
 
-/// Where the body's closing brace is; none for a declaration or a type such as `fn (u8)`.
+/// The position of the body's closing brace. `None` for a declaration or a type such as `fn (u8)`.
 fn body_end(code: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut brackets = 0usize;

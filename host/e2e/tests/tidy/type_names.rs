@@ -1,5 +1,5 @@
-//! Type names: a crate of the host has one type of each name, so that a search for the name finds
-//! the type. Bindings of plugins are generated, with the contract's names.
+//! Type names: within a crate of the host, each type name is unique, so that a search for a name finds the type.
+//! Bindings of plugins are generated with the contract's names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use syn::Item;
 
 use crate::modules::{Crate, Module};
 
-/// Complaints about names of several types of one crate, and about exceptions that are needed no more. Types of tests
-/// do not count.
+/// Complaints about names that several types of one crate share, and about exceptions that are no longer needed. Types
+/// of tests do not count.
 pub fn complaints(crates: &[Crate], allowed: &[(&str, &str)]) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut unused: BTreeSet<(&str, &str)> = allowed.iter().copied().collect();
@@ -30,7 +30,7 @@ pub fn complaints(crates: &[Crate], allowed: &[(&str, &str)]) -> Vec<String> {
     complaints
 }
 
-/// The files of the types of each name. Two definitions of one module are variants for two platforms or features.
+/// The files of the types of each name. Two definitions in one module are variants for two platforms or features.
 fn files_of_types(modules: &[Module]) -> BTreeMap<String, Vec<String>> {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for module in modules {

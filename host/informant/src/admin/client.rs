@@ -1,4 +1,4 @@
-//! The other end of the admin socket.
+//! The client of the admin socket.
 
 use anyhow::{Context, Result, anyhow, bail};
 use axum::body::{Body, to_bytes};
@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
-/// A load takes as long as compiling does, and the start of the plugin.
+/// A load takes as long as the compilation and the start of the plugin.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// A thousand plugins, or the largest object that etcd holds, many times over.
+/// Enough for a thousand plugins, and many times the largest object that etcd holds.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Asks a running host, one request a connection.
+/// Asks a running host. Each request has its own connection.
 pub(crate) struct Client {
     socket: PathBuf,
 }
@@ -31,7 +31,7 @@ impl Client {
         self.ask(Method::GET, path, Body::empty()).await
     }
 
-    /// Answers with what the host says that it did.
+    /// Returns the host's message about its action.
     pub(crate) async fn post(&self, path: &str, body: Option<Value>) -> Result<String> {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let answer = self.ask(Method::POST, path, body).await?;

@@ -1,7 +1,7 @@
-//! What can be asked over the admin socket.
+//! The routes of the admin socket.
 
 use crate::host_configuration::ConfigurationStatus;
-use crate::http::{SecretAccess, list_plugins, list_problems, message, respond_why};
+use crate::http::{SecretAccess, list_problems, message, respond_plugins, respond_why};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
 
-/// What every request can reach.
+/// The state that every handler can use.
 #[derive(Clone)]
 pub(crate) struct AdminState {
     pub(crate) plugins: Plugins,
@@ -22,7 +22,7 @@ pub(crate) struct AdminState {
     pub(crate) admin: PluginAdmin,
 }
 
-/// Which dead letters: `{"all": true}` or `{"ids": [1, 2]}`.
+/// A choice of dead letters: `{"all": true}` or `{"ids": [1, 2]}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Letters {
@@ -93,17 +93,17 @@ fn done(answer: Result<String, AdminError>) -> Answer {
 }
 
 async fn plugins(State(shared): State<AdminState>) -> Response {
-    Json(list_plugins(&shared.plugins, &shared.informers)).into_response()
+    respond_plugins(&shared.plugins, &shared.informers).await
 }
 
 async fn problems(State(shared): State<AdminState>) -> Response {
     Json(list_problems(&shared.plugins, &shared.configuration)).into_response()
 }
 
-/// The caller is the host's own user and may ask about Secrets, too. Their values are not in the
-/// answer.
+/// The caller is the host's own user and may also ask about Secrets. The answer does not contain their values.
 async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
-    respond_why(&shared.plugins, &shared.informers, query, SecretAccess::Served).await
+    let (plugins, informers) = (&shared.plugins, &shared.informers);
+    respond_why(plugins, informers, query, SecretAccess::Served, async |_| Ok(())).await
 }
 
 async fn reload(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
@@ -122,9 +122,9 @@ async fn resume(State(shared): State<AdminState>, Path(name): Path<String>) -> A
     done(shared.admin.resume(&named(&name)?).await)
 }
 
-/// The letters of a plugin, after they are in the state directory, if there is one that can be
-/// written. So a letter that was shown is there after a restart.
-/// Of a plugin whose file is gone those that are kept.
+/// The letters of a plugin, after the host has written them to the state directory, if it has one that can be written.
+/// So a letter that was shown also exists after a restart. For a plugin whose file is gone, the letters that the state
+/// directory keeps.
 async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, AdminRefusal> {
     let name = named(name)?;
     let Some(letters) = shared.plugins.dead_letters(&name) else {

@@ -1,7 +1,7 @@
-//! The socket as a file: where it is, who may open it, and what becomes of one that a host left behind.
+//! The file of the admin socket: its path, its permissions, and the replacement of a file that an ended host left.
 
 use super::routes::{self, AdminState};
-use crate::http::{Bounds, serve};
+use crate::http::{Bounds, Transport, serve};
 use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
@@ -15,18 +15,18 @@ use std::sync::Arc;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
-/// Read and write for the host's user, nothing for others.
+/// Read and write for the host's user, nothing for other users.
 const MODE: u32 = 0o600;
 
-/// A socket that is listened on. Its file goes when this is dropped.
+/// A socket that listens. Dropping it removes its file.
 pub(crate) struct AdminSocket {
     path: PathBuf,
-    /// Device and number of our file: another host's may take its place.
+    /// Device and inode number of this socket's file. The file of another host may replace it.
     file: (u64, u64),
     listener: Option<UnixListener>,
 }
 
-/// The default path: one for each user, in a directory of that user alone.
+/// The default path: one for each user, in a directory that only this user can open.
 pub(crate) fn default_path() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         Some(directory) => Path::new(&directory).join("informant.sock"),
@@ -38,22 +38,22 @@ pub(crate) fn default_path() -> PathBuf {
 }
 
 impl AdminSocket {
-    /// Listens at the path. A file that an ended host left there is replaced; that of a running one is not.
+    /// Listens at the path. Replaces the file of an ended host, but not that of a running host.
     pub(crate) fn listen(path: &Path) -> Result<Self> {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         own_directory(directory, path == default_path())?;
         let turn = Turn::take(directory)?;
         make_room(path, &turn)?;
-        // Under a name of its own until nobody else can open it.
+        // The socket has a temporary name until only the host's user can open it.
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory.join(format!(".{file_name}.{}", std::process::id()));
         let bound = bind(&temporary).and_then(|listener| {
-            // Unlike a rename it fails where another host was quicker.
+            // Unlike a rename, a hard link fails if another host has already created the file.
             std::fs::hard_link(&temporary, path)?;
             Ok((listener, identity(path)?))
         });
-        // Where it could not be made there is none.
+        // The temporary file is missing if it could not be created.
         let _ = std::fs::remove_file(&temporary);
         let (listener, file) =
             bound.with_context(|| format!("cannot listen on {}", path.display()))?;
@@ -64,7 +64,7 @@ impl AdminSocket {
         &self.path
     }
 
-    /// Serves until `shutdown`, then lets the requests under way end.
+    /// Serves until `shutdown`, then lets the current requests end.
     pub(crate) async fn serve(
         mut self,
         shared: AdminState,
@@ -73,14 +73,15 @@ impl AdminSocket {
     ) {
         let Some(listener) = self.listener.take() else { return };
         let router = routes::router(shared);
-        serve(listener, router, |_| false, shutdown, Bounds::admin(), refused).await;
+        serve(listener, Transport::Plain, router, |_| false, shutdown, Bounds::admin(), refused)
+            .await;
     }
 }
 
 impl Drop for AdminSocket {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|file| file == self.file) {
-            // Gone already, perhaps.
+            // The file may already be gone.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -98,8 +99,8 @@ fn bind(path: &Path) -> std::io::Result<UnixListener> {
     UnixListener::from_std(listener)
 }
 
-/// Creates the default's directory. It must belong to this user alone: another user may have made
-/// it, where all users may write.
+/// Creates the directory of the default path. It must belong to this user alone: in a directory that all users may
+/// write, another user may have created it.
 fn own_directory(directory: &Path, default: bool) -> Result<()> {
     if default {
         match std::fs::DirBuilder::new().mode(0o700).create(directory) {
@@ -122,7 +123,8 @@ fn is_ours(metadata: &std::fs::Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
 
-/// The default path, for a client. An error if another user made the directory, because that user would answer.
+/// The default path, for a client. An error if another user created the directory, because that user's server would
+/// answer.
 pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     let path = default_path();
     let directory = path.parent().map(std::fs::symlink_metadata);
@@ -137,13 +139,14 @@ pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Only one host at a time has it: of two that start together one would else remove the other's socket, in whose place it found one that refused.
+/// A turn that one host holds at a time. Without it, of two hosts that start together, one could remove the other's
+/// socket: it had found a socket that refused connections at that path.
 struct Turn {
     _locked: File,
 }
 
 impl Turn {
-    /// Waits until no other host has it in this directory.
+    /// Waits until no other host holds the turn for this directory.
     fn take(directory: &Path) -> Result<Self> {
         let locked = File::open(directory).and_then(|opened| {
             flock(&opened, FlockOperation::LockExclusive)?;
@@ -155,7 +158,7 @@ impl Turn {
     }
 }
 
-/// Removes what an ended host left behind.
+/// Removes the socket file of an ended host.
 fn make_room(path: &Path, _: &Turn) -> Result<()> {
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,

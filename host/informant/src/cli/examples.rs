@@ -1,13 +1,13 @@
-//! What each command's help shows of how it is used.
+//! The examples in the help of each command.
 
 use super::Args;
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 use std::fmt::Write as _;
 
-/// A command line without the program's name, and what it is for.
+/// A command line without the program's name, and its purpose.
 type Example = (&'static str, &'static str);
 
-/// By command. Every line is one that the program takes.
+/// The examples by command. The program accepts each of these lines.
 const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "run",
@@ -131,7 +131,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("man", &[("man man1", "then: man -l man1/informant-run.1")]),
 ];
 
-/// The command line that the program was started with. Ends it where that asks for help or cannot be read.
+/// The program's command line. Ends the process if the command line asks for help or is invalid.
 pub(crate) fn parse() -> Args {
     let matches = command().get_matches();
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -145,7 +145,7 @@ pub(super) fn command() -> Command {
     })
 }
 
-/// The same without hidden commands, for completions and man pages.
+/// The commands without hidden ones, for completions and man pages.
 pub(crate) fn visible_commands() -> Command {
     let all = command();
     let shown: Vec<_> = all.get_subcommands().filter(|it| !it.is_hide_set()).cloned().collect();
@@ -160,7 +160,7 @@ fn with_help(command: Command, path: &[&str], text: &str) -> Command {
     command.mut_subcommand(first, |it| with_help(it, rest, text))
 }
 
-/// One below the other, as kubectl has them.
+/// The examples one below the other, as in kubectl's help.
 fn shown(examples: &[Example]) -> String {
     let mut text = "Examples:".to_owned();
     for (line, what_for) in examples {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use clap_complete::Shell;
 
-    /// Commands that have no commands of their own, by their whole names.
+    /// The full names of all commands that have no subcommands.
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
             let path = format!("{path} {}", it.get_name()).trim_start().to_owned();
@@ -194,7 +194,7 @@ mod tests {
         assert!(taken.is_ok(), "{line}: {taken:?}");
     }
 
-    /// The command lines in a page's fenced blocks of `sh`, without comments and without what they are piped into.
+    /// The command lines in a page's fenced blocks of `sh`, without comments and without the commands behind a pipe.
     fn lines(page: &str) -> Vec<String> {
         let page = page.replace("\\\n", " ");
         let blocks = page.split("\n```sh\n").skip(1);

@@ -1,4 +1,4 @@
-//! A list of a running host's plugins or dead letters, and its format.
+//! The format of a list of a running host's plugins or dead letters.
 
 use super::AdminArgs;
 use clap::ValueEnum;

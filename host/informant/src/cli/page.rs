@@ -1,11 +1,11 @@
-//! Every command on a page: `host/docs/commands.md`, made of the declaration.
+//! All commands on one page: `host/docs/commands.md`, generated from the declaration.
 
 use super::examples::command;
 use clap::{Arg, Command};
 use expect_test::expect_file;
 use std::fmt::Write as _;
 
-/// A section for each command that has no commands of its own.
+/// A section for each command that has no subcommands.
 fn sections(command: &Command, path: &str, page: &mut String) {
     for it in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help") {
         let path = format!("{path} {}", it.get_name());

@@ -1,4 +1,4 @@
-//! Where a host serves, and how it logs.
+//! The addresses of a host, and the format of its log.
 
 use crate::logging::LogFormat;
 use std::net::SocketAddr;
@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[derive(clap::Args, Debug)]
 pub(crate) struct ServeArgs {
     /// Address of the HTTP API. Loopback serves everything. Any other address serves /livez, /readyz,
-    /// /healthz and /metrics alone, because callers are not authenticated.
+    /// /healthz and /metrics alone, because callers are not authenticated; `run` has
+    /// --secure-listen-address for them.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8888")]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
@@ -27,6 +28,23 @@ pub(crate) struct MetricsArgs {
     /// connects to.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics_bind_address: Option<SocketAddr>,
+}
+
+/// The listener of `run` for callers on other machines, with the options of kube-rbac-proxy and of
+/// Kubernetes' components.
+#[derive(clap::Args, Debug)]
+pub(crate) struct SecureArgs {
+    /// Address of the HTTP API for callers on other machines, with TLS. Each request needs a bearer
+    /// token of the cluster, and reads what the cluster's roles let its user read. The host's user
+    /// needs the ClusterRole system:auth-delegator.
+    #[arg(long, value_name = "ADDRESS", requires_all = ["tls_cert_file", "tls_private_key_file"])]
+    pub(crate) secure_listen_address: Option<SocketAddr>,
+    /// Certificate of that address and its issuers, PEM. A replaced file is used within 10 s.
+    #[arg(long, value_name = "FILE", requires = "secure_listen_address")]
+    pub(crate) tls_cert_file: Option<PathBuf>,
+    /// Private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "secure_listen_address")]
+    pub(crate) tls_private_key_file: Option<PathBuf>,
 }
 
 /// Where a running host is changed.

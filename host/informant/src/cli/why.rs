@@ -1,4 +1,4 @@
-//! Which object is asked about.
+//! The arguments of `informant why`.
 
 use super::AskArgs;
 

@@ -1,4 +1,4 @@
-//! What the commands that ask a running host have in common.
+//! Functions that the commands for a running host share.
 
 use crate::admin::{self, Client};
 use crate::cli::{AdminArgs, OnePlugin, Output};
@@ -8,7 +8,7 @@ use informant_runtime::PluginName;
 use serde_json::{Value, json};
 use std::io::Write as _;
 
-/// Asks on this thread.
+/// Runs a future on this thread.
 pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -25,7 +25,7 @@ pub(super) fn client(admin: &AdminArgs) -> Result<Client> {
     Ok(Client::new(socket))
 }
 
-/// The path of a plugin's things; its name is one that needs no escapes.
+/// The path of a part of a plugin. A plugin's name needs no escapes in a path.
 pub(super) fn path(name: &str, what: &str) -> Result<String> {
     match name.parse::<PluginName>() {
         Ok(name) => Ok(format!("/plugins/{}/{what}", name.as_str())),
@@ -33,7 +33,7 @@ pub(super) fn path(name: &str, what: &str) -> Result<String> {
     }
 }
 
-/// Has something done to a plugin and shows what the host says of it.
+/// Asks the host to change a plugin, and shows its answer.
 pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result<()> {
     let path = path(&plugin.name, what)?;
     let done = block_on(client(&plugin.ask.admin)?.post(&path, body))?;
@@ -45,7 +45,7 @@ pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result
 }
 
 pub(super) fn print(text: &str) {
-    // Whoever is gone already does not read it.
+    // If the reader has closed standard output, the text is lost.
     let _ = writeln!(Stdout, "{text}");
 }
 
@@ -53,7 +53,7 @@ pub(super) fn print_json(value: &Value) {
     print(&format!("{value:#}"));
 }
 
-/// Rows under their heads, as wide as their widest; the last column ends where its text ends.
+/// Rows below their heads. A column is as wide as its widest cell; the last column is not padded.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let texts = rows.iter().map(|row| row[column].chars().count());
@@ -68,7 +68,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     std::iter::once(line(heads.to_vec())).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-/// A value of the host's answer as a cell: text as it is, nothing where nothing is.
+/// A value of the host's answer as a cell: the text itself, or `-` for null.
 pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -79,7 +79,7 @@ pub(super) fn cell(value: &Value) -> String {
 }
 
 /// A time without fractions of seconds.
-pub(super) fn seconds(at: &Value) -> String {
+pub(super) fn whole_seconds(at: &Value) -> String {
     match at.as_str().and_then(|at| at.split_once('.')) {
         Some((seconds, _)) => format!("{seconds}Z"),
         None => cell(at),

@@ -1,4 +1,4 @@
-//! `informant plugin check`: plugin files as a host would load them.
+//! `informant plugin check`: checks plugin files as a host would load them.
 
 use super::ask::{block_on, print, print_json};
 use super::rbac::Needs;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Shows what each file is, and fails if one of them cannot be a plugin.
+/// Shows the declarations of each file. Fails if a file cannot be a plugin.
 pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
     let checker = PluginChecker::new(
@@ -96,7 +96,7 @@ fn reads(descriptor: &Descriptor) -> Vec<Value> {
     shown.collect()
 }
 
-/// Those that are not what they are by themselves.
+/// The limits that differ from their defaults.
 fn limits(limits: &Limits) -> Map<String, Value> {
     let changed = LIMITS.iter().filter(|limit| (limit.get)(limits) != limit.default);
     let shown =
@@ -104,7 +104,7 @@ fn limits(limits: &Limits) -> Map<String, Value> {
     shown.collect()
 }
 
-/// One rule of RBAC, and where it is to hold if that is not everywhere.
+/// An RBAC rule, with its namespace if it does not hold in all namespaces.
 fn rule(rule: &Value) -> String {
     let group = rule["apiGroups"][0].as_str().filter(|group| !group.is_empty());
     let resources = words(&rule["resources"], |it| it.as_str().unwrap_or_default().to_owned());
@@ -114,7 +114,7 @@ fn rule(rule: &Value) -> String {
     format!("{verbs} {resources}{of_group}{place}")
 }
 
-/// The same for people.
+/// The same as text for people.
 fn text(file: &Value) -> String {
     let path = file["file"].as_str().unwrap_or_default();
     if let Some(error) = file["error"].as_str() {
@@ -125,7 +125,7 @@ fn text(file: &Value) -> String {
     let list = |key: &str| words(&file[key], name);
     let scoped = |it: &Value| {
         let resource = it["resource"].as_str().unwrap_or_default();
-        // A subscription is called as its resource is, where nothing else is said.
+        // Without a name of its own, a subscription has the name of its resource.
         let name = it["name"].as_str().filter(|name| *name != resource);
         let name = name.map_or(String::new(), |name| format!("{name}: "));
         let namespaces = words(&it["namespaces"], |it| it.as_str().unwrap_or_default().to_owned());
@@ -134,7 +134,7 @@ fn text(file: &Value) -> String {
     };
     let limits = file["limits"].as_object().into_iter().flatten();
     let limits = limits.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or("")));
-    // One is what everybody has.
+    // One shard is the default.
     let shards = file["shards"].as_u64().filter(|shards| *shards > 1);
     let waits =
         file["notGranted"].as_str().map_or(String::new(), |why| format!("it would wait: {why}"));

@@ -1,4 +1,5 @@
-//! `informant dev`: host and embedded cluster in one process, and plugins built from their sources after every save.
+//! `informant dev`: host and embedded cluster in one process, with plugins that are built from their sources after
+//! every save.
 
 mod summary;
 
@@ -44,7 +45,7 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
     })
 }
 
-/// What the paths are: directories of plugin files, and projects.
+/// Sorts the paths into directories of plugin files, and projects.
 fn followed(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Project>)> {
     let (mut directories, mut projects) = (Vec::new(), Vec::new());
     for path in paths {
@@ -74,7 +75,7 @@ async fn builders(
     Ok(builders)
 }
 
-/// Text that stays in sight: how to change the plugins.
+/// The text that stays visible: how to change the plugins.
 fn hint(directories: &[PathBuf], projects: &[Project]) -> String {
     let mut lines = Vec::new();
     if !projects.is_empty() {
@@ -95,7 +96,7 @@ fn hint(directories: &[PathBuf], projects: &[Project]) -> String {
     lines.join("\n")
 }
 
-/// The last line of the summary; none for authors of plugins.
+/// The last line of the summary. `None` for authors of plugins.
 fn next_step(projects: &[Project]) -> Option<String> {
     let program = std::env::args().next().unwrap_or_else(|| "informant".to_owned());
     projects.is_empty().then(|| {
@@ -103,7 +104,7 @@ fn next_step(projects: &[Project]) -> Option<String> {
     })
 }
 
-/// Runs the host; people get the hint at the start and the summary at the end.
+/// Runs the host. People see the hint at the start and the summary at the end.
 async fn shown(
     args: DevArgs,
     next: Option<String>,
@@ -115,7 +116,7 @@ async fn shown(
     let hint = args.hint.clone().unwrap_or_default();
     let began = Instant::now();
     let manager = start(args, embedded).await?;
-    // A reader that is gone gets none of these texts.
+    // If the reader has closed standard output, these texts are lost.
     if is_text && !logging::pin(&hint) {
         let _ = writeln!(Stdout, "{hint}");
     }
@@ -129,7 +130,7 @@ async fn shown(
     Ok(())
 }
 
-/// Starts the host; `embedded` is the kubeconfig of the embedded cluster.
+/// Starts the host. `embedded` is the kubeconfig of the embedded cluster.
 async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
     let configuration = HostConfiguration::load(args.host.config.config.as_deref())?;
     let options = args.host.options(configuration, args.paths, Use::Versions).await?;
@@ -141,7 +142,7 @@ async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
     Ok(manager)
 }
 
-/// Runs the host and the builders to their ends.
+/// Runs the host and the builders until they end.
 async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken) -> Result<()> {
     let ended = CancellationToken::new();
     let mut tasks = JoinSet::new();
@@ -156,7 +157,7 @@ async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken)
     result
 }
 
-/// The embedded cluster with its workloads and a kubeconfig, in a directory of its own that goes with it.
+/// The embedded cluster with its workloads and a kubeconfig, in its own directory. Dropping it removes the directory.
 struct Embedded {
     cluster: DevCluster,
     traffic: Traffic,
@@ -164,7 +165,8 @@ struct Embedded {
     _directory: TempDir,
 }
 
-/// A directory that nobody else can use, under a name that nobody can guess: of a kubeconfig by which one can do everything in the cluster.
+/// A directory that only this user can open, with a random name. It is for a kubeconfig that gives all rights in the
+/// cluster.
 fn private_directory() -> std::io::Result<TempDir> {
     let permissions = std::fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix("informant-dev-").permissions(permissions).tempdir()
@@ -194,7 +196,7 @@ impl Embedded {
     }
 }
 
-/// Controllers always run, so that what people make with kubectl comes alive.
+/// Controllers always run, so that objects that people create with kubectl change as in a real cluster.
 pub(super) fn traffic_options(events_per_second: f64) -> Result<TrafficOptions> {
     if !(0.0..=TrafficOptions::RATE_MAX).contains(&events_per_second) {
         bail!("--traffic {events_per_second} is not between 0 and {}", TrafficOptions::RATE_MAX);

@@ -1,6 +1,6 @@
 //! `informant dlq`: the dead letters of a running host's plugins.
 
-use super::ask::{act, block_on, cell, client, path, print_json, seconds};
+use super::ask::{act, block_on, cell, client, path, print_json, whole_seconds};
 use super::list::{self, Columns};
 use crate::admin::Letters;
 use crate::cli::{DlqArgs, DlqCommand, LettersArgs, ListOfPlugin, OnePlugin};
@@ -35,7 +35,7 @@ const COLUMNS: Columns = Columns {
 
 fn row(letter: &Value) -> Vec<String> {
     let keys = ["id", "subscription", "namespace", "name", "change", "attempts", "at", "error"];
-    let shown = |key| if key == "at" { seconds(&letter[key]) } else { cell(&letter[key]) };
+    let shown = |key| if key == "at" { whole_seconds(&letter[key]) } else { cell(&letter[key]) };
     keys.map(shown).to_vec()
 }
 

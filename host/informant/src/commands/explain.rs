@@ -1,4 +1,5 @@
-//! `informant explain`: what a key of the descriptor or of a configuration means, from the schemas in this program.
+//! `informant explain`: the meaning of a key of the descriptor or of a configuration, from the schemas in this
+//! program.
 
 use super::ask::print;
 use crate::cli::ExplainArgs;
@@ -7,14 +8,14 @@ use informant_apimachinery::nearest;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// What has keys, and its schema.
+/// The documents that have keys, with their schemas.
 const DOCUMENTS: [(&str, &str); 3] = [
     ("Descriptor", include_str!("../../../../plugin-sdk/descriptor.schema.json")),
     ("PluginConfiguration", include_str!("../../../docs/schemas/plugin-configuration.json")),
     ("HostConfiguration", include_str!("../../../docs/schemas/host-configuration.json")),
 ];
 
-/// Prints every document's key of this path.
+/// Prints the key at this path of every document.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<()> {
     let path = args.path.as_deref().unwrap_or_default();
     let mut found = String::new();
@@ -31,7 +32,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<()> {
     Ok(())
 }
 
-/// The path that a misspelt one may have been meant as.
+/// Suggests the path that a misspelt path may have meant.
 fn advice(path: &str) -> String {
     let found =
         DOCUMENTS.iter().find_map(|(_, text)| meant(&serde_json::from_str(text).ok()?, path));
@@ -40,7 +41,7 @@ fn advice(path: &str) -> String {
     })
 }
 
-/// The path with the nearest known key in the place of the first unknown one.
+/// The path with the nearest known key in place of the first unknown key.
 fn meant(schema: &Value, path: &str) -> Option<String> {
     let (mut node, mut keys) = (schema, path.split('.'));
     let mut known = Vec::new();
@@ -58,7 +59,7 @@ fn meant(schema: &Value, path: &str) -> Option<String> {
     Some(known.into_iter().chain(keys).collect::<Vec<_>>().join("."))
 }
 
-/// The node of a path such as `subscriptions.enqueue`; members of lists and of objects by name are passed.
+/// The node at a path such as `subscriptions.enqueue`. The path skips the items of lists and the members of maps.
 fn find<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     let mut keys = path.split('.').filter(|key| !key.is_empty());
     keys.try_fold(schema, |node, key| member(schema, node, key.trim_end_matches("[]")))
@@ -71,7 +72,7 @@ fn member<'a>(schema: &'a Value, node: &'a Value, key: &str) -> Option<&'a Value
     own.or(by_name)
 }
 
-/// What a node has below it: that of a list's items, and of the object among several forms.
+/// The node that has the keys below a node: the node of a list's items, or the object among several forms.
 fn inside<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let node = resolved(schema, node);
     if let Some(items) = node.get("items") {
@@ -90,7 +91,7 @@ fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     reference.and_then(|pointer| schema.pointer(pointer)).unwrap_or(node)
 }
 
-/// As `kubectl explain` lays it out.
+/// The text in the layout of `kubectl explain`.
 fn explained(schema: &Value, document: &str, path: &str, node: &Value) -> String {
     let mut text = match path {
         "" => format!("{document}\n"),

@@ -1,4 +1,5 @@
-//! What is made of the command line's declaration for other programs: completions of shells, and man pages.
+//! Output that is generated from the command line's declaration for other programs: completions of shells, and man
+//! pages.
 
 use crate::cli::{CompletionArgs, ManArgs, visible_commands};
 use crate::logging::Stdout;

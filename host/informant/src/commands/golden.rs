@@ -1,4 +1,4 @@
-//! Texts that are to be the same as they were: shown, compared with what was kept, or kept.
+//! Golden files: shows the output of a run, compares it with a kept file, or keeps it.
 
 use super::ask::print;
 use crate::cli::GoldenArgs;
@@ -7,10 +7,10 @@ use similar::TextDiff;
 use std::fs;
 use std::path::Path;
 
-/// Lines around a difference that are shown with it.
+/// The number of lines around a difference that are shown with it.
 const CONTEXT_LINES: usize = 3;
 
-/// Shows what came of a run, compares or keeps it. What was cut off is shown and fails; it is never kept.
+/// Shows, compares or keeps the output of a run. Output that was cut off is shown and is a failure; it is never kept.
 pub(super) fn settle(text: &str, cut: Option<&str>, args: &GoldenArgs) -> Result<()> {
     if let Some(why) = cut {
         print(text.trim_end());
@@ -40,7 +40,7 @@ pub(super) fn settle(text: &str, cut: Option<&str>, args: &GoldenArgs) -> Result
     }
 }
 
-/// How what was kept becomes what is; none if they are the same.
+/// The difference from the kept output to the new output. `None` if they are equal.
 fn difference(file: &Path, kept: &str, found: &str) -> Option<String> {
     if kept == found {
         return None;

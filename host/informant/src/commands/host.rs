@@ -1,14 +1,15 @@
-//! From the arguments of a command that starts a host to what the host is made of.
+//! Converts the arguments of a command that starts a host into the host's options.
 
 use crate::cli::HostArgs;
 use crate::host_configuration::HostConfiguration;
+use crate::http::Addresses;
 use crate::manager::ManagerOptions;
 use crate::{cluster, compiler};
 use anyhow::Result;
 use std::path::PathBuf;
 
 impl HostArgs {
-    /// A host for these directories, without an election and without a listener of its own for metrics.
+    /// The options of a host for these directories, without an election and without a separate listener for metrics.
     pub(super) async fn options(
         self,
         configuration: HostConfiguration,
@@ -25,8 +26,7 @@ impl HostArgs {
             outbound: self.outbound,
             record: self.record.options(),
             election: None,
-            listen: self.serve.listen,
-            metrics_bind_address: None,
+            addresses: Addresses { api: self.serve.listen, metrics: None, secure: None },
             admin_socket: self.serve.admin.admin_socket,
             log_format: self.serve.log_format,
             is_cluster_embedded: false,

@@ -5,18 +5,18 @@ use crate::cli::ListOutput;
 use anyhow::Result;
 use serde_json::Value;
 
-/// How one kind of things is listed.
+/// The columns of a list.
 pub(super) struct Columns {
     pub(super) heads: &'static [&'static str],
     pub(super) row: fn(&Value) -> Vec<String>,
-    /// The further columns of a wide table. They come before the last column, whose cells have any length.
+    /// The additional columns of a wide table. They come before the last column, whose cells have any length.
     pub(super) wide_heads: &'static [&'static str],
     pub(super) wide_row: fn(&Value) -> Vec<String>,
-    /// The name that other commands take.
+    /// The name that other commands accept.
     pub(super) name: fn(&Value) -> String,
 }
 
-/// Shows a list; `none` is the text where it is empty.
+/// Shows a list. `none` is the text for an empty list.
 pub(super) fn show(
     list: &[Value],
     output: ListOutput,
@@ -24,7 +24,7 @@ pub(super) fn show(
     none: &str,
 ) -> Result<()> {
     let text = text(list, output, columns, none)?;
-    // No name is no line.
+    // An empty list of names prints no line.
     if !text.is_empty() {
         print(text.trim_end());
     }
@@ -46,7 +46,7 @@ fn text(list: &[Value], output: ListOutput, columns: &Columns, none: &str) -> Re
     })
 }
 
-/// Puts more cells before the last one.
+/// Inserts more cells before the last one.
 fn widened<T>(mut cells: Vec<T>, more: Vec<T>) -> Vec<T> {
     let last = cells.pop();
     cells.into_iter().chain(more).chain(last).collect()

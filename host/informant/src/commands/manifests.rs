@@ -1,4 +1,4 @@
-//! Manifests as people write them, from a directory: which resource each object is one of, and in which namespace it is.
+//! Manifests from a directory: finds the resource and the namespace of each object.
 
 use anyhow::{Context, Result, anyhow, bail};
 use informant_apimachinery::GroupVersionResource;
@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files of one directory and of those in it.
+/// The number of files in a directory and its subdirectories.
 const FILES_MAX: usize = 10_000;
-/// Bytes of all of them.
+/// The number of bytes of all files together.
 const BYTES_MAX: u64 = 256 << 20;
-/// How deep directories are in each other.
+/// The number of levels of directories.
 const DEPTH_MAX: usize = 16;
 
-/// Documents in the order of their files' paths, and where each stands.
+/// Documents in the order of their files' paths, with these paths.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     documents: Vec<(PathBuf, Value)>,
@@ -26,7 +26,7 @@ pub(super) struct Manifests {
     bytes: u64,
 }
 
-/// What a kind is called as a resource.
+/// A kind's name as a resource.
 #[derive(Debug, Clone)]
 struct KnownKind {
     plural: String,
@@ -37,7 +37,7 @@ struct KnownKind {
 type KindTable = BTreeMap<(String, String), KnownKind>;
 
 impl Manifests {
-    /// Reads everything that ends in `.yaml`, `.yml` or `.json`.
+    /// Reads all files that end in `.yaml`, `.yml` or `.json`.
     pub(super) fn read(directory: &Path) -> Result<Self> {
         let mut manifests = Self::default();
         manifests.read_directory(directory, DEPTH_MAX)?;
@@ -84,7 +84,7 @@ impl Manifests {
         Ok(())
     }
 
-    /// One document: an object, or a list of some.
+    /// Adds a document: an object, or a list of objects.
     fn add(&mut self, path: &Path, mut document: Value) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (version, kind) = (text(&document["apiVersion"]), text(&document["kind"]));
@@ -99,7 +99,7 @@ impl Manifests {
         };
         for mut item in std::mem::take(items) {
             if let (Some(item), false) = (item.as_object_mut(), of.is_empty()) {
-                // Lists of one kind leave it out.
+                // The items of a list of one kind omit these fields.
                 item.entry("apiVersion").or_insert_with(|| version.clone().into());
                 item.entry("kind").or_insert_with(|| of.into());
             }
@@ -108,7 +108,7 @@ impl Manifests {
         Ok(())
     }
 
-    /// What a run takes.
+    /// The objects, as a run takes them.
     pub(super) fn into_objects(self) -> Result<Vec<KindedObject>> {
         let kinds = self.kinds();
         let object = |(path, object): (PathBuf, Value)| {
@@ -118,7 +118,7 @@ impl Manifests {
         self.documents.into_iter().map(object).collect()
     }
 
-    /// The built-in ones, and those that are defined here.
+    /// The built-in kinds, and the kinds that these manifests define.
     fn kinds(&self) -> KindTable {
         let store = Store::new(0, Timestamp::UNIX_EPOCH);
         let built_in = store.catalogue().resources().iter().map(|it| {
@@ -141,7 +141,7 @@ impl Manifests {
     }
 }
 
-/// The documents of a file, or the line that cannot be read and why.
+/// The documents of a file, or the line of the error and its reason.
 fn read_yaml(text: &str) -> Result<Vec<Value>, (u64, String)> {
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
@@ -174,7 +174,7 @@ fn kinded(kinds: &KindTable, source: String, mut object: Value) -> Result<Kinded
 mod tests {
     use super::*;
 
-    /// The resources and namespaces of what stands in a file, or why it cannot be read.
+    /// The resources and namespaces of a file's objects, or why the file cannot be read.
     #[track_caller]
     fn check(text: &str, expect: &str) {
         let directory = tempfile::tempdir().expect("a directory");

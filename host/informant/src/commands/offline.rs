@@ -1,4 +1,4 @@
-//! Runs a plugin without a host, and shows or compares what it did.
+//! Runs a plugin without a host, and shows or compares the result.
 
 use super::ask::block_on;
 use super::golden;
@@ -29,7 +29,7 @@ pub(super) fn run_offline(
     Ok(transcript)
 }
 
-/// As the embedded cluster does.
+/// Applies a patch as the embedded cluster does.
 fn patch(of: PatchOf<'_>) -> Result<Value, WriteError> {
     let PatchOf { content_type, patch, resource, mut object } = of;
     let patched = Patch::parse(content_type, patch).and_then(|patch| {

@@ -1,6 +1,6 @@
-//! `informant plugin`: the plugins of a running host, and plugin files and projects without one.
+//! `informant plugin`: the plugins of a running host, and plugin files and projects without a host.
 
-use super::ask::{act, block_on, cell, client, print, seconds};
+use super::ask::{act, block_on, cell, client, print, whole_seconds};
 use super::check::check;
 use super::list::{Columns, show};
 use super::plugin_build::build;
@@ -42,18 +42,18 @@ fn list(args: &ListArgs) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with files that are no plugins, a line each.
+/// The problems of files that are not plugins, one line each.
 fn problems(problems: &Value) -> Vec<String> {
     let problem = |problem: &Value| {
         let text = |key: &str| problem[key].as_str().unwrap_or_default().to_owned();
-        // A file's name may have any characters.
+        // A file's name may contain any characters.
         let line = format!("problem: {} {}", text("path"), text("text"));
         one_line(&line, PROBLEM_BYTES_MAX).into_owned()
     };
     problems.as_array().into_iter().flatten().map(problem).collect()
 }
 
-/// Bytes of a problem's line: a path and a sentence or two.
+/// The number of bytes of a problem's line: a path and a sentence or two.
 const PROBLEM_BYTES_MAX: usize = 1 << 10;
 
 const COLUMNS: Columns = Columns {
@@ -74,13 +74,13 @@ fn wide_row(plugin: &Value) -> Vec<String> {
     let resources: Vec<&str> = resources.into_iter().collect();
     vec![
         plugin["shards"].as_array().map_or(0, Vec::len).to_string(),
-        seconds(&plugin["since"]),
+        whole_seconds(&plugin["since"]),
         cell(&plugin["serviceAccount"]["name"]),
         cell(&json!(resources.join(","))),
     ]
 }
 
-/// A plugin as the host shows it. What waits and what was retried are events, keys and firings together.
+/// The row of a plugin. The numbers of waiting and retried work count events, keys and firings together.
 fn row(plugin: &Value) -> Vec<String> {
     let counters = &plugin["counters"];
     let sum = |values: &[&Value]| {

@@ -1,4 +1,5 @@
-//! `informant plugin build`: a project's plugin file, built by the language's own tool and looked at as a host would.
+//! `informant plugin build`: builds a project's plugin file with the tools of its language, and checks it as a host
+//! would.
 
 use super::ask::print;
 use crate::cli::BuildArgs;
@@ -11,7 +12,7 @@ use std::path::{Component, Path};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Builds, checks, and only then replaces what was there.
+/// Builds and checks the file, and only then replaces the previous one.
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let project = Project::open(&args.project)?;
     let own = || {
@@ -42,7 +43,7 @@ async fn run(
     let (mode, time_max, shown) = (Mode::Release, args.time.build_time(), ShownLines::Plain);
     let build = Build { project, tools: &tools, mode, time_max, shown };
     let built = build.run(stop).await.with_context(|| format!("{} was not built", project.name))?;
-    // What stands in NAME.yaml counts as it will for a host.
+    // NAME.yaml counts as it will for a host.
     let configuration = project.configuration();
     let beside = |file: &Path| file.with_file_name(format!("{}.yaml", project.name));
     place_or_remove(&configuration, &beside(&built.file))?;
@@ -70,7 +71,7 @@ async fn run(
     Ok(())
 }
 
-/// A host takes the plugin's name from its file's.
+/// A host takes the plugin's name from the name of its file.
 fn check_file_name(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(name) = name.strip_suffix(".wasm") else {

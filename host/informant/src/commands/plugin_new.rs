@@ -1,4 +1,4 @@
-//! `informant plugin new`: a project that builds, tests and runs at once, anywhere.
+//! `informant plugin new`: writes a project that builds, tests and runs at once, in any folder.
 
 use super::ask::{print, table};
 use crate::cli::NewArgs;
@@ -7,7 +7,7 @@ use anyhow::Result;
 use informant_runtime::PluginName;
 use std::path::PathBuf;
 
-/// Writes the project and says what to do next.
+/// Writes the project and prints the next steps.
 pub(crate) fn new(args: &NewArgs) -> Result<()> {
     let (Some(name), Some(language)) = (&args.name, args.lang) else {
         print(&languages());
@@ -19,7 +19,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<()> {
     Ok(())
 }
 
-/// What the project is, and what to do with it.
+/// The description of the project, and the next steps.
 fn next(language: Language, name: &PluginName) -> String {
     let facts = language.facts();
     let test = facts.test.replace("NAME", name.as_str());

@@ -1,4 +1,4 @@
-//! `informant plugin test`: a plugin over objects and events from files, the same each time.
+//! `informant plugin test`: runs a plugin with objects and events from files. Every run gives the same result.
 
 use super::manifests::Manifests;
 use super::offline::run_offline;
@@ -8,8 +8,8 @@ use informant_runtime::Script;
 use std::fs;
 use std::path::Path;
 
-/// Runs the plugin, and shows or compares what it did. Without anything to compare it with, a run fails in which something was given up, or was still
-/// failing at its end.
+/// Runs the plugin, and shows or compares the result. Without a golden file, a run fails if the plugin gave up some
+/// work, or if some work was still failing at the end.
 pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
     let mut script = match &args.events {
         None => Script::default(),

@@ -1,4 +1,5 @@
-//! `informant plugin top`: the accounts of a running host's plugins, as `kubectl top` and `docker stats` show those of Pods and containers.
+//! `informant plugin top`: the accounts of a running host's plugins, as `kubectl top` and `docker stats` show the
+//! usage of Pods and containers.
 
 use super::ask::{block_on, cell, client};
 use super::list::{Columns, show};
@@ -6,7 +7,7 @@ use crate::cli::ListArgs;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-/// Parts of the memory that have a column of their own.
+/// The parts of the memory that have their own column.
 const OWN: [&str; 3] = ["instances", "code", "queue"];
 
 const COLUMNS: Columns = Columns {
@@ -80,12 +81,12 @@ fn row(account: &Value) -> Vec<String> {
     ]
 }
 
-/// As kubectl shows memory, rounded up: what is not nothing is not shown as nothing.
+/// Memory in kubectl's unit, rounded up, so that only zero bytes are shown as zero.
 fn mebibytes(bytes: &Value) -> String {
     bytes.as_u64().map_or_else(|| "-".to_owned(), |bytes| format!("{}Mi", bytes.div_ceil(1 << 20)))
 }
 
-/// In the largest unit that leaves a whole number, rounded up.
+/// A size in `Ki` below 1 Mi, else in `Mi`, rounded up.
 fn binary(bytes: &Value) -> String {
     match bytes.as_u64() {
         None => "-".to_owned(),

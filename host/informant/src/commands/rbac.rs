@@ -1,4 +1,4 @@
-//! `informant rbac`: what a host that runs these plugins needs of the API server, and nothing beside.
+//! `informant rbac`: the permissions that a host with these plugins needs at the API server, and no others.
 
 use super::ask::{block_on, print};
 use crate::cli::RbacArgs;
@@ -14,12 +14,12 @@ use std::path::PathBuf;
 
 const API: &str = "rbac.authorization.k8s.io";
 const LEASES: &str = "[coordination.k8s.io]";
-/// Group and resource of what a host asks with what service accounts may read.
+/// Group and resource of the reviews with which a host asks for the permissions of service accounts.
 const REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
-/// The Lease of a host without another configured name.
+/// The name of the Lease without a configured name.
 const LEASE: &str = "informant";
 
-/// Prints the objects that grant it, for kubectl apply.
+/// Prints the objects that grant the permissions, for `kubectl apply`.
 pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
     let checker = PluginChecker::new(
@@ -47,7 +47,7 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
     Ok(())
 }
 
-/// The files that are named, and the plugin files of the directories that are.
+/// The named files, and the plugin files in the named directories.
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -74,7 +74,7 @@ const VERBS: [&str; 6] = ["list", "watch", "create", "update", "patch", "delete"
 #[derive(Debug, Default)]
 struct Rules(BTreeMap<(String, String), BTreeSet<usize>>);
 
-/// Resources of one group that the same may be done with.
+/// Resources of one group with the same verbs.
 #[derive(Debug)]
 struct Rule<'a> {
     group: &'a str,
@@ -82,20 +82,20 @@ struct Rule<'a> {
     verbs: Vec<&'static str>,
 }
 
-/// Who needs what.
+/// The needed permissions by user.
 #[derive(Debug, Default)]
 pub(super) struct Needs<'a> {
-    /// The host's own user.
+    /// Permissions of the host's own user.
     host: Scopes<'a>,
-    /// Those that plugins act as.
+    /// Permissions of the service accounts that plugins act as.
     accounts: BTreeMap<&'a ServiceAccount, Scopes<'a>>,
 }
 
-/// The needed rules by namespace; an empty one is all namespaces.
+/// The needed rules by namespace. The empty namespace stands for all namespaces.
 type Scopes<'a> = BTreeMap<&'a str, Rules>;
 
 impl<'a> Needs<'a> {
-    /// What these plugins ask for, each with the service account that it acts as.
+    /// The needs of these plugins, each with the service account that the plugin acts as.
     pub(super) fn of(
         plugins: impl IntoIterator<Item = (&'a Descriptor, Option<&'a ServiceAccount>)>,
     ) -> Self {
@@ -110,7 +110,7 @@ impl<'a> Needs<'a> {
             let everywhere = needs.host.entry("").or_default();
             everywhere.add(REVIEWS.0, REVIEWS.1.to_owned(), ["create"]);
             let scopes = needs.accounts.entry(account).or_default();
-            // It is asked for what the views name.
+            // The host's reviews ask only for the namespaces of the views.
             read(scopes, descriptor, places);
             write(scopes, descriptor);
         }
@@ -119,7 +119,7 @@ impl<'a> Needs<'a> {
         needs
     }
 
-    /// Also what the HTTP API is asked for, in all namespaces.
+    /// Adds the needs of the HTTP API, for all namespaces.
     fn serve(&mut self, resources: &[GroupVersionResource]) {
         for it in resources {
             let everywhere = self.host.entry("").or_default();
@@ -128,17 +128,17 @@ impl<'a> Needs<'a> {
         leave_out_twice(&mut self.host);
     }
 
-    /// With the namespace that each is for; null: everywhere.
+    /// The rules of the host, each with its namespace; null stands for all namespaces.
     pub(super) fn of_host(&self) -> Vec<Value> {
         self.host.iter().flat_map(shown).collect()
     }
 
-    /// The same.
+    /// The rules of the service accounts, in the same form.
     pub(super) fn of_accounts(&self) -> Vec<Value> {
         self.accounts.values().flatten().flat_map(shown).collect()
     }
 
-    /// The names of the accounts of each namespace.
+    /// The names of the impersonated service accounts, by their namespace.
     fn impersonated(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut impersonated = BTreeMap::<&str, Vec<&str>>::new();
         for account in self.accounts.keys() {
@@ -148,7 +148,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// The lists and watches for a view of these namespaces.
+/// Adds the lists and watches for views of these namespaces.
 fn read<'a>(
     scopes: &mut Scopes<'a>,
     descriptor: &'a Descriptor,
@@ -172,7 +172,7 @@ fn write<'a>(scopes: &mut Scopes<'a>, descriptor: &'a Descriptor) {
     }
 }
 
-/// Drops rules of a namespace that hold in all namespaces.
+/// Drops rules of a namespace that also hold in all namespaces.
 fn leave_out_twice(scopes: &mut Scopes<'_>) {
     let Some(everywhere) = scopes.remove("") else { return };
     scopes.values_mut().for_each(|rules| rules.leave_out(&everywhere));
@@ -190,7 +190,7 @@ fn shown((namespace, rules): (&&str, &Rules)) -> Vec<Value> {
     rules.rules().iter().map(shown).collect()
 }
 
-/// Everywhere, or in each.
+/// The empty namespace for all namespaces, or each named namespace.
 fn places(namespaces: &BTreeSet<String>) -> Vec<&str> {
     match namespaces.is_empty() {
         true => vec![""],
@@ -201,13 +201,13 @@ fn places(namespaces: &BTreeSet<String>) -> Vec<&str> {
 impl Rules {
     fn write(&mut self, write: &WriteSpec) {
         self.add(write.group(), write.resource(), write.verbs());
-        // The host counts the repeats of a Kubernetes Event that it has made.
+        // The host counts the repeats of a Kubernetes Event that it has created, with a patch.
         if write.group() == "events.k8s.io" && write.verbs().any(|verb| verb == "create") {
             self.add(write.group(), write.resource(), ["patch"]);
         }
     }
 
-    /// What the others allow.
+    /// Removes the verbs that `others` allows.
     fn leave_out(&mut self, others: &Self) {
         for (resource, verbs) in &mut self.0 {
             let other = others.0.get(resource);
@@ -254,13 +254,13 @@ impl Rule<'_> {
     }
 }
 
-/// A role, maybe in a namespace.
+/// A role, or a cluster role if it has no namespace.
 struct Role<'a> {
     name: &'a str,
     namespace: Option<&'a str>,
 }
 
-/// The roles and their bindings. What is chosen stands in quotes, as JSON has them: what YAML would else take for something else is a text.
+/// The roles and their bindings. Names from arguments are in JSON's quotes, so that YAML always reads them as text.
 fn yaml(needs: &Needs<'_>, args: &RbacArgs) -> String {
     let host = (args.service_account.as_str(), args.namespace.as_str());
     let mut of_host: BTreeMap<&str, String> =
@@ -297,7 +297,7 @@ fn yaml(needs: &Needs<'_>, args: &RbacArgs) -> String {
 }
 
 impl Role<'_> {
-    /// With its binding to a service account: name and namespace.
+    /// The role with its binding to a service account, given by name and namespace.
     fn yaml(&self, rules: &str, (account, of): (&str, &str)) -> String {
         let Self { name, namespace } = self;
         let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };

@@ -1,4 +1,4 @@
-//! `informant replay`: a recording, played back to a plugin.
+//! `informant replay`: plays a recording back to a plugin.
 
 use super::offline::run_offline;
 use crate::cli::ReplayArgs;
@@ -7,7 +7,7 @@ use informant_runtime::{RECORDING_BYTES_MAX, Recording};
 use std::fs;
 use std::path::Path;
 
-/// Plays it back, and shows or compares what the plugin did.
+/// Plays the recording back, and shows or compares the plugin's actions.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<()> {
     let recording = read(&args.recording)?;
     run_offline(&args.offline, async |plugin| Ok(plugin.replay(recording).await?))?;

@@ -1,9 +1,10 @@
 //! `informant run`: a real cluster and one plugin directory.
 
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, SecureArgs};
 use crate::compiler::Use;
 use crate::election::ElectionOptions;
 use crate::host_configuration::HostConfiguration;
+use crate::http::{Addresses, SecureAddress, TlsFiles};
 use crate::logging;
 use crate::manager::{Manager, ManagerOptions};
 use anyhow::Result;
@@ -16,8 +17,16 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let election = ElectionOptions::new(args.election)?;
     super::run_until_signal(async |stop| {
         let options = args.host.options(configuration, vec![args.plugins], Use::Plugins).await?;
-        let metrics_bind_address = args.metrics.metrics_bind_address;
-        let options = ManagerOptions { election, metrics_bind_address, ..options };
+        let (metrics, secure) = (args.metrics.metrics_bind_address, secure(args.secure));
+        let addresses = Addresses { metrics, secure, ..options.addresses };
+        let options = ManagerOptions { election, addresses, ..options };
         Manager::start(options).await?.run_until(&stop.asked, Some(stop.at_once())).await
     })
+}
+
+/// None where no address is named. Its files are named with it.
+fn secure(args: SecureArgs) -> Option<SecureAddress> {
+    let address = args.secure_listen_address?;
+    let files = TlsFiles { certificate: args.tls_cert_file?, key: args.tls_private_key_file? };
+    Some(SecureAddress { address, files })
 }

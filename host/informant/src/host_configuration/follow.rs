@@ -1,6 +1,7 @@
-//! Follows the host's own configuration file. It is looked at again and again, because that works for every editor, deployment and file system alike;
-//! what is new counts once it has been the same for a while, so that nobody is judged by half of a file. What cannot be used changes nothing: what the
-//! file said last stays in force, and it is said why.
+//! Follows the host's own configuration file. It reads the file again and again, because that works with every editor,
+//! deployment and file system. A new content counts once it has been the same for a while, so that half of a file
+//! never counts. A content that cannot be used changes nothing: the last good content stays in force, and the reason
+//! is reported.
 
 use super::parse;
 use informant_runtime::configuration::Configurations;
@@ -14,19 +15,19 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-/// Reading a file of at most a few kilobytes so often takes less than a thousandth of a processor's time.
+/// So many reads of a file of at most a few kilobytes take less than a thousandth of a processor's time.
 const LOOK: Duration = Duration::from_millis(250);
-/// As for the files beside plugins.
+/// The same time as for the files beside plugins.
 const REST: Duration = Duration::from_secs(1);
 
 /// The state of the file, for pages and metrics.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigurationStatus {
-    /// Why what the file says now is not in force.
+    /// Why the file's present content is not in force.
     problem: Mutex<Option<(PathBuf, String)>>,
-    /// What it said anew was taken.
+    /// The number of new contents that took effect.
     pub(crate) taken: AtomicU64,
-    /// It could not be.
+    /// The number of new contents that could not be used.
     pub(crate) refused: AtomicU64,
 }
 
@@ -44,14 +45,14 @@ pub(crate) struct Follower {
     status: Arc<ConfigurationStatus>,
 }
 
-/// What the file was found to have, or why it could not be read.
+/// The content of the file, or why the file could not be read.
 type FileContent = Result<Vec<u8>, String>;
 
-/// What looks at the file come to: a synchronous cupboard that is given the time.
+/// Decides which content of the file counts. Synchronous; time is a parameter.
 struct Looks {
-    /// What counted last.
+    /// The content that counted last.
     counted: FileContent,
-    /// Something else, and since when it has been that.
+    /// A different content, and the time since when the file has had it.
     resting: Option<(FileContent, Instant)>,
 }
 
@@ -60,7 +61,7 @@ impl Looks {
         Self { counted: Ok(text), resting: None }
     }
 
-    /// Takes in what a look found; answers what counts from here on, if that is something else than before.
+    /// Takes the result of a read. Returns the new content that counts from now on, if it has changed.
     fn look(&mut self, found: FileContent, now: Instant) -> Option<&FileContent> {
         if found == self.counted {
             self.resting = None;
@@ -98,7 +99,7 @@ impl Follower {
                 () = tokio::time::sleep(LOOK) => {}
             }
             let path = self.path.clone();
-            // A file system that does not answer holds nobody else up, nor the host's end.
+            // A file system that does not answer blocks no other task, nor the end of the host.
             let read = tokio::task::spawn_blocking(move || read(&path));
             let found = tokio::select! {
                 () = shutdown.cancelled() => return,
@@ -110,7 +111,7 @@ impl Follower {
         }
     }
 
-    /// Puts in force what the file says, or says why not.
+    /// Puts the file's content in force, or reports why it cannot be used.
     fn take(&self, found: FileContent) {
         let file = self.path.display().to_string();
         let parsed = found.map_err(|error| format!("{file} cannot be read: {error}"));
@@ -147,7 +148,7 @@ fn warn_of(configurations: &Configurations) {
 mod tests {
     use super::*;
 
-    /// What counts, at tenths of a second: `3:a` finds `a` then, `3:!x` that it cannot be read.
+    /// The contents that count, at tenths of a second. With `3:a` a read at 3 finds `a`; with `3:!x` it fails.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let start = Instant::now();
@@ -183,7 +184,7 @@ mod tests {
         check("1:!gone 11:!gone 12:a 22:a", "11:!gone 22:a");
     }
 
-    /// A follower of a file that says this, and what it says to others.
+    /// A follower of a file with this text, and the receiver of its configurations.
     fn follower(text: &str) -> (Follower, watch::Receiver<Arc<Configurations>>) {
         let (say, said) = watch::channel(Arc::default());
         let status = Arc::default();

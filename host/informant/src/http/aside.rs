@@ -1,17 +1,17 @@
-//! Work for answers that may take long: beside the threads that bring events to plugins and answer probes.
+//! Work for long answers: beside the threads that bring events to plugins and answer probes.
 
 use tokio::sync::Semaphore;
 
-/// The place of what is worked on now, of all requests: those who ask much take one core between them.
+/// The one place for such work, of all requests: together they take one core.
 static ONE: Semaphore = Semaphore::const_new(1);
 
-/// Does the work on a thread aside. It waits for what others had done before, of which there is as much as there are requests. None: the host ends.
+/// Does the work on a thread aside, after the work of earlier requests. None: the host ends, or the work panicked.
 pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let place = ONE.acquire().await.ok()?;
     let working = tokio::task::spawn_blocking(move || {
-        // The place is that of the work, also when nobody waits for it any more.
+        // The place is that of the work, also after the end of its request.
         let _place = place;
         work()
     });

@@ -7,6 +7,7 @@ use super::accept::{ByteStream, Listener, Peered, accept};
 use super::answers::busy;
 use super::places::{ConnectionPlace, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
+use super::tls::Transport;
 use super::write_deadline::WriteDeadline;
 use crate::metrics::RefusedCounts;
 use axum::Router;
@@ -99,6 +100,14 @@ impl Bounds {
         }
     }
 
+    /// Of the secure address, whose callers are known once they are asked. The last places are for peers that have none.
+    pub(crate) fn secure(watches_max: usize) -> Self {
+        let served_max = 128 + watches_max;
+        let served_of_others = served_max / 4;
+        let served_of_peer_max = served_max / 2;
+        Self { served_max, served_of_peer_max, served_of_others, ..Self::api() }
+    }
+
     /// Of the admin socket, which is for one user: people and scripts, each with a request at once.
     pub(crate) fn admin() -> Self {
         Self {
@@ -133,6 +142,7 @@ struct Common {
     router: Router,
     /// Whether a request for this path is answered at once and with some bytes, so that it needs no place.
     is_probe: fn(&str) -> bool,
+    transport: Transport,
     shutdown: CancellationToken,
     bounds: Bounds,
 }
@@ -140,6 +150,7 @@ struct Common {
 /// Serves until `shutdown`, then lets requests under way end.
 pub(crate) async fn serve<L: Listener>(
     listener: L,
+    transport: Transport,
     router: Router,
     is_probe: fn(&str) -> bool,
     shutdown: CancellationToken,
@@ -152,7 +163,7 @@ pub(crate) async fn serve<L: Listener>(
     http.max_buf_size(bounds.buffer_bytes).keep_alive(bounds.keep_alive);
     let stop_grace = bounds.stop_grace;
     let tasks_max = bounds.waiting_max + bounds.served_max + LEAVING_MAX;
-    let common = Common { http, router, is_probe, shutdown, bounds };
+    let common = Common { http, router, is_probe, transport, shutdown, bounds };
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -184,7 +195,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 }
 
 async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, common: Common) {
-    let Common { http, router, is_probe, shutdown, bounds } = common;
+    let Common { http, router, is_probe, transport, shutdown, bounds } = common;
     let asked = place.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let answer = match is_probe(request.uri().path()) {
@@ -200,9 +211,14 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
         }
     });
     let stream = WriteDeadline::new(stream, bounds.stall_max);
-    let connection = http.serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
     let answered = async {
+        let opened = tokio::select! {
+            opened = tokio::time::timeout(bounds.head_deadline, transport.open(stream)) => opened,
+            () = shutdown.cancelled() => return Ok(()),
+        };
+        let Ok(Ok(stream)) = opened else { return Ok(()) };
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
         tokio::select! {
             ended = connection.as_mut() => return ended,
             () = shutdown.cancelled() => {}
@@ -302,7 +318,8 @@ mod tests {
                 .route("/answer-at-the-stop", get(at_the_stop));
             let is_probe = |path: &str| path == "/probe";
             let refused = Arc::default();
-            let serve = serve(listener, router, is_probe, shutdown.clone(), bounds, refused);
+            let plain = Transport::Plain;
+            let serve = serve(listener, plain, router, is_probe, shutdown.clone(), bounds, refused);
             let server = tokio::spawn(serve);
             Self { address, shutdown, asked, server }
         }

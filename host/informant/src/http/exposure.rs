@@ -1,6 +1,6 @@
 //! What an address may serve: a synchronous decision on path and headers.
 //!
-//! Callers cannot be authenticated yet. So everything is served on loopback only, and there a foreign
+//! These callers are not authenticated. So everything is served on loopback only, and there a foreign
 //! `Host` is refused, which is how a web page in a browser on this machine would come (DNS rebinding), and what
 //! a browser says that another site asks for.
 
@@ -51,7 +51,7 @@ impl Exposure {
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
                  loopback, because callers are not authenticated; for the rest use --listen with a \
-                 loopback address, and --metrics-bind-address for probes and metrics",
+                 loopback address, or --secure-listen-address for callers with a token",
             ),
         }
     }

@@ -1,7 +1,7 @@
 //! The Kubernetes API over the cache: discovery, get, list and watch, as a Kubernetes API server answers them.
 //!
-//! [`informant_apiserver`] speaks the protocol. Here is what it asks for: the cluster's resources, the objects of
-//! informers, and the recent changes of the resources that somebody watches. Nothing is written.
+//! [`informant_apiserver`] speaks the protocol. Here is its source: the cluster's resources, the objects of informers,
+//! and the recent changes of resources with watchers. Every write is refused.
 
 mod cache_source;
 mod definition;
@@ -12,10 +12,10 @@ mod recent_changes;
 mod served;
 mod stored;
 
-use super::on_demand::OnDemand;
+use super::callers::{Access, Caller, refusal};
 use super::server::ServerState;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::any;
 use cache_source::CacheSource;
@@ -35,34 +35,27 @@ pub(super) const WATCHES_MAX: usize = 256;
 /// A watch ends before its connection is cut off, so that its client sees an end and no error.
 const BEFORE_CUT: Duration = Duration::from_secs(10);
 
-/// What the API has beside the informers.
+/// The state of the API beside the informers.
 pub(super) struct KubernetesApi {
     served: ServedCatalogue,
     followed: Followed,
-    on_demand: Arc<OnDemand>,
     watches: Arc<Semaphore>,
     options: ServeOptions,
 }
 
 impl KubernetesApi {
     /// `life_max` is how long a request may take; watches end with `stop`.
-    pub(super) fn new(
-        client: kube::Client,
-        on_demand: Arc<OnDemand>,
-        life_max: Duration,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(client: kube::Client, life_max: Duration, stop: CancellationToken) -> Self {
         let watch_timeout_max = life_max.saturating_sub(BEFORE_CUT);
         Self {
             served: ServedCatalogue::new(client),
             followed: Followed::default(),
-            on_demand,
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
             options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
         }
     }
 
-    /// Lets go of the changes that nobody has watched for some time.
+    /// Drops the changes of resources without watchers for some time.
     pub(super) fn expire(&self) {
         self.followed.expire(Instant::now());
     }
@@ -85,7 +78,11 @@ pub(super) fn routes() -> Router<Arc<ServerState>> {
     paths.into_iter().fold(Router::new(), |routes, path| routes.route(path, any(answer)))
 }
 
-async fn answer(State(shared): State<Arc<ServerState>>, request: Request) -> Response {
+async fn answer(
+    State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     let (api, uri) = (&shared.kubernetes, request.uri());
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         return read_only(request.method(), uri.path());
@@ -100,6 +97,13 @@ async fn answer(State(shared): State<Arc<ServerState>>, request: Request) -> Res
         let name = path.name.as_deref().unwrap_or_default();
         let why = "Secrets are never served from the cache; ask the Kubernetes API server";
         return status_response(&Status::forbidden(&path.gvr, name, why));
+    }
+    let access = match resource {
+        Some(path) => Access::of_path(path, path.verb(uri.query())),
+        None => Access::Path(uri.path()),
+    };
+    if let Err(status) = shared.callers.authorize(&caller, access).await {
+        return refusal(&status);
     }
     match api.served.catalogue(resource.map(|path| &path.gvr)).await {
         Ok(catalogue) => {

@@ -1,7 +1,9 @@
 //! The addresses that a host serves on, bound before anything else starts.
 
+use super::tls::{ServerTls, TlsFiles};
 use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::net::{TcpListener, TcpSocket};
 
 /// Connections that the kernel keeps until they are accepted, if it has no smaller bound (`net.core.somaxconn`). With the usual 128 it forgets the first packet of
@@ -20,17 +22,49 @@ pub(crate) struct Listeners {
     pub(crate) api: Bound,
     /// Probes and metrics alone. None where no address was named.
     pub(crate) metrics: Option<Bound>,
+    /// The HTTP API for callers with a token. None where no address was named.
+    pub(crate) secure: Option<SecureBound>,
+}
+
+/// The addresses of a host, as its options name them.
+pub(crate) struct Addresses {
+    /// `--listen`.
+    pub(crate) api: SocketAddr,
+    /// `--metrics-bind-address`. None: probes and metrics are served on the first address alone.
+    pub(crate) metrics: Option<SocketAddr>,
+    /// `--secure-listen-address`. None: callers on other machines are not served.
+    pub(crate) secure: Option<SecureAddress>,
+}
+
+/// The secure address, and its certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct SecureAddress {
+    pub(crate) address: SocketAddr,
+    pub(crate) files: TlsFiles,
+}
+
+/// The listener of the secure address, with its certificate.
+pub(crate) struct SecureBound {
+    pub(crate) bound: Bound,
+    pub(crate) tls: Arc<ServerTls>,
 }
 
 impl Listeners {
-    /// Binds the addresses of `--listen` and `--metrics-bind-address`.
-    pub(crate) fn bind(listen: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self> {
-        let api = Bound::new("--listen", listen)?;
-        let metrics = match metrics {
+    /// Binds the addresses.
+    pub(crate) fn bind(addresses: &Addresses) -> Result<Self> {
+        let api = Bound::new("--listen", addresses.api)?;
+        let metrics = match addresses.metrics {
             Some(address) => Some(Bound::new("--metrics-bind-address", address)?),
             None => None,
         };
-        Ok(Self { api, metrics })
+        let secure = match &addresses.secure {
+            Some(SecureAddress { address, files }) => Some(SecureBound {
+                tls: Arc::new(ServerTls::load(files.clone())?),
+                bound: Bound::new("--secure-listen-address", *address)?,
+            }),
+            None => None,
+        };
+        Ok(Self { api, metrics, secure })
     }
 
     /// Where the HTTP API is served.
@@ -41,6 +75,11 @@ impl Listeners {
     /// Where probes and metrics alone are served.
     pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|bound| bound.address)
+    }
+
+    /// Where callers with a token are served.
+    pub(crate) fn secure_address(&self) -> Option<SocketAddr> {
+        self.secure.as_ref().map(|secure| secure.bound.address)
     }
 }
 
@@ -88,14 +127,18 @@ mod tests {
         }
     }
 
+    fn bind(api: SocketAddr, metrics: Option<SocketAddr>) -> Result<Listeners> {
+        Listeners::bind(&Addresses { api, metrics, secure: None })
+    }
+
     #[tokio::test]
     async fn an_address_in_use_is_refused_with_its_option() {
         let free = "127.0.0.1:0".parse().expect("an address");
-        let listeners = Listeners::bind(free, Some(free)).expect("free ports");
+        let listeners = bind(free, Some(free)).expect("free ports");
         let taken = listeners.address();
         let in_use = |option| ["cannot listen on", option, "in use", "another listener has it"];
-        check_refused(Listeners::bind(taken, None), &in_use("--listen"));
-        let metrics = Listeners::bind(free, Some(taken));
+        check_refused(bind(taken, None), &in_use("--listen"));
+        let metrics = bind(free, Some(taken));
         check_refused(metrics, &in_use("--metrics-bind-address"));
         assert_ne!(Some(taken), listeners.metrics_address());
     }
@@ -103,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_crowd_that_comes_at_once_is_kept_until_it_is_looked_at() {
         let free = "127.0.0.1:0".parse().expect("an address");
-        let listeners = Listeners::bind(free, None).expect("a free port");
+        let listeners = bind(free, None).expect("a free port");
         // The first packet is sent again after a second.
         let soon = Duration::from_millis(900);
         let connect = || TcpStream::connect_timeout(&listeners.address(), soon);

@@ -1,7 +1,8 @@
-//! Informers that requests start: a bounded number of them, each for as long as somebody asks now and then.
+//! Informers that requests start: a bounded number of them, each as long as requests come now and then.
 
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
+use informant_cache::workqueue::{BucketRateLimiter, RateLimiter as _};
 use informant_cache::{
     FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer, SharedInformerFactory,
 };
@@ -20,10 +21,9 @@ const IDLE_MAX: Duration = Duration::from_secs(600);
 pub(crate) const IDLE_CHECK: Duration = Duration::from_secs(30);
 /// How long a request waits for a first list.
 const SYNC_DEADLINE: Duration = Duration::from_secs(10);
-/// How long a request waits for the API server's word on whether there is such a resource.
+/// How long a request waits for its turn to ask the API server whether there is such a resource, and for the answer.
 const DISCOVERY_DEADLINE: Duration = Duration::from_secs(5);
-
-/// From one such question to the next: whoever asks for resources that are not there does not have the API server asked without end.
+/// From one such question to the next: requests for resources that are not there bring the API server no more of them.
 const DISCOVERY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why a request gets no informer: the answer's code and text.
@@ -101,7 +101,7 @@ impl OnDemand {
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
     ) -> Result<(), InformerRefusal> {
-        if tokio::time::timeout(DISCOVERY_DEADLINE, self.questions.turn()).await.is_err() {
+        if !self.questions.turn().await {
             let text =
                 "too many resources are asked for that are not cached; ask again in a second";
             return Err((StatusCode::SERVICE_UNAVAILABLE, text.to_owned()));
@@ -132,20 +132,28 @@ impl OnDemand {
     }
 }
 
-/// Questions to the API server, one after the other, of which the first comes at once.
-#[derive(Default)]
+/// Questions to the API server at a bounded rate, of which the first comes at once.
 struct Questions {
-    /// When the last one had its turn. Who waited longest is next.
-    last: tokio::sync::Mutex<Option<tokio::time::Instant>>,
+    rate: Mutex<BucketRateLimiter>,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        let rate = BucketRateLimiter::new(DISCOVERY_INTERVAL, 1).with_max_wait(DISCOVERY_DEADLINE);
+        Self { rate: Mutex::new(rate) }
+    }
 }
 
 impl Questions {
-    async fn turn(&self) {
-        let mut last = self.last.lock().await;
-        if let Some(last) = *last {
-            tokio::time::sleep_until(last + DISCOVERY_INTERVAL).await;
+    /// Waits for the turn of a question. False at once: the turn would come too late.
+    async fn turn(&self) -> bool {
+        let now = tokio::time::Instant::now();
+        let wait = self.rate.lock().when(&(), now.into_std());
+        if wait >= DISCOVERY_DEADLINE {
+            return false;
         }
-        *last = Some(tokio::time::Instant::now());
+        tokio::time::sleep_until(now + wait).await;
+        true
     }
 }
 
@@ -314,13 +322,26 @@ mod tests {
         let (questions, begun) = (Questions::default(), tokio::time::Instant::now());
         let mut turns = Vec::new();
         for _ in 0..3 {
-            questions.turn().await;
+            assert!(questions.turn().await);
             turns.push(begun.elapsed().as_millis());
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        questions.turn().await;
+        assert!(questions.turn().await);
         turns.push(begun.elapsed().as_millis());
         assert_eq!(turns, [0, 50, 100, 1100]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_whose_turn_would_come_too_late_is_refused_at_once() {
+        let (questions, begun) = (Questions::default(), tokio::time::Instant::now());
+        let ask = async || (questions.turn().await, begun.elapsed());
+        let asked = futures::future::join_all((0..200).map(|_| ask())).await;
+        let (taken, refused): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(taken, _)| *taken);
+        assert_eq!((taken.len(), refused.len()), (100, 100));
+        assert!(taken.iter().all(|(_, after)| *after < DISCOVERY_DEADLINE));
+        assert!(refused.iter().all(|(_, after)| after.is_zero()));
+        tokio::time::sleep(DISCOVERY_DEADLINE).await;
+        assert!(questions.turn().await);
     }
 
     fn resource(number: usize) -> GroupVersionResource {

@@ -60,24 +60,23 @@ impl Pages {
         Ok(Self { _lease: Some(lease), ..Self::new(indexer, query, member)? })
     }
 
-    /// The next piece, in the shape that `futures::stream::unfold` takes.
-    pub(crate) async fn next(self) -> Option<(io::Result<Bytes>, Self)> {
+    /// The next piece, in the shape that `futures::stream::try_unfold` takes. An error breaks the connection: the
+    /// answer may have begun, and a list that is cut short must not end as a complete one.
+    pub(crate) async fn next(self) -> io::Result<Option<(Bytes, Self)>> {
         if matches!(self.position, Position::End) {
-            return None;
+            return Ok(None);
         }
         let (mut pages, mut piece) = (self, BytesMut::new());
         loop {
-            let complete;
-            (complete, pages, piece) = aside(move || {
+            let step = move || {
                 let complete = pages.step(&mut piece);
                 (complete, pages, piece)
-            })
-            .await?;
-            match complete {
-                Ok(false) => {}
-                Ok(true) => return Some((Ok(piece.freeze()), pages)),
-                // The answer may have begun: cutting the connection is the only way left to say so.
-                Err(error) => return Some((Err(error), pages)),
+            };
+            let ended = || io::Error::other("the host stops");
+            let complete;
+            (complete, pages, piece) = aside(step).await.ok_or_else(ended)?;
+            if complete? {
+                return Ok(Some((piece.freeze(), pages)));
             }
         }
     }
@@ -157,7 +156,7 @@ mod tests {
         factory.start();
         factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
         let pages = Pages::new(informer.indexer(), query, "msg").expect("its fields are known");
-        let sent: Vec<_> = futures::stream::unfold(pages, Pages::next).collect().await;
+        let sent: Vec<_> = futures::stream::try_unfold(pages, Pages::next).collect().await;
         factory.shutdown().await;
         sent.into_iter().map(|piece| piece.expect("a piece")).collect()
     }
@@ -220,7 +219,27 @@ mod tests {
         check(9, PIECE_BYTES / 2, 5..=9).await;
     }
 
-    /// What changes while a piece is on its way is sent as it is then: the state before is kept by nobody.
+    /// Whether the stream of an answer ends with an error, which breaks the connection.
+    async fn is_broken(pages: Pages) -> bool {
+        let pieces = futures::stream::try_unfold(pages, Pages::next);
+        pieces.collect::<Vec<_>>().await.last().is_some_and(Result::is_err)
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_cut_short_does_not_end_as_a_complete_one() {
+        let source = Arc::new(source(3, 0));
+        let factory = SharedInformerFactory::new(source, FactoryOptions::default());
+        let informer = factory.for_resource(&GroupVersionResource::new("", "v1", "configmaps"));
+        factory.start();
+        factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
+        let pages = || Pages::new(informer.indexer(), Query::default(), "msg").expect("no fields");
+        let lost = Pages { position: Position::After("no cursor".to_owned()), ..pages() };
+        assert!(is_broken(lost).await);
+        assert!(!is_broken(pages()).await);
+        factory.shutdown().await;
+    }
+
+    /// An object that changes while a piece is on its way is sent in its new state: the old one is freed.
     #[tokio::test]
     async fn a_reader_that_takes_its_time_keeps_no_old_states() {
         let source = Arc::new(source(3, PIECE_BYTES));
@@ -230,14 +249,14 @@ mod tests {
         factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
         let indexer = informer.indexer();
         let pages = Pages::new(indexer.clone(), Query::default(), "msg").expect("no fields");
-        let (first, pages) = pages.next().await.expect("there is more");
+        let (first, pages) = pages.next().await.expect("a piece").expect("there is more");
         source.modify(r#"{"metadata":{"namespace":"b","name":"n-00002"},"data":{"x":"new"}}"#);
         let key = ObjectKey::new("b", "n-00002");
         while indexer.get(&key).is_some_and(|object| object.json().len() >= PIECE_BYTES) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let rest: Vec<_> = futures::stream::unfold(pages, Pages::next).collect().await;
-        let sent = std::iter::once(first).chain(rest).map(|piece| piece.expect("a piece"));
+        let rest: Vec<_> = futures::stream::try_unfold(pages, Pages::next).collect().await;
+        let sent = std::iter::once(Ok(first)).chain(rest).map(|piece| piece.expect("a piece"));
         let whole = sent.collect::<Vec<Bytes>>().concat();
         let whole: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");
         assert_eq!(whole["msg"][2]["data"]["x"], "new");

@@ -2,13 +2,24 @@
 //! plugin that hears nothing is running all the same. A subscription keeps its resource's one informer, so resource and namespaces are
 //! enough to find that out by.
 
+use super::answers::busy;
+use super::aside::aside;
+use axum::Json;
+use axum::response::{IntoResponse as _, Response};
 use informant_cache::{InformerState, SharedInformerFactory};
 use informant_runtime::{PluginStatus, Plugins, watched_scope};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-/// The whole answer.
-pub(crate) fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
+/// The answer, made aside: it may have some thousand values for each of many plugins.
+pub(crate) async fn respond(plugins: &Plugins, informers: &Arc<SharedInformerFactory>) -> Response {
+    let (plugins, informers) = (plugins.clone(), informers.clone());
+    let answer = aside(move || Json(list(&plugins, &informers)).into_response()).await;
+    answer.unwrap_or_else(|| busy("the host stops"))
+}
+
+fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
     // Each plugin may ask for the state of a hundred of them, and of some thousand.
     let informers = informers.informers().into_iter();
     let informers: HashMap<String, _> =

@@ -5,12 +5,13 @@
 //! query; the latter's path may have a namespace and a name, as Kubernetes' own paths have.
 
 use super::answers::message;
+use super::callers::{Access, Caller, refusal};
 use super::pages::Pages;
 use super::query::{InPath, Query};
 use super::server::ServerState;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use informant_apimachinery::GroupVersionResource;
@@ -20,10 +21,11 @@ use std::sync::Arc;
 /// `GET /deploy?labels[k8s-app]=kube-dns`
 pub(crate) async fn deployments(
     State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
 ) -> Response {
     let gvr = GroupVersionResource::new("apps", "v1", "deployments");
-    answer(&shared, &gvr, InPath::default(), query.as_deref(), "data").await
+    answer(&shared, &caller, &gvr, InPath::default(), query.as_deref(), "data").await
 }
 
 /// The variable parts of a path, unless one of them is no text.
@@ -32,6 +34,7 @@ type PathParts<T> = Result<Path<T>, PathRejection>;
 /// `GET /{group}/{version}/{resource}`, `core` for the empty group.
 pub(crate) async fn any(
     State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
     parts: PathParts<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -39,12 +42,14 @@ pub(crate) async fn any(
         Ok(parts) => parts,
         Err(rejection) => return no_text(&rejection),
     };
-    answer_any(&shared, [&group, &version, &resource], InPath::default(), query.as_deref()).await
+    answer_any(&shared, &caller, [&group, &version, &resource], InPath::default(), query.as_deref())
+        .await
 }
 
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}`
 pub(crate) async fn of_namespace(
     State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
     parts: PathParts<(String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -53,12 +58,13 @@ pub(crate) async fn of_namespace(
         Err(rejection) => return no_text(&rejection),
     };
     let path = InPath { namespace: Some(&namespace), name: None };
-    answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
+    answer_any(&shared, &caller, [&group, &version, &resource], path, query.as_deref()).await
 }
 
 /// `GET /{group}/{version}/namespaces/{namespace}/{resource}/{name}`: one object, which must be there.
 pub(crate) async fn one(
     State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
     parts: PathParts<(String, String, String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -67,7 +73,7 @@ pub(crate) async fn one(
         Err(rejection) => return no_text(&rejection),
     };
     let path = InPath { namespace: Some(&namespace), name: Some(&name) };
-    answer_any(&shared, [&group, &version, &resource], path, query.as_deref()).await
+    answer_any(&shared, &caller, [&group, &version, &resource], path, query.as_deref()).await
 }
 
 fn no_text(rejection: &PathRejection) -> Response {
@@ -76,6 +82,7 @@ fn no_text(rejection: &PathRejection) -> Response {
 
 async fn answer_any(
     shared: &ServerState,
+    caller: &Caller,
     [group, version, resource]: [&str; 3],
     path: InPath<'_>,
     query: Option<&str>,
@@ -85,13 +92,14 @@ async fn answer_any(
         _ => format!("{group}/{version}/{resource}"),
     };
     match text.parse() {
-        Ok(gvr) => answer(shared, &gvr, path, query, "msg").await,
+        Ok(gvr) => answer(shared, caller, &gvr, path, query, "msg").await,
         Err(error) => message(StatusCode::BAD_REQUEST, format!("{error}")),
     }
 }
 
 async fn answer(
     shared: &ServerState,
+    caller: &Caller,
     gvr: &GroupVersionResource,
     path: InPath<'_>,
     query: Option<&str>,
@@ -101,6 +109,16 @@ async fn answer(
         Ok(query) => query,
         Err(problem) => return message(StatusCode::BAD_REQUEST, problem),
     };
+    let access = Access::Objects {
+        verb: if path.name.is_some() { "get" } else { "list" },
+        resource: gvr,
+        subresource: None,
+        namespace: query.namespace.as_deref(),
+        name: path.name,
+    };
+    if let Err(status) = shared.callers.authorize(caller, access).await {
+        return refusal(&status);
+    }
     let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref()).await {
         Ok(lease) => lease,
         Err((StatusCode::FORBIDDEN, text)) if query.namespace.is_none() && !gvr.is_secrets() => {
@@ -117,7 +135,7 @@ async fn answer(
     }
     match Pages::of(lease, query, member) {
         Ok(pages) => {
-            let body = Body::from_stream(futures::stream::unfold(pages, Pages::next));
+            let body = Body::from_stream(futures::stream::try_unfold(pages, Pages::next));
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
         }
         Err(error) => message(StatusCode::BAD_REQUEST, error.to_string()),

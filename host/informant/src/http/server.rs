@@ -1,33 +1,36 @@
 //! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
-use super::answers::{busy, message};
-use super::aside::aside;
+use super::answers::message;
+use super::callers::{self, Access, Caller, Callers};
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
 use super::heartbeat::{Heartbeat, pulses};
 use super::kubernetes_api::{self, KubernetesApi, WATCHES_MAX};
-use super::listeners::{Bound, Listeners};
+use super::listeners::{Bound, Listeners, SecureBound};
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::open::{self, method_not_allowed};
 use super::own_thread;
 use super::resources;
 use super::scrapes::Scrapes;
+use super::tls::{ServerTls, Transport};
 use super::why::SecretAccess;
 use crate::metrics::{MetricSources, RefusedCounts};
 use anyhow::{Context, Result};
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
+use informant_runtime::WhyQuestion;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::error;
 
@@ -37,8 +40,9 @@ const PROBES_GRACE: Duration = Duration::from_secs(1);
 /// What every request can reach.
 pub(crate) struct ServerState {
     pub(super) sources: MetricSources,
-    pub(super) on_demand: Arc<OnDemand>,
+    pub(super) on_demand: OnDemand,
     pub(super) kubernetes: KubernetesApi,
+    pub(super) callers: Callers,
     pub(super) heartbeat: Heartbeat,
     /// Where the HTTP API is, which decides what it may show.
     address: SocketAddr,
@@ -57,6 +61,7 @@ pub(crate) struct Server {
 /// A listener with all that it serves.
 struct Door {
     listener: std::net::TcpListener,
+    transport: Transport,
     router: Router,
     bounds: Bounds,
     refused: Arc<RefusedCounts>,
@@ -72,88 +77,152 @@ impl Server {
     }
 
     /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
-    /// `probes_end`, and until the API's requests under way have ended. What others than this machine
-    /// reach is served on a thread of its own.
+    /// `probes_end`, and until the API's requests under way have ended. Addresses that other machines
+    /// reach are served on threads of their own.
     pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
-        let Self { listeners: Listeners { api, metrics }, sources, client } = self;
+        let Self { listeners: Listeners { api, metrics, secure }, sources, client } = self;
         let exposure = Exposure::of(api.address);
         let is_open = exposure == Exposure::HealthOnly;
         let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
-        let on_demand = Arc::new(OnDemand::new(client.clone(), sources.informers.clone()));
-        let watched = on_demand.clone();
+        let on_demand = OnDemand::new(client.clone(), sources.informers.clone());
         let shared = Arc::new(ServerState {
             address: api.address,
             exposure,
             on_demand,
-            kubernetes: KubernetesApi::new(client, watched, bounds.life_max, shutdown.clone()),
+            callers: Callers::new(client.clone(), sources.refused.callers.clone()),
+            kubernetes: KubernetesApi::new(client, bounds.life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
             stopping: shutdown.clone(),
         });
         let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
-        let (scrapes, counts) = (Scrapes::default(), shared.sources.refused.clone());
-        let routes = api_routes(shared.clone(), scrapes.clone());
-        let api = Door::new(api, routes, bounds, shutdown, &api_ended, counts.api.clone());
+        let scrapes = Scrapes::default();
         let metrics = metrics.map(|bound| {
-            let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
-            let ended = CancellationToken::new();
-            let routes = open_routes(shared.clone(), scrapes.of_another());
-            let refused = counts.metrics.clone();
-            Door::new(bound, routes, bounds, rest_ended.clone(), &ended, refused)
+            Door::of_metrics(bound, &shared, scrapes.of_another(), rest_ended.clone())
         });
-        let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
-        let here = async {
-            match here {
-                Some(door) => door.serve().await,
-                None => Ok(()),
+        let secured = match secure {
+            Some(secure) => {
+                let certificate = Some(secure.tls.clone());
+                let scrapes = scrapes.of_another();
+                let door = Door::secure(secure, &shared, scrapes, shutdown.clone(), &api_ended);
+                (Some(door), certificate)
             }
+            None => (None, None),
         };
-        // Whoever asks here is answered by the runtime that is looked at.
+        let api = Door::of_api(api, &shared, scrapes, bounds, shutdown, &api_ended);
+        let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
+        // Without a thread for probes the runtime looks at itself.
         let is_alone = apart.is_none() && metrics.is_none();
-        let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
+        let (secured, certificate) = secured;
         let rest = async {
             tokio::join!(api_ended.cancelled(), probes_end.cancelled());
             rest_ended.cancel();
             Ok(())
         };
-        let expire = async {
-            loop {
-                tokio::time::sleep(IDLE_CHECK).await;
-                shared.on_demand.expire();
-                shared.kubernetes.expire();
-            }
+        let served = async {
+            let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
+            tokio::try_join!(serve_here(here), apart, serve_secure(secured), rest)
         };
         tokio::select! {
-            served = async { tokio::try_join!(here, apart, rest) } => if let Err(error) = served {
+            served = served => if let Err(error) = served {
                 error!("the addresses cannot be served: {error:#}");
             },
-            () = expire => {}
+            () = shared.expire() => {}
+            () = follow(certificate) => {}
             () = shared.heartbeat.beat() => {}
             () = shared.heartbeat.look(|| pulses(&shared.sources.informers, &shared.sources.plugins)), if is_alone => {}
         }
     }
 }
 
+impl ServerState {
+    /// Gives back what requests have left behind, for ever.
+    async fn expire(&self) {
+        loop {
+            tokio::time::sleep(IDLE_CHECK).await;
+            self.on_demand.expire();
+            self.kubernetes.expire();
+        }
+    }
+}
+
 impl Door {
-    fn new(
+    /// Everything, for processes of this machine.
+    fn of_api(
         bound: Bound,
-        router: Router,
+        shared: &Arc<ServerState>,
+        scrapes: Scrapes,
         bounds: Bounds,
         shutdown: CancellationToken,
         ended: &CancellationToken,
-        refused: Arc<RefusedCounts>,
     ) -> Self {
+        let refused = shared.sources.refused.api.clone();
+        let router = api_routes(shared.clone(), scrapes);
+        let (listener, transport) = (bound.listener, Transport::Plain);
         let _ends = ended.clone().drop_guard();
-        Self { listener: bound.listener, router, bounds, refused, shutdown, _ends }
+        Self { listener, transport, router, bounds, refused, shutdown, _ends }
+    }
+
+    /// Probes and metrics, for everybody.
+    fn of_metrics(
+        bound: Bound,
+        shared: &Arc<ServerState>,
+        scrapes: Scrapes,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let refused = shared.sources.refused.metrics.clone();
+        let router = open_routes(shared.clone(), scrapes);
+        let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
+        let (listener, transport) = (bound.listener, Transport::Plain);
+        let _ends = CancellationToken::new().drop_guard();
+        Self { listener, transport, router, bounds, refused, shutdown, _ends }
+    }
+
+    /// Everything, for callers with the rights to it. Its requests are answered on this async runtime.
+    fn secure(
+        secure: SecureBound,
+        shared: &Arc<ServerState>,
+        scrapes: Scrapes,
+        shutdown: CancellationToken,
+        ended: &CancellationToken,
+    ) -> Self {
+        let refused = shared.sources.refused.secure.clone();
+        let router = secure_routes(shared.clone(), scrapes, Handle::current());
+        let (listener, transport) = (secure.bound.listener, Transport::Tls(secure.tls));
+        let _ends = ended.clone().drop_guard();
+        let bounds = Bounds::secure(WATCHES_MAX);
+        Self { listener, transport, router, bounds, refused, shutdown, _ends }
     }
 
     /// Serves on the async runtime that this is called on.
     async fn serve(self) -> Result<()> {
-        let Self { listener, router, bounds, refused, shutdown, _ends } = self;
+        let Self { listener, transport, router, bounds, refused, shutdown, _ends } = self;
         let listener = TcpListener::from_std(listener).context("a listener is not taken over")?;
-        connections::serve(listener, router, is_probe, shutdown, bounds, refused).await;
+        connections::serve(listener, transport, router, is_probe, shutdown, bounds, refused).await;
         Ok(())
+    }
+}
+
+async fn serve_here(door: Option<Door>) -> Result<()> {
+    match door {
+        Some(door) => door.serve().await,
+        None => Ok(()),
+    }
+}
+
+/// Handshakes and encryption have a thread of their own: they are work for whoever connects, known or not.
+async fn serve_secure(door: Option<Door>) -> Result<()> {
+    match door {
+        Some(door) => own_thread::run("secure-api", || door.serve()).await.flatten(),
+        None => Ok(()),
+    }
+}
+
+async fn follow(certificate: Option<Arc<ServerTls>>) {
+    match certificate {
+        Some(certificate) => certificate.follow().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -172,20 +241,41 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
     own_thread::run("probes", serve).await.flatten()
 }
 
+/// Everything, each request with its caller: the process of this machine.
 fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
-    let routes = open::routes(scrapes)
-        .merge(kubernetes_api::routes())
+    let routes = pages(scrapes).merge(objects());
+    routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
+}
+
+/// Everything, for the rights of each caller. Pages are asked for by their paths; objects by those who read them.
+fn secure_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) -> Router {
+    let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
+    let routes = pages(scrapes).layer(right).merge(objects());
+    let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
+    let on_runtime = middleware::from_fn_with_state(runtime, callers::on_runtime);
+    let nosniff = middleware::map_response(nosniff);
+    routes.layer(known).layer(on_runtime).layer(nosniff).with_state(shared)
+}
+
+/// Pages about the host, and the answer to all other paths.
+fn pages(scrapes: Scrapes) -> Router<Arc<ServerState>> {
+    open::routes(scrapes)
         .route("/", get(index))
         .route("/plugins", get(plugins))
         .route("/why", get(why))
         .route("/problems", get(problems))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// Objects of the cache. Each handler asks for its caller's right to them.
+fn objects() -> Router<Arc<ServerState>> {
+    kubernetes_api::routes()
         .route("/deploy", get(resources::deployments))
         .route("/{group}/{version}/{resource}", get(resources::any))
         .route("/{group}/{version}/namespaces/{namespace}/{resource}", get(resources::of_namespace))
         .route("/{group}/{version}/namespaces/{namespace}/{resource}/{name}", get(resources::one))
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed);
-    routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
+        .method_not_allowed_fallback(method_not_allowed)
 }
 
 fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
@@ -194,7 +284,12 @@ fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
 }
 
 /// Refuses what this address may not serve before anything else is looked at.
-async fn guard(State(shared): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
+async fn guard(
+    State(shared): State<Arc<ServerState>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(Caller::Local);
     match shared.exposure.check(request.uri(), request.headers()) {
         Ok(()) => nosniff(next.run(request).await).await,
         Err(reason) => message(StatusCode::FORBIDDEN, reason),
@@ -245,19 +340,26 @@ async fn index() -> Json<Value> {
     Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
 }
 
-/// It may have some thousand values for each of many plugins.
 async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
-    let list = move || {
-        let MetricSources { plugins, informers, .. } = &shared.sources;
-        Json(super::plugins::list(plugins, informers)).into_response()
-    };
-    aside(list).await.unwrap_or_else(|| busy("the host stops"))
+    let MetricSources { plugins, informers, .. } = &shared.sources;
+    super::plugins::respond(plugins, informers).await
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.
-async fn why(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) -> Response {
+async fn why(
+    State(shared): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+) -> Response {
     let MetricSources { plugins, informers, .. } = &shared.sources;
-    super::why::respond(plugins, informers, query, SecretAccess::Refused).await
+    let may_read = async |question: &WhyQuestion| {
+        let WhyQuestion { resource, key, .. } = question;
+        let namespace = Some(key.namespace());
+        let name = Some(key.name());
+        let access = Access::Objects { verb: "get", resource, subresource: None, namespace, name };
+        shared.callers.authorize(&caller, access).await
+    };
+    super::why::respond(plugins, informers, query, SecretAccess::Refused, may_read).await
 }
 
 async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {

@@ -2,12 +2,13 @@
 
 use super::answers::message;
 use super::aside::aside;
+use super::callers::refusal;
 use super::kinds::{ResourceKinds, UnknownKind};
 use super::query::form_pairs;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use informant_apimachinery::nearest;
+use informant_apimachinery::{Status, nearest};
 use informant_cache::{ObjectKey, SharedInformerFactory};
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
 use std::sync::Arc;
@@ -26,23 +27,31 @@ pub(crate) enum SecretAccess {
 /// A refusal: its status and its text.
 type WhyRefusal = (StatusCode, String);
 
-/// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`.
+/// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`. Its caller must have the right to read the
+/// object.
 pub(crate) async fn respond(
     plugins: &Plugins,
     informers: &Arc<SharedInformerFactory>,
     query: Option<String>,
     secrets: SecretAccess,
+    may_read: impl AsyncFnOnce(&WhyQuestion) -> Result<(), Status>,
 ) -> Response {
-    let (plugins, informers) = (plugins.clone(), informers.clone());
-    let answer = move || {
-        let kinds = || ResourceKinds::of(&plugins, &informers);
-        let names = || plugins.names();
-        match question(query.as_deref().unwrap_or_default(), kinds, names, secrets) {
-            Ok(question) => Json(plugins.why(&question, &informers)).into_response(),
-            Err((status, text)) => message(status, text),
-        }
-    };
     let stopping = || message(StatusCode::SERVICE_UNAVAILABLE, "the host stops");
+    let (plugins, informers) = (plugins.clone(), informers.clone());
+    let (of, among) = (plugins.clone(), informers.clone());
+    let asked = move || {
+        let kinds = || ResourceKinds::of(&of, &among);
+        question(query.as_deref().unwrap_or_default(), kinds, || of.names(), secrets)
+    };
+    let question = match aside(asked).await {
+        Some(Ok(question)) => question,
+        Some(Err((status, text))) => return message(status, text),
+        None => return stopping(),
+    };
+    if let Err(status) = may_read(&question).await {
+        return refusal(&status);
+    }
+    let answer = move || Json(plugins.why(&question, &informers)).into_response();
     aside(answer).await.unwrap_or_else(stopping)
 }
 

@@ -1,20 +1,20 @@
-//! Text that stays in sight below the log of a terminal.
+//! Text that stays visible below the log of a terminal.
 //!
-//! The writer of the log erases it before each write and draws it again after it. No mode of the terminal changes, so
-//! nothing has to be restored, however the process ends.
+//! The log's writer erases the footer before each write and draws it again after the write. The terminal's mode does
+//! not change, so nothing has to be restored, however the process ends.
 
 use anstyle::Style;
 use parking_lot::Mutex;
 use rustix::termios::tcgetwinsize;
 use std::io::{self, IsTerminal};
 
-/// Rows that the log has at least; a lower terminal gets no footer.
+/// The least number of rows for the log. A smaller terminal gets no footer.
 const LOG_ROWS_MIN: usize = 8;
 
 static FOOTER: Mutex<Option<Footer>> = Mutex::new(None);
 
-/// Shows the text below the log from the next log line on. False where standard output is no terminal that can
-/// move its cursor, or is too low.
+/// Shows the text below the log, from the next log line on. Returns false if standard output is no terminal with a
+/// movable cursor, or has too few rows.
 pub(crate) fn pin(text: &str) -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if is_dumb || !io::stdout().is_terminal() {
@@ -34,9 +34,9 @@ pub(crate) fn pin(text: &str) -> bool {
     true
 }
 
-/// Erases the text, and draws it no more: what is written next takes its place.
+/// Erases the footer for good: the next text takes its place.
 pub(crate) fn unpin() {
-    // A panic of the thread that draws must not wait for itself.
+    // If the thread that draws panics, it must not wait for its own lock.
     let Some(footer) = FOOTER.try_lock().and_then(|mut footer| footer.take()) else { return };
     let _ = write_all(footer.erased(size().columns).as_bytes());
 }
@@ -60,7 +60,7 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The size of the terminal; without rows where there is none.
+/// The size of the terminal. Without a terminal it has no rows.
 fn size() -> Size {
     let size = tcgetwinsize(rustix::stdio::stdout()).ok();
     let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
@@ -76,7 +76,7 @@ struct Size {
 struct Footer {
     lines: Vec<String>,
     is_coloured: bool,
-    /// The columns of each line on the screen. The cursor is at the start of the row below them.
+    /// The columns of each footer line on the screen. The cursor is at the start of the row below them.
     drawn: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Footer {
         let mut bytes = self.erased(size.columns).into_bytes();
         bytes.extend_from_slice(text);
         self.drawn.clear();
-        // Within a line there is no place for it; the next write ends the line.
+        // There is no place for the footer within a line. The next write ends the line.
         if text.ends_with(b"\n") && self.fits(size) {
             bytes.extend(self.drawing(size.columns).into_bytes());
         }
@@ -97,8 +97,8 @@ impl Footer {
         size.columns > 0 && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN
     }
 
-    /// Moves the cursor to the footer's first row and erases all from there. A terminal that has become narrower has wrapped
-    /// the rows.
+    /// Moves the cursor to the footer's first row and erases everything from there on. A terminal that has become
+    /// narrower has wrapped the rows.
     fn erased(&self, columns: usize) -> String {
         let rows = |drawn: &usize| drawn.div_ceil(columns.max(1)).max(1);
         match self.drawn.iter().map(rows).sum::<usize>() {
@@ -107,7 +107,7 @@ impl Footer {
         }
     }
 
-    /// A rule and the lines, the first one bold, each cut where the row ends.
+    /// A rule and the lines, the first one bold. Each line is cut at the end of the row.
     fn drawing(&mut self, columns: usize) -> String {
         let (dim, bold, plain) = match self.is_coloured {
             true => (Style::new().dimmed(), Style::new().bold(), Style::new()),

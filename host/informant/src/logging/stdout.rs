@@ -1,9 +1,9 @@
-//! Standard output, shared by the log and by what is printed beside it.
+//! Standard output, which the log shares with printed text.
 //!
-//! While the log is on, one thread writes, as much at once as there is. A plugin that floods the log runs on a thread
-//! of low priority, which would otherwise hold standard output's lock through thousands of writes, with the lines of
-//! every other plugin behind it. A slow reader holds up the threads that log once so many lines wait; no line is
-//! dropped. Lines that wait when the process is killed are lost, as they are in a pipe.
+//! While the log is on, one thread writes all waiting lines at once. A plugin that floods the log runs on a thread of
+//! low priority. Such a thread would otherwise hold standard output's lock through thousands of writes, and the lines
+//! of all other plugins would wait. A slow reader blocks the threads that log once [`LINES_MAX`] lines wait; no line
+//! is dropped. If the process is killed, the waiting lines are lost, as they are in a pipe.
 
 use super::footer;
 use parking_lot::Mutex;
@@ -13,24 +13,24 @@ use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-/// Lines that wait for the thread: a few milliseconds' worth of what it can write.
+/// The number of lines that may wait for the thread. It writes them in a few milliseconds.
 const LINES_MAX: usize = 1_024;
-/// Bytes written at once.
+/// The number of bytes in one write.
 const WRITE_BYTES: usize = 64 << 10;
-/// How long a reader that does not read holds up the end.
+/// How long the process waits at its end for a reader that does not read.
 const END_MAX: Duration = Duration::from_millis(1_500);
 
-/// The way to the thread, from when the log is on.
+/// The channel to the thread, once the log is on.
 static LINES: OnceLock<NonBlocking> = OnceLock::new();
-/// The thread, until it is to end.
+/// The thread, until it is asked to end.
 static THREAD: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 
-/// Whose reader may be gone (`informant dev ... | head`): then lines are lost, and nothing else.
+/// Standard output. Its reader may be gone (`informant dev ... | head`): then only its lines are lost.
 pub(crate) struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An error would have to be told on standard error, which may be gone with it.
+        // An error would have to go to standard error, which may be closed too.
         let _ = match LINES.get() {
             Some(lines) => lines.clone().write_all(bytes),
             None => io::stdout().write_all(bytes),
@@ -38,18 +38,18 @@ impl Write for Stdout {
         Ok(bytes.len())
     }
 
-    /// In one piece: nothing that others write comes between its parts.
+    /// Writes the text in one piece, so that no other text comes between its parts.
     fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
         self.write_all(text.to_string().as_bytes())
     }
 
-    /// The thread does so by itself.
+    /// The thread flushes by itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// From here on a thread writes.
+/// From now on, a thread writes the lines.
 pub(super) fn begin() {
     let writer = BufWriter::with_capacity(WRITE_BYTES, Unbuffered);
     let builder = NonBlockingBuilder::default().lossy(false).buffered_lines_limit(LINES_MAX);
@@ -59,8 +59,8 @@ pub(super) fn begin() {
     }
 }
 
-/// Logs the last words, writes the lines that wait, and nothing after them. A reader that does not read is waited
-/// for up to [`END_MAX`].
+/// Logs the last words, writes the waiting lines, and nothing after them. Waits up to [`END_MAX`] for a reader that
+/// does not read.
 pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::sync_channel(1);
     let end = move || {
@@ -69,12 +69,12 @@ pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
         footer::unpin();
         let _ = done.send(());
     };
-    // Where no thread can be had the lines that wait are lost, and the process ends all the same.
+    // If no thread can be started, the waiting lines are lost, and the process still ends.
     let _ = std::thread::Builder::new().name("log-end".to_owned()).spawn(end);
     let _ = is_done.recv_timeout(END_MAX);
 }
 
-/// Standard output without the buffer of the standard library, which would write each line by itself.
+/// Standard output without the standard library's buffer, which would write each line separately.
 struct Unbuffered;
 
 impl Write for Unbuffered {

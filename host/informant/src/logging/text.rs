@@ -1,7 +1,7 @@
 //! One log line for people: `12:03:55  event-printer  added   pod default/web-1: Running`.
 //!
-//! Colours have a meaning: each plugin's name has its own, a change is green, yellow or red, a reload is cyan, and
-//! the host's other lines are dim.
+//! Colours have a meaning. Each plugin's name has its own colour, a change is green, yellow or red, and a reload is
+//! cyan. The host's other lines are dim.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
 use informant_runtime::one_line;
@@ -15,11 +15,11 @@ use tracing_subscriber::registry::LookupSpan;
 
 /// The source of lines that belong to no plugin.
 const HOST: &str = "host";
-/// The column of the sources is as wide as the longest name so far, up to this.
+/// The largest width of the column of sources. The column is as wide as the longest name so far.
 const SOURCE_COLUMNS_MAX: usize = 24;
-/// Columns of a change: `updated` and `deleted` are the longest.
+/// The width of the column of changes: `updated` and `deleted` are the longest.
 const CHANGE_COLUMNS: usize = 7;
-/// Colours of plugins' names: readable on light and dark ground, and none of them green, yellow, red or cyan.
+/// Colours of plugins' names: readable on light and dark backgrounds, and none of them green, yellow, red or cyan.
 const NAME_COLOURS: [u8; 7] = [32, 67, 69, 99, 105, 133, 170];
 
 const DIM: Style = Style::new().dimmed();
@@ -57,7 +57,7 @@ impl TextLines {
         writer.write_char('\n')
     }
 
-    /// Columns for this source: those of the longest so far.
+    /// The width of the column for this source: that of the longest source so far.
     fn columns(&self, source: &str) -> usize {
         let columns = source.chars().count().min(SOURCE_COLUMNS_MAX);
         self.source_columns.fetch_max(columns, Relaxed).max(columns)
@@ -108,7 +108,7 @@ fn level_label(level: Level) -> (&'static str, Style) {
     }
 }
 
-/// The style of a change; none of any other word.
+/// The style of a change. `None` for other words.
 fn change_style(word: &str) -> Option<Style> {
     match word {
         "added" => Some(AnsiColor::Green.on_default()),
@@ -118,7 +118,8 @@ fn change_style(word: &str) -> Option<Style> {
     }
 }
 
-/// A reload is the host's most important line and has a colour of its own; the others are dim unless they warn.
+/// A reload is the host's most important line and has its own colour. The other lines are dim, except warnings and
+/// errors.
 fn message_style(line: &Line) -> Style {
     match line.is_from_plugin || line.level != Level::INFO {
         true => Style::new(),
@@ -130,12 +131,12 @@ fn message_style(line: &Line) -> Style {
 /// The parts of a log line.
 struct Line {
     level: Level,
-    /// The plugin itself logged it.
+    /// Whether the plugin itself logged the line.
     is_from_plugin: bool,
     plugin: Option<String>,
     message: String,
-    /// The fields, each with two spaces before it. The keys of the object are left out of a plugin's line, as
-    /// the message names the object.
+    /// The fields, each after two spaces. A plugin's line omits the object's keys, because the message names the
+    /// object.
     fields: String,
 }
 
@@ -149,7 +150,7 @@ impl Visit for Line {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "plugin" => self.plugin = Some(value.to_owned()),
-            // A plugin's own fields have their keys in them.
+            // A plugin's own fields already contain their keys.
             "fields" => self.fields += &format!("  {value}"),
             _ => self.record_debug(field, &format_args!("{value}")),
         }
@@ -168,7 +169,7 @@ impl Visit for Line {
 mod tests {
     use super::*;
 
-    /// A line of the host, or of a plugin where the source has a `!`.
+    /// A line of the host, or of a plugin if the source ends with `!`.
     fn line(level: Level, source: &str, message: &str, fields: &str) -> Line {
         let plugin = source.trim_end_matches('!');
         Line {

@@ -1,4 +1,4 @@
-//! Every metric of the host, a row each: its type, its name and meaning, and the number that it shows.
+//! Every metric of the host, one row each: its type, its name, its meaning, and its number.
 
 use super::process::{files_max, files_open, of_status, processor_seconds, started};
 use super::{Informer, Labels, Snapshot};
@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The numbers of a family, each with its labels.
 pub(super) type Series<'a> = Vec<(Labels<'a>, f64)>;
 
-/// A metric's type. A series of a plugin begins when there is something to say: most plugins use few of the ways to be
-/// counted. Those of which zero says something are there from the beginning.
+/// A metric's type. A plugin's series begins when it has a number that is not zero, because most plugins have few of
+/// the series. The kinds with `FromZero` have all their series from the start, because their zero means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetricKind {
     Gauge,
@@ -19,7 +19,8 @@ pub(super) enum MetricKind {
     CounterFromZero,
 }
 
-/// The things that a family has numbers of. `By` stands for several numbers of one thing, which have labels of their own.
+/// The source of a family's numbers. A variant with `By` gives several numbers for one thing, each with its own
+/// labels.
 #[derive(Clone, Copy)]
 pub(super) enum ShownSeries {
     Host(fn(&Snapshot) -> f64),
@@ -38,7 +39,7 @@ pub(super) struct Family {
     pub(super) shown: ShownSeries,
 }
 
-/// The times of calls of each plugin.
+/// The duration of calls, for each plugin.
 pub(super) struct Times {
     pub(super) name: &'static str,
     pub(super) help: &'static str,
@@ -58,7 +59,7 @@ macro_rules! times {
 }
 
 pub(super) const FAMILIES: &[Family] = families! {
-    // The process, under the names that all of Prometheus' clients have for it.
+    // The process, under the names that all Prometheus clients use.
     Gauge "informant_build_info": "Version and contract of this program",
         HostBy |_| vec![(labels([("version", env!("CARGO_PKG_VERSION")), ("contract", CONTRACT_VERSION)]), 1.0)];
     Counter "process_cpu_seconds": "Processor time of the process and all of its threads", Host |_| processor_seconds();
@@ -196,7 +197,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter "informant_plugin_host_call_seconds": "Time in host functions that the plugin called, by the clock",
         Plugin |it| load(&it.counters.host_call_nanoseconds) / 1e9;
 
-    // The world outside, and this host among others.
+    // The election, and requests to the world outside.
     Gauge "leader_election_master_status": "1 while this host leads, with leader election", HostBy leads;
     Counter "informant_plugin_cluster_writes":
         "Writes of the plugin to the cluster, by verb, resource and result", PluginBy writes;
@@ -215,6 +216,16 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter "informant_http_refused":
         "Connections and requests above a listener's bound, by listener",
         HostBy refused;
+    Counter "informant_http_callers_refused":
+        "Requests to the secure address that were refused for their callers, by reason",
+        HostBy callers_refused;
+    Gauge "informant_kubernetes_api_watches": "Open watches of the Kubernetes API over the cache, by resource",
+        HostBy watches;
+    Counter "informant_kubernetes_api_changes_sent": "Changes sent to these watches",
+        Host |host| load(host.watches.changes_sent());
+    Counter "informant_kubernetes_api_watches_ended":
+        "Ended watches, by reason: client (closed, or nothing read for 10 s), timeout, too-slow, gap, informer-ended, host-stops",
+        HostBy |host| by("reason", host.watches.ended());
     Counter "informant_access_reviews": "Reviews of service accounts' permissions, by result",
         HostBy |host| by("result", [
             ("allowed", host.access.allowed.load(Relaxed)),
@@ -243,7 +254,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         Plugin |it| it.metric_size.1 as f64;
 };
 
-/// Those of a host with a state directory.
+/// Metrics of a host with a state directory.
 pub(super) const KEPT: &[Family] = families! {
     Gauge "informant_plugin_kept_retries": "Waiting retries in the state directory",
         Plugin |it| kept(it, |kept| kept.retries);
@@ -287,7 +298,7 @@ fn events(plugin: &PluginStatus) -> Series<'_> {
             ("coalesced", plugin.queue.coalesced),
         ],
     );
-    // A series that is watched for an increase has to be there before it.
+    // An alert on an increase needs the series before the increase.
     let is_watched = |(labels, count): &(Labels<'_>, f64)| *count > 0.0 || labels[0].1 == "dead";
     all.into_iter().filter(is_watched).collect()
 }
@@ -316,10 +327,21 @@ fn leads(host: &Snapshot) -> Series<'_> {
     leads.collect()
 }
 
+fn callers_refused(host: &Snapshot) -> Series<'_> {
+    let refused = &host.refused.callers;
+    let counts = [
+        ("unauthenticated", &refused.unauthenticated),
+        ("forbidden", &refused.forbidden),
+        ("unknown", &refused.unknown),
+    ];
+    by("reason", counts.map(|(reason, count)| (reason, count.load(Relaxed))))
+}
+
 fn refused(host: &Snapshot) -> Series<'_> {
     let listeners = [
         ("listen", &host.refused.api),
         ("metrics-bind-address", &host.refused.metrics),
+        ("secure-listen-address", &host.refused.secure),
         ("admin-socket", &host.refused.admin),
     ];
     let of = |(listener, refused): (&'static str, &super::RefusedCounts)| {
@@ -328,6 +350,11 @@ fn refused(host: &Snapshot) -> Series<'_> {
             .map(|(what, count)| (labels([("listener", listener), ("refused", what)]), load(count)))
     };
     listeners.into_iter().flat_map(|(listener, refused)| of((listener, refused))).collect()
+}
+
+fn watches(host: &Snapshot) -> Series<'_> {
+    let by_resource = host.watches.by_resource().into_iter();
+    by_resource.map(|(resource, open)| (vec![("resource", resource.into())], open as f64)).collect()
 }
 
 fn kept(plugin: &PluginStatus, number: fn(KeptSnapshot) -> usize) -> f64 {

@@ -1,4 +1,4 @@
-//! Every metric on a page: `host/docs/metrics.md`, made of what a host without plugins answers.
+//! Every metric on one page: `host/docs/metrics.md`, generated from the answer of a host without plugins.
 
 use super::{Registry, Snapshot, StateDirectoryStatus, encode};
 use expect_test::expect_file;
@@ -10,6 +10,7 @@ fn idle() -> Snapshot {
         candidate: None,
         configuration: Default::default(),
         refused: Default::default(),
+        watches: Default::default(),
         plugins: Vec::new(),
         of_plugins: Vec::new(),
         compiles: Default::default(),
@@ -21,7 +22,7 @@ fn idle() -> Snapshot {
     }
 }
 
-/// A line of a table for each family, of Prometheus' lines `HELP` and `TYPE`.
+/// A line of a table for each family, from Prometheus' lines `HELP` and `TYPE`.
 fn rows(page: &str) -> String {
     let after = |prefix: &str| {
         let lines = page.lines().filter_map(move |line| line.strip_prefix(prefix)?.split_once(' '));

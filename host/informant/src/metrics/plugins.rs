@@ -1,4 +1,4 @@
-//! What plugins count themselves: a family for each name, whichever plugins have it, with a label that says which.
+//! Plugins' own metrics: one family for each name, for all plugins that have the name, with a label for the plugin.
 
 use super::NoLabels;
 use informant_runtime::{METRIC_BUCKETS, MetricKind, MetricValue, PluginSeries};
@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The next name of each plugin that has one: by the name, the plugins' places and what it is to them.
+/// The next names to write. For each name: the positions of the plugins that have it, and each plugin's kind of
+/// metric.
 type Next = BTreeMap<Arc<str>, Vec<(usize, MetricKind)>>;
 
-/// Name by name in order, each of all plugins that have it. A name that a plugin has begun with meanwhile may be missing.
+/// Writes the names in order, each with the series of all plugins that have it. If a plugin begins a name during this
+/// call, the name may be missing.
 pub(super) fn encode_all(
     encoder: &mut DescriptorEncoder<'_>,
     of_plugins: &[PluginSeries],
@@ -39,7 +41,8 @@ fn encode_name(
     places: &[(usize, MetricKind)],
     of_plugins: &[PluginSeries],
 ) -> fmt::Result {
-    // A name is one thing to all plugins; one of them may have changed hands since it was looked for.
+    // A name has one kind for all plugins. The kind of a name may have changed since the search; then the series of
+    // the other kind are left out.
     let Some((_, kind)) = places.first() else { return Ok(()) };
     let mut lines = encoder.encode_descriptor(name, "A plugin's own", None, metric_type(*kind))?;
     for (place, _) in places {
@@ -97,14 +100,14 @@ mod tests {
         }
     }
 
-    /// What a plugin records: what, name, labels and value.
+    /// A recorded number: kind, name, labels and value.
     type Record = (MetricKind, &'static str, &'static [(&'static str, &'static str)], f64);
 
     use MetricKind::{Counter, Gauge, Histogram};
 
     const BOUNDS: MetricBounds = MetricBounds { series: 100, page_bytes: 1 << 20 };
 
-    /// The page of these plugins, and what their accounts say that it takes at most.
+    /// The page of these plugins, and the largest size that their accounts allow for it.
     fn page(plugins: &[(&str, &[Record])]) -> (String, usize) {
         let (names, now) = (MetricNames::default(), Instant::now());
         let mut account = 0;
@@ -180,7 +183,8 @@ mod tests {
         check(&[("a", &values)], &expect);
     }
 
-    /// What is counted as taken is what is taken, and the numbers' places: the smallest numbers have the most digits.
+    /// The counted bytes are at least the bytes of the page with its numbers. The smallest numbers have the most
+    /// digits.
     #[test]
     fn an_account_holds_what_is_on_the_page_and_little_more() {
         let smallest = -2.225_073_858_507_201_4e-308;

@@ -1,16 +1,16 @@
-//! What is shown of the process, under the names that all of Prometheus' clients have for it.
+//! Metrics of the process, under the names that all Prometheus clients use.
 
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// When the first page was asked for or [`begin`] was called.
+/// The time of the first page or of the call of [`begin`].
 static STARTED: LazyLock<f64> = LazyLock::new(|| {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 });
 
-/// The process has started.
+/// Records the start of the process.
 pub(crate) fn begin() {
     LazyLock::force(&STARTED);
 }
@@ -30,17 +30,17 @@ pub(super) fn of_status(key: &str, unit: f64) -> Option<f64> {
     number(&status, key).map(|number| number * unit)
 }
 
-/// Without the one that is open for this look.
+/// The number of open files, except the file that this function opens.
 pub(super) fn files_open() -> Option<f64> {
     std::fs::read_dir("/proc/self/fd").ok().map(|open| open.count() as f64 - 1.0)
 }
 
-/// None where there is no bound.
+/// `None` without a bound.
 pub(super) fn files_max() -> Option<f64> {
     getrlimit(Resource::Nofile).current.map(|files| files as f64)
 }
 
-/// A line of `/proc/self/status`, such as `VmRSS:\t  1234 kB`.
+/// The number in a line of `/proc/self/status`, such as `VmRSS:\t  1234 kB`.
 fn number(status: &str, key: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,6 +1,7 @@
-//! Where the cluster's API server is, by whatever address: plugins write to it through `kube`, and ask it for nothing here. It is known as the host's own
-//! client reaches it, as every pod does, and, where that can be read, by the addresses of the servers behind its Service. Another address of such a
-//! machine, or a balancer that nobody has told the host of, is not known.
+//! The addresses of the cluster's API server. Plugins write to the API server through `kube`, and must not send it
+//! other requests. The host knows its own client's address, the address that every pod has, and the addresses behind
+//! the API server's Service, if it may read them. It does not know other addresses of such a machine, nor those of a
+//! load balancer that is not configured in the host.
 
 use super::resolve::{Asker, Resolver};
 use futures::future::BoxFuture;
@@ -15,35 +16,35 @@ use tracing::debug;
 
 /// API servers come and go with the machines that they run on.
 const ENDPOINTS_AGE_MAX: Duration = Duration::from_secs(60);
-/// Somebody waits for the answer to a request of his own.
+/// A plugin waits for the answer to its own request.
 const ENDPOINTS_TIME_MAX: Duration = Duration::from_secs(2);
-/// Three to five are usual; one slice has up to 1,000.
+/// Three to five servers are usual. One slice has up to 1,000 endpoints.
 const ENDPOINTS_MAX: usize = 1_000;
 
-/// Reads where the servers behind the Service of the API server are. A seam: tests have no cluster.
+/// Reads the addresses of the servers behind the API server's Service. A seam: tests have no cluster.
 pub(crate) trait Endpoints: Send + Sync + 'static {
     /// An error says why the addresses are unknown.
     fn read(&self) -> BoxFuture<'_, Result<Vec<SocketAddr>, String>>;
 }
 
-/// No API server.
+/// The known addresses of the API servers.
 pub(super) struct ApiServers {
-    /// Names or addresses, and ports.
+    /// Names or addresses, with ports.
     named: Vec<(String, u16)>,
     endpoints: Option<Box<dyn Endpoints>>,
     known: Mutex<KnownServers>,
 }
 
-/// What the last answer was.
+/// The endpoints of the last successful read.
 #[derive(Default)]
 struct KnownServers {
     endpoints: Vec<SocketAddr>,
-    /// When it was asked for; it may have failed.
+    /// The time of the last read, which may have failed.
     asked: Option<Instant>,
 }
 
 impl ApiServers {
-    /// As the client reaches it, and as every pod does.
+    /// The address of the client, and the address that every pod has.
     pub(super) fn new(uri: &Uri, endpoints: Option<Box<dyn Endpoints>>) -> Self {
         let port = match uri.scheme_str() {
             Some("http") => 80,
@@ -60,7 +61,8 @@ impl ApiServers {
         Self { named, endpoints, known: Mutex::default() }
     }
 
-    /// Whether it is at this address. Where the address of its name cannot be known it may be any on its port.
+    /// Whether an API server has this address. An error if a name cannot be resolved: the server may then have any
+    /// address on its port.
     pub(super) async fn are_at(
         &self,
         address: SocketAddr,
@@ -86,7 +88,7 @@ impl ApiServers {
         Ok(self.endpoints().await.iter().any(is_it))
     }
 
-    /// What was read last. One reads for all, and others wait for that.
+    /// The endpoints of the last successful read. One caller reads for all callers; the others wait for the result.
     async fn endpoints(&self) -> Vec<SocketAddr> {
         let Some(endpoints) = &self.endpoints else { return Vec::new() };
         let mut known = self.known.lock().await;
@@ -105,13 +107,13 @@ impl ApiServers {
 /// Whether connections to both addresses lead to the same machine, as far as addresses show.
 fn is_same(known: IpAddr, asked: IpAddr) -> bool {
     match (known.to_canonical(), asked.to_canonical()) {
-        // A translator has the IPv4 address at the end of one that has any prefix.
+        // A translator puts the IPv4 address at the end of an IPv6 address with any prefix.
         (IpAddr::V4(known), IpAddr::V6(asked)) if asked.octets()[12..] == known.octets() => true,
         (known, asked) => known == asked || known.is_loopback() && asked.is_loopback(),
     }
 }
 
-/// Those of the cluster that this client speaks to, as far as its user may read them.
+/// The endpoints of this client's cluster, as far as its user may read them.
 pub(crate) struct ClusterEndpoints(pub(crate) kube::Client);
 
 impl Endpoints for ClusterEndpoints {
@@ -124,7 +126,7 @@ impl Endpoints for ClusterEndpoints {
     }
 }
 
-/// All addresses of a slice with all of its ports.
+/// All addresses of a slice, each with all ports of the slice.
 fn addresses(slice: &EndpointSlice) -> Vec<SocketAddr> {
     let ports = || {
         let ports = slice.ports.iter().flatten().filter_map(|port| port.port);
@@ -145,7 +147,7 @@ mod tests {
 
     type Answer = Result<Vec<SocketAddr>, String>;
 
-    /// Answers one after the other; then none comes.
+    /// Gives these answers one after the other, and then never answers.
     #[derive(Clone, Default)]
     struct Slices(Arc<parking_lot::Mutex<VecDeque<Answer>>>);
 
@@ -158,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Nobody knows a name.
+    /// A resolver that knows no name.
     struct NoNames;
 
     impl Resolver for NoNames {
@@ -167,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Whether a server known as the one is found at the other.
+    /// Checks whether a server with the address `known` is recognised at the address `asked`.
     #[track_caller]
     fn check(known: &str, asked: &str, expect: bool) {
         let address = |text: &str| text.parse().expect("an address");
@@ -217,7 +219,7 @@ mod tests {
         slices.0.lock().push_back(answer("10.0.0.1:6443"));
         assert!(is_at("10.0.0.1:6443").await && is_at("[64:ff9b::10.0.0.1]:6443").await);
         assert!(!is_at("10.0.0.1:80").await && !is_at("10.0.0.2:6443").await);
-        // They move, are not to be read for a while, and give no answer.
+        // The servers move, then they cannot be read for a while, and then they give no answer.
         slices.0.lock().push_back(answer("10.0.0.2:6443"));
         assert!(!is_at("10.0.0.2:6443").await, "it is not time to look again");
         tokio::time::advance(ENDPOINTS_AGE_MAX).await;

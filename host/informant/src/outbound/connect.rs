@@ -1,4 +1,4 @@
-//! Connections: to addresses that were looked at, and to no others.
+//! Connections to addresses that were checked, and to no others.
 
 use super::api_servers::ApiServers;
 use super::interim::InterimAnswers;
@@ -19,17 +19,17 @@ use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::debug;
 
-/// For one address. There may be another, and a call waits for 10 s by itself.
+/// The time for one address. There may be a second address, and a call waits for 10 s by default.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Addresses of one name that are tried.
+/// The number of addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 8;
 
-/// One connection, which ends with this.
+/// One connection. Dropping it ends the connection.
 pub(super) struct Connection {
     pub(super) sender: SendRequest<Full<Bytes>>,
-    /// Counts what is sent over it.
+    /// Counts the bytes that are sent over the connection.
     pub(super) meter: Meter,
-    /// Counts the interim answers that come over it.
+    /// Counts the interim answers that come over the connection.
     pub(super) interim: InterimAnswers,
     pub(super) made: Instant,
     _driver: AbortOnDropHandle<()>,
@@ -68,7 +68,8 @@ impl Connector {
         handshake(stream, meter, request).await
     }
 
-    /// Only the log has the address: a plugin must not learn the addresses of names.
+    /// Connects to one of the checked addresses. Only the log contains the address, because a plugin must not learn
+    /// the addresses of names.
     async fn reach(
         &self,
         request: &HttpRequest,
@@ -103,7 +104,7 @@ impl Connector {
             });
             match connected.and_then(|stream| fence.bound(&stream).map(|()| stream)) {
                 Ok(stream) => {
-                    // Requests are small and somebody waits; without it they are only slower.
+                    // Requests are small, and a plugin waits. If this fails, requests are only slower.
                     let _ = stream.set_nodelay(true);
                     return Ok(fence.around(stream));
                 }
@@ -149,7 +150,7 @@ where
         HttpError::Unsent(format!("{}: no connection: {error}", request.target.origin()))
     })?;
     let driver = tokio::spawn(async move {
-        // Whoever waits for an answer hears of its end.
+        // The sender that waits for an answer gets the error of the connection.
         let _ = connection.await;
     });
     let made = Instant::now();

@@ -1,5 +1,6 @@
-//! Connections that wait for the next request of their plugin: few, not for long, and none that is old. None is ever another plugin's, nor one's that may
-//! ask other addresses than it was made for, nor used with other credentials: some servers know by the connection whom they talk to.
+//! Connections that wait for the next request of their plugin. There are few of them, and they wait for a short time
+//! and have a largest age. A connection is used again only for the same plugin, the same allowed addresses and the
+//! same credentials. Some servers identify their client by the connection.
 
 use super::secrets::Secret;
 use http::HeaderValue;
@@ -13,19 +14,19 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Many servers end a connection after 5 s.
 const IDLE_MAX: Duration = Duration::from_secs(4);
-/// So long the addresses count that a name had, however often a connection is used.
+/// How long the resolved addresses of a name count, however often a connection is used.
 const AGE_MAX: Duration = Duration::from_secs(60);
-/// A plugin makes one request at a time: this is for so many servers.
+/// The number of connections of one plugin. A plugin makes one request at a time, so this is the number of servers.
 const OF_PLUGIN_MAX: usize = 4;
 const ALL_MAX: usize = 64;
 
-/// Whose connection it is, and where it leads.
+/// The plugin of a connection, and the server that it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     plugin: String,
     origin: String,
     addresses: AddressKinds,
-    /// What the host adds, which shows nothing of itself.
+    /// The credentials that the host adds. Their values are not shown.
     credentials: Vec<(String, HeaderValue)>,
 }
 
@@ -41,7 +42,8 @@ impl Key {
     }
 }
 
-/// The connections, and the task that ends those that have waited too long, while there are any.
+/// The connections, and the task that ends the connections that have waited too long. The task runs while there are
+/// connections.
 pub(super) struct IdleConnections<C> {
     idle: Arc<Mutex<Idle<C>>>,
     sweeper: Mutex<Option<AbortOnDropHandle<()>>>,
@@ -61,12 +63,12 @@ impl<C> IdleConnections<C> {
 }
 
 impl<C: Send + 'static> IdleConnections<C> {
-    /// One that leads there.
+    /// Takes a connection for this key.
     pub(super) fn take(&self, key: &Key) -> Option<C> {
         self.idle.lock().take(key, Instant::now())
     }
 
-    /// One that was made then. To be called within a runtime.
+    /// Keeps a connection that was made at `made`. Call it within an async runtime.
     pub(super) fn put(&self, key: Key, connection: C, made: Instant) {
         if !self.idle.lock().put(key, connection, made, Instant::now()) {
             return;
@@ -86,7 +88,7 @@ impl<C: Send + 'static> IdleConnections<C> {
 struct Idle<C> {
     waiting: VecDeque<(Key, Instant, C)>,
     idle_max: Duration,
-    /// Somebody comes back to end them.
+    /// Whether a task will sweep the connections.
     is_swept: bool,
 }
 
@@ -101,7 +103,7 @@ impl<C> Idle<C> {
         self.waiting.remove(found).map(|(_, _, connection)| connection)
     }
 
-    /// Whether a sweep is needed. An old connection ends here.
+    /// Returns whether a new sweep is needed. A connection that is too old ends here.
     fn put(&mut self, key: Key, connection: C, made: Instant, now: Instant) -> bool {
         self.expire(now);
         if now.duration_since(made) + self.idle_max > AGE_MAX {
@@ -120,7 +122,7 @@ impl<C> Idle<C> {
         !std::mem::replace(&mut self.is_swept, true)
     }
 
-    /// Ends those that have waited too long; when the next one will have, if there is any.
+    /// Ends the connections that have waited too long. Returns the time for the next sweep, if any connection is left.
     fn sweep(&mut self, now: Instant) -> Option<Instant> {
         self.expire(now);
         let next = self.waiting.front().map(|(_, since, _)| *since + self.idle_max);

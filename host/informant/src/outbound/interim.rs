@@ -1,5 +1,6 @@
-//! Interim answers, those with a status of 1xx: a server may send some before its answer. hyper skips them in a loop that neither yields nor ends, so that a
-//! server that sends nothing else keeps a thread busy. After so many the connection is read no further.
+//! Interim answers have a status of 1xx; a server may send some before its answer. hyper skips them in a loop that
+//! neither yields nor ends. So a server that sends only interim answers keeps a thread busy. After [`INTERIM_MAX`] of
+//! them, the connection is read no further.
 
 use super::Message;
 use std::io;
@@ -9,21 +10,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// For one request. A server that says every second that it still works has sent fewer when the longest call ends; one buffer may have more.
+/// The bound for one request. A server that sends an interim answer every second has sent fewer when the longest call
+/// ends. One buffer may contain more.
 pub(super) const INTERIM_MAX: usize = 100;
 
-/// The interim answers to the request under way, of one connection.
+/// The number of interim answers to the current request of one connection.
 #[derive(Clone, Default)]
 pub(super) struct InterimAnswers(Arc<AtomicUsize>);
 
-/// A stream that is read no further once there are too many.
+/// A stream that is read no further after too many interim answers.
 pub(super) struct InterimBound<S> {
     stream: S,
     answers: InterimAnswers,
 }
 
 impl InterimAnswers {
-    /// What comes from here on answers this request.
+    /// The next interim answers belong to this request.
     pub(super) fn count_for(&self, message: &mut Message) {
         self.0.store(0, Relaxed);
         let count = self.0.clone();

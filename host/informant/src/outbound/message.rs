@@ -1,4 +1,4 @@
-//! A request as it is put on the wire, and an answer as it comes from there.
+//! The conversion of a request to its form on the wire, and of an answer from it.
 
 use super::Message;
 use super::secrets::Secret;
@@ -15,10 +15,10 @@ use memchr::memmem::Finder;
 use std::collections::BTreeSet;
 use std::error::Error as _;
 
-/// A shorter secret may stand in an answer by chance.
+/// A shorter secret may occur in an answer by chance.
 const SOUGHT_BYTES_MIN: usize = 8;
 
-/// The request, with what the host adds.
+/// The request, with the headers that the host adds.
 pub(super) fn message(request: &HttpRequest, secrets: &[Secret]) -> Result<Message, HttpError> {
     let unsent = |error: http::Error| HttpError::Unsent(format!("it cannot be sent: {error}"));
     let target = &request.target;
@@ -36,7 +36,7 @@ pub(super) fn message(request: &HttpRequest, secrets: &[Secret]) -> Result<Messa
         headers.append(name, value);
     }
     if !secrets.is_empty() {
-        // What comes packed or in parts nobody can search.
+        // The host cannot search an answer that is packed or in parts.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.remove(RANGE);
         headers.remove(IF_RANGE);
@@ -48,12 +48,12 @@ pub(super) fn message(request: &HttpRequest, secrets: &[Secret]) -> Result<Messa
     Ok(message)
 }
 
-/// Whether doing it twice is doing it once: RFC 9110, 9.2.2.
+/// Whether a repeated request has the effect of one request: RFC 9110, 9.2.2.
 pub(super) fn is_repeatable(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
 }
 
-/// The whole answer, unless it is larger than it may be.
+/// The whole answer. An error if it is larger than allowed.
 pub(super) async fn answer(
     request: &HttpRequest,
     response: Response<Incoming>,
@@ -79,7 +79,8 @@ pub(super) async fn answer(
     })
 }
 
-/// All of a body; none if it has more bytes. It is copied as it comes: what the connection read it into may be a thousand times as long as a frame.
+/// The bytes of a body. `None` if it has more than `most` bytes. Each frame is copied when it comes, because the
+/// connection's buffer may be a thousand times as long as a frame.
 async fn whole<B>(mut body: B, most: usize) -> Result<Option<Vec<u8>>, B::Error>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -112,8 +113,8 @@ pub(super) fn error_text(request: &HttpRequest, error: &hyper::Error) -> HttpErr
     }
 }
 
-/// An answer that repeats a credential is thrown away, because some servers echo their input. An
-/// answer that the host cannot search is thrown away, too.
+/// Throws an answer away that repeats a credential, because some servers echo their input. Also throws an answer away
+/// that the host cannot search.
 pub(super) fn repeats_a_secret(
     answer: HttpResponse,
     secrets: &[Secret],
@@ -146,14 +147,15 @@ pub(super) fn repeats_a_secret(
     }
 }
 
-/// A secret as it is, and what is always the same of its base64, in either alphabet: that depends on how many bytes stand before it in what is encoded.
+/// A secret itself, and the constant parts of its base64 forms in both alphabets. The base64 form depends on the
+/// number of bytes before the secret in the encoded text.
 fn forms(secret: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::from([secret.to_vec()]);
     for before in 0..3 {
         let text = [&[0; 2][..before], secret].concat();
         for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
             let encoded = alphabet.encode(&text);
-            // Six bits a character: those that have a bit of another byte are left out.
+            // A character has six bits. Characters that contain bits of a neighbouring byte are left out.
             let own = (before * 8).div_ceil(6)..text.len() * 8 / 6;
             forms.insert(encoded[own].into());
         }
@@ -161,7 +163,7 @@ fn forms(secret: &[u8]) -> BTreeSet<Vec<u8>> {
     forms
 }
 
-/// How a server has made an answer unreadable, though it was asked not to.
+/// How a server has made an answer unreadable, although the request excluded that.
 fn hides(answer: &HttpResponse) -> Option<&'static str> {
     let is_other_than = |name: &str, plain: &str| {
         let mut values = answer.headers.iter().filter(|(known, _)| known == name);
@@ -184,7 +186,7 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
     use http::HeaderValue;
 
-    /// Whether an answer with this body and header is thrown away where the host has added the secret.
+    /// Whether an answer with this body and header is thrown away if the host has added the secret.
     fn is_thrown_away(secret: &[u8], body: &[u8], header: &[u8]) -> bool {
         let value = HeaderValue::from_bytes(secret).expect("it is one");
         let secret = Secret { header: "authorization".to_owned(), value, content: secret.into() };
@@ -193,8 +195,7 @@ mod tests {
         repeats_a_secret(answer, &[secret]).is_err()
     }
 
-    /// Wherever it stands in what the server encodes, and with whatever around it.
-    /// Invariant 39.
+    /// The secret is found at any position of the encoded text, and between any bytes. Invariant 39.
     #[test]
     fn a_secret_does_not_come_back_as_base64() {
         for secret in [&b"12345678"[..], b"s3cr3t-t\xffk\xfen~?", b"a/b+c=d&e>f?g"] {
@@ -223,7 +224,7 @@ mod tests {
             let body = format!("{other} {encoded}");
             assert!(!is_thrown_away(b"12345678", body.as_bytes(), encoded.as_bytes()), "{body}");
         }
-        // Too short to stand there by intention alone.
+        // A secret of seven bytes may occur by chance.
         assert!(!is_thrown_away(
             b"1234567",
             b"1234567",

@@ -1,4 +1,4 @@
-//! From names to addresses, as the system does it.
+//! Resolves names to addresses with the system's resolver.
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -10,37 +10,38 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Lookups of all plugins at once. Nobody can end one, and each holds a thread for as long as the system's resolver tries, which is half a minute where no
-/// server answers; the runtime has 512 such threads.
+/// The number of lookups of all plugins at once. A lookup cannot be ended. It holds a thread for as long as the
+/// system's resolver tries, which is half a minute if no server answers. The async runtime has 512 such threads.
 const LOOKUPS_MAX: usize = 64;
-/// Of one plugin, which makes one request at a time: the others are of requests that were given up.
+/// The number of lookups of one plugin. A plugin makes one request at a time; the other lookup is of a request that
+/// was given up.
 pub(super) const OF_PLUGIN_MAX: usize = 2;
-/// Of the host's own, which asks for one name or two, in each request of a plugin.
+/// The number of the host's own lookups. Each request of a plugin needs one or two.
 const OF_HOST_MAX: usize = 16;
-/// Who waits longer has no answer. A call waits for 10 s by itself.
+/// How long a caller waits for a lookup, including its turn. A call waits for 10 s by default.
 const LOOKUP_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Who wants to know.
+/// The party that asks for a name.
 #[derive(Clone, Copy)]
 pub(super) enum Asker<'a> {
     Plugin(&'a str),
     Host,
 }
 
-/// Finds a name's addresses. A seam: tests say what a name leads to, and that it leads elsewhere the next time.
+/// Finds a name's addresses. A seam: tests choose the addresses of a name, and can change them for the next lookup.
 pub(super) trait Resolver: Send + Sync + 'static {
     fn resolve(&self, asker: Asker<'_>, host: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// Looks a name up, and keeps its thread until it has.
+/// Looks a name up. Blocks its thread until the lookup ends.
 type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// The system's own.
+/// The system's resolver.
 pub(super) struct SystemResolver {
     lookup: Lookup,
     of_plugins: Arc<Semaphore>,
     of_host: Arc<Semaphore>,
-    /// Of those plugins that look something up or wait for it.
+    /// The turns of each plugin that looks a name up or waits for a turn.
     of_plugin: Mutex<BTreeMap<String, Weak<Semaphore>>>,
 }
 
@@ -62,7 +63,7 @@ impl SystemResolver {
         }
     }
 
-    /// Where a turn has to be had before a lookup begins.
+    /// The semaphores that a lookup needs a permit of, in this order.
     fn turns(&self, asker: Asker<'_>) -> Vec<Arc<Semaphore>> {
         let Asker::Plugin(plugin) = asker else { return vec![self.of_host.clone()] };
         let mut of_plugin = self.of_plugin.lock();
@@ -72,7 +73,7 @@ impl SystemResolver {
             of_plugin.insert(plugin.to_owned(), Arc::downgrade(&turns));
             turns
         });
-        // Whoever waits for its own holds none of the others'.
+        // A plugin that waits for its own turn holds no turn of all plugins.
         vec![own, self.of_plugins.clone()]
     }
 }
@@ -88,7 +89,7 @@ impl Resolver for SystemResolver {
                 }
                 let lookup = tokio::task::spawn_blocking(move || {
                     let found = lookup(&host);
-                    // They end with the lookup, whether anybody still waits for that or not.
+                    // The permits end with the lookup, even if no caller waits for the lookup any more.
                     drop(held);
                     found
                 });
@@ -109,7 +110,8 @@ mod tests {
     use parking_lot::Condvar;
     use tokio::task::JoinHandle;
 
-    /// A resolver whose lookups of `dead` and whatever begins so end when the test says so, and how many of those are under way.
+    /// A resolver whose lookups of `dead` and of names that begin with it end when the test releases them. It counts
+    /// the current ones.
     #[derive(Clone, Default)]
     struct Names(Arc<(Mutex<(bool, usize)>, Condvar)>);
 
@@ -127,7 +129,7 @@ mod tests {
             }))
         }
 
-        /// Waits until so many are under way.
+        /// Waits until this number of lookups is running.
         async fn under_way(&self, expect: usize) {
             while self.0.0.lock().1 < expect {
                 tokio::task::yield_now().await;
@@ -136,7 +138,7 @@ mod tests {
         }
     }
 
-    /// So that no thread is left behind, whatever becomes of the test.
+    /// Releases the lookups, so that no thread stays behind if a test fails.
     impl Drop for Names {
         fn drop(&mut self) {
             self.0.0.lock().0 = true;

@@ -1,5 +1,5 @@
-//! Credentials that the host adds to plugins' requests: files of one directory, as a mounted Secret has them. Each is read when it is used, so that a
-//! change is seen, and nothing of it is ever in an error.
+//! Credentials that the host adds to plugins' requests: files of one directory, such as a mounted Secret. Each file is
+//! read when it is used, so that a change takes effect. No error contains any of its content.
 
 use anyhow::{Context, Result};
 use http::HeaderValue;
@@ -10,10 +10,10 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a header's value may have with most servers.
+/// The size that most servers allow for a header's value.
 const SECRET_BYTES_MAX: u64 = 8 << 10;
 
-/// Where they are.
+/// The directory of the credentials.
 pub(super) struct Secrets {
     directory: Option<PathBuf>,
 }
@@ -21,14 +21,14 @@ pub(super) struct Secrets {
 /// One header, ready to be added.
 pub(super) struct Secret {
     pub(super) header: String,
-    /// Marked as nothing to be shown.
+    /// Marked as sensitive, so that it is not shown.
     pub(super) value: HeaderValue,
-    /// The file's part of it.
+    /// The part of the value that comes from the file.
     pub(super) content: Vec<u8>,
 }
 
 impl Secrets {
-    /// The directory has to be there; what is in it may come later.
+    /// An error if the directory does not exist. Its files may be created later.
     pub(super) fn new(directory: Option<PathBuf>) -> Result<Self> {
         if let Some(directory) = &directory {
             let problem = || format!("--secrets {} cannot be read", directory.display());
@@ -61,11 +61,12 @@ fn secret(directory: &Path, header: &SecretHeader) -> Result<Secret, String> {
         format!("the secret {name} in the directory of --secrets cannot be used: {problem}")
     };
     let read = match read(directory, name) {
-        // A mounted Secret was swapped just then.
+        // A mounted Secret may have been replaced at this moment.
         Err(error) if error.kind() == ErrorKind::NotFound => read(directory, name),
         read => read,
     };
-    // On the wire a value has no blanks at its ends, and neither has what is sought in an answer.
+    // On the wire, a value has no blanks at its ends. So the content that is searched for in an answer has none
+    // either.
     let content = read.map_err(|error| problem(&error))?.trim_ascii().to_vec();
     if content.is_empty() {
         return Err(problem(&"it is empty"));
@@ -78,7 +79,8 @@ fn secret(directory: &Path, header: &SecretHeader) -> Result<Secret, String> {
     Ok(Secret { header: header.name().to_owned(), value, content })
 }
 
-/// A file below the directory: links are followed as long as they stay there, as those of a mounted Secret do.
+/// Reads a file below the directory. It follows links that stay below the directory, as the links of a mounted Secret
+/// do.
 fn read(directory: &Path, name: &SecretName) -> io::Result<Vec<u8>> {
     let directory = directory.canonicalize()?;
     let path = directory.join(name.as_str()).canonicalize()?;

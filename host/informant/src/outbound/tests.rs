@@ -1,5 +1,5 @@
-//! Requests to servers on this machine, under whatever names the test gives them. `testdata` has an authority, and a server's certificate of it for
-//! `server.test`.
+//! Requests to servers on this machine, under names that the tests choose. `testdata` contains an authority, and a
+//! server's certificate from it for `server.test`.
 
 use super::interim::INTERIM_MAX;
 use super::resolve::Asker;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What names lead to, one answer after the other; the last one stays.
+/// The addresses of names, one answer after the other. The last answer repeats.
 #[derive(Clone, Default)]
 struct Names {
     answers: Arc<Mutex<VecDeque<Vec<IpAddr>>>>,
@@ -93,8 +93,8 @@ impl Server {
     }
 }
 
-/// Answers requests until the other side ends. An answer that is empty or ends with `\x01` ends the connection; one that ends with `\0` is never
-/// complete.
+/// Answers requests until the other side ends. An answer that is empty or ends with `\x01` ends the connection. An
+/// answer that ends with `\0` is never complete.
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answers: Answers,
@@ -163,7 +163,7 @@ fn client(names: &Names) -> OutboundHttp {
     OutboundHttp::with(names.clone(), tls, no_secrets(), no_api_servers())
 }
 
-/// Status and body, or why there is none.
+/// Status and body, or the error.
 async fn asked(client: &OutboundHttp, request: HttpRequest) -> Result<String, HttpError> {
     let HttpResponse { status, body, .. } = client.send(request).await?;
     Ok(format!("{status} {}", String::from_utf8_lossy(&body)))
@@ -215,7 +215,7 @@ async fn only_addresses_that_are_granted_are_connected_to() {
         let answer = asked(&client, request(&server.named("/"))).await;
         assert_eq!(answer, Err(HttpError::Address(refused)));
     }
-    // What is granted beside it is asked.
+    // The client connects to the granted address among them.
     let names = Names::of(&[&[metadata, private, LOOPBACK]]);
     let answer = asked(&client(&names), request(&server.named("/"))).await;
     assert_eq!(answer, Ok("200 well".to_owned()));
@@ -236,7 +236,7 @@ async fn a_name_that_leads_elsewhere_after_it_was_looked_at_changes_nothing() {
     let answer = asked(&client, request(&server.named("/"))).await;
     assert_eq!(answer, Ok("200 well".to_owned()));
     assert_eq!(names.asked.load(SeqCst), 1, "what was looked at is what is connected to");
-    // Another plugin has a connection of its own, and a look of its own.
+    // Another plugin has its own connection and its own lookup.
     let other = HttpRequest { plugin: "b".to_owned(), ..request(&server.named("/")) };
     let answer = asked(&client, other).await;
     assert_eq!(answer, Err(HttpError::Address(IpAddr::from([169, 254, 169, 254]))));
@@ -271,10 +271,10 @@ async fn the_api_server_is_asked_by_no_name() {
             assert!(matches!(answer, Err(HttpError::Refused(_))), "{answer:?}");
         }
     }
-    // Its address is not known: it may be this.
+    // The API server's address is not known, so it may be this one.
     let answer = asked(&guarded("api.test", &Names::default()), request(&server.url("/"))).await;
     assert!(text(answer).contains("it may be the cluster's API server"));
-    // A server on this machine is at all of its addresses.
+    // A server on this machine has all of the machine's loopback addresses.
     let answer = asked(&guarded("127.0.0.2", &names), request(&server.url("/"))).await;
     assert!(matches!(answer, Err(HttpError::Refused(_))), "{answer:?}");
     assert_eq!(server.connections.load(SeqCst), 0);
@@ -289,7 +289,7 @@ async fn an_answer_is_as_large_as_it_may_be() {
             path.rsplit('/').next().and_then(|it| it.parse().ok()).expect("a number");
         match path.starts_with("/told/") {
             true => full(&"x".repeat(bytes)),
-            // Nothing says how much comes.
+            // No header gives the length.
             false => {
                 let body = "x".repeat(bytes);
                 format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{bytes:x}\r\n{body}\r\n0\r\n\r\n")
@@ -349,7 +349,7 @@ async fn interim_answers_are_bounded_for_each_request() {
         [b"HTTP/1.1 100 Continue\r\n\r\n".repeat(count), full("well")].concat()
     });
     let (server, client) = (server.await, client(&Names::default()));
-    // What comes in one buffer is parsed at once: the bound is looked at before the next.
+    // hyper parses the whole buffer at once, and the bound is checked before the next read.
     for count in [0, INTERIM_MAX, INTERIM_MAX, INTERIM_MAX] {
         let answer = asked(&client, request(&server.url(&format!("/{count}")))).await;
         assert_eq!(answer, Ok("200 well".to_owned()), "{count}");
@@ -376,17 +376,17 @@ async fn connections_are_used_again_by_their_plugin_alone() {
 
 #[tokio::test]
 async fn a_connection_that_the_server_has_ended_is_replaced() {
-    // It ends the connection on which it is asked for this, without a word.
+    // The server ends the connection without an answer when it is asked for this path.
     let server =
         Server::start(|path| if path == "/last" { Vec::new() } else { full("well") }).await;
     let client = client(&Names::default());
     assert_eq!(asked(&client, request(&server.url("/"))).await, Ok("200 well".to_owned()));
-    // One that may be repeated is, on a new connection, and fails there.
+    // A request that may be repeated is sent again on a new connection, and fails there.
     let answer = asked(&client, request(&server.url("/last"))).await;
     assert!(matches!(answer, Err(HttpError::Unknown(_))), "{answer:?}");
     assert_eq!((server.connections.load(SeqCst), server.heads.lock().len()), (2, 3));
     assert_eq!(asked(&client, request(&server.url("/"))).await, Ok("200 well".to_owned()));
-    // One that may not is sent once.
+    // A request that may not be repeated is sent once.
     let post = HttpRequest { method: "POST", ..request(&server.url("/last")) };
     let answer = asked(&client, post).await;
     assert!(matches!(answer, Err(HttpError::Unknown(_))), "{answer:?}");
@@ -475,7 +475,7 @@ async fn an_answer_in_which_nobody_can_look_for_a_secret_is_thrown_away() {
         let head = server.heads.lock().pop().expect("it was asked");
         assert!(head.contains("\r\naccept-encoding: identity\r\n"), "{head}");
         assert!(!head.contains("range") && !head.contains("gzip"), "{head}");
-        // Without a secret it is the plugin's own business.
+        // Without a secret, these headers are the plugin's own choice.
         asked(&client, wanting(&path)).await.expect("an answer");
         let head = server.heads.lock().pop().expect("it was asked");
         assert!(head.contains("gzip") && head.contains("range: bytes=0-3"), "{head}");
@@ -516,7 +516,7 @@ async fn nothing_is_sent_once_this_host_leads_no_more() {
     let post = || HttpRequest { method: "POST", body: "body".into(), ..request(&server.url("/")) };
     assert_eq!(asked(&client, post()).await, Ok("200 well".to_owned()));
     leader.lose().await;
-    // Over the connection that is there, and over a new one.
+    // Over the existing connection, and over a new one.
     let get = HttpRequest { plugin: "b".to_owned(), ..request(&server.url("/")) };
     for request in [post(), get] {
         assert_eq!(asked(&client, request).await, Err(HttpError::NotLeader));
@@ -524,7 +524,7 @@ async fn nothing_is_sent_once_this_host_leads_no_more() {
     assert_eq!((server.connections.load(SeqCst), server.heads.lock().len()), (1, 1));
 }
 
-/// Names that nobody answers for.
+/// A resolver that never answers.
 struct Silence;
 
 impl Resolver for Silence {
@@ -552,7 +552,7 @@ async fn a_request_that_is_being_sent_when_the_lead_is_lost_is_cut_off() {
     let leader = Leader::start().await;
     let client = client(&Names::default()).within(leader.fence());
     let large = HttpRequest { method: "PUT", body: vec![0; BODY_BYTES].into(), ..request(&url) };
-    // It accepts, and reads nothing while the host leads: what the kernel takes is not all of it.
+    // The server accepts, and reads nothing while the host leads. The kernel cannot take all bytes.
     let serve = async {
         let (mut stream, _) = listener.accept().await.expect("it is asked");
         leader.lose().await;
@@ -599,7 +599,7 @@ async fn a_server_is_who_an_authority_says_it_is() {
         let told = text(asked(&trusting(), request(&url(host))).await);
         assert!(told.contains("no TLS connection: invalid peer certificate"), "{told}");
     }
-    // Without the authority it is nobody, whatever else the system knows.
+    // Without the test's authority, the server's certificate is not trusted, even if the system has other authorities.
     let answer = asked(&client(&names), request(&url("server.test"))).await;
     let told = text(answer);
     assert!(told.contains("no TLS connection: "), "{told}");

@@ -1,4 +1,4 @@
-//! Whom to believe: the authorities that the system knows, and those of a file that whoever runs the host names.
+//! The trusted certificate authorities: those of the system, and those of a file that the host's operator names.
 
 use anyhow::{Context, Result, ensure};
 use rustls::crypto::ring::default_provider;
@@ -13,14 +13,14 @@ use tokio_rustls::TlsConnector;
 /// Some hundred authorities have 200 KiB.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Reads the system's authorities at the first HTTPS request: most hosts never send one.
+/// Reads the system's authorities at the first HTTPS request, because most hosts never send one.
 pub(super) struct Tls {
     more: Vec<CertificateDer<'static>>,
     connector: OnceCell<TlsConnector>,
 }
 
 impl Tls {
-    /// With the authorities of this file.
+    /// Adds the authorities of this file.
     pub(super) fn new(file: Option<&Path>) -> Result<Self> {
         let more = file.map(authorities).transpose()?.unwrap_or_default();
         Ok(Self { more, connector: OnceCell::new() })
@@ -54,7 +54,7 @@ fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
 
 fn connector(more: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
-    // What the system has in odd formats is none of ours to judge.
+    // Certificates that the system has in unusual formats are skipped.
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs.into_iter().chain(more));
     if roots.is_empty() {

@@ -1,14 +1,14 @@
-//! Files that a watching host reads: written beside their place and renamed, so that nobody sees half of one, and left alone where
-//! they would not change.
+//! Writes files that a watching host reads. A file is written beside its place and then renamed, so that no reader
+//! sees half of it. A file whose content would not change is not written.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Whether a file is another one now.
+/// Whether the file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placed {
     New,
-    /// The same bytes were there.
+    /// The file already had the same bytes.
     Same,
 }
 
@@ -26,13 +26,13 @@ pub(crate) fn place(from: &Path, to: &Path) -> io::Result<Placed> {
     let partial = to.with_file_name(partial);
     let written = std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, to));
     if written.is_err() {
-        // There may be nothing to remove; why it failed is what counts.
+        // The partial file may be missing. The error of the write is the one that counts.
         let _ = std::fs::remove_file(&partial);
     }
     written.map(|()| Placed::New)
 }
 
-/// The same for a file that may not be there: then nothing is to be at its place.
+/// Like [`place`], for a file that may be missing: then the file at its place is removed.
 pub(crate) fn place_or_remove(from: &Path, to: &Path) -> io::Result<()> {
     let gone = match place(from, to) {
         Err(error) if error.kind() == ErrorKind::NotFound => std::fs::remove_file(to),

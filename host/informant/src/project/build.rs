@@ -1,4 +1,4 @@
-//! Builds a project: brings what its package manager is to bring, runs its tool, and looks what that has left.
+//! Builds a project: fetches its packages, runs its tools, and checks the result.
 
 use super::artifact::place;
 use super::build_lock::BuildLock;
@@ -15,42 +15,42 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-/// Of a tool's last line, what an error quotes.
+/// The number of characters of a tool's line that an error quotes.
 const QUOTED_CHARS_MAX: usize = 300;
-/// How often it is looked whether another build has ended.
+/// The time between two checks whether another build has ended.
 const LOCK_LOOK: Duration = Duration::from_millis(50);
 
 /// How a tool's lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownLines {
-    /// As they are, for people.
+    /// Unchanged, for people.
     Plain,
     /// As lines of the log, for machines.
     Log,
 }
 
-/// A build to be made.
+/// The options of a build.
 #[derive(Clone, Copy)]
 pub(crate) struct Build<'a> {
     pub(crate) project: &'a Project,
     pub(crate) tools: &'a Toolchain,
     pub(crate) mode: Mode,
-    /// For all steps together.
+    /// The time for all steps together.
     pub(crate) time_max: Duration,
     pub(crate) shown: ShownLines,
 }
 
-/// What a build has left.
+/// The result of a build.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// `NAME.wasm` in a folder of the build's own.
+    /// `NAME.wasm` in the build's own folder.
     pub(crate) file: PathBuf,
     pub(crate) took: Duration,
-    /// No other build of the project touches the file while this is there.
+    /// While this value exists, no other build of the project touches the file.
     _lock: BuildLock,
 }
 
-/// Why a build has left nothing.
+/// Why a build has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BuildError {
     #[error("{what} {error}")]
@@ -77,14 +77,14 @@ impl BuildError {
 }
 
 impl Build<'_> {
-    /// Runs the project's tools in its folder, until they have ended or `stop`.
+    /// Runs the project's tools in its folder, until they end or `stop`.
     pub(crate) async fn run(&self, stop: &CancellationToken) -> Result<Built, BuildError> {
         let lock = self.lock(stop).await?;
         let begin = Instant::now();
         let stage = self.project.build_folder().join(self.mode.stage());
         let file = self.project.plugin_file(&stage);
         std::fs::create_dir_all(&stage).map_err(BuildError::file(&stage))?;
-        // What an earlier build has left is not this one's.
+        // The file of an earlier build must not count as the result of this build.
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(BuildError::File { path: file, error });
@@ -106,7 +106,7 @@ impl Build<'_> {
         Ok(Built { file, took: begin.elapsed(), _lock: lock })
     }
 
-    /// Waits for other builds of the project, of whatever program: they work in the same folders.
+    /// Waits for other builds of the project, also those of other processes. All of them work in the same folders.
     async fn lock(&self, stop: &CancellationToken) -> Result<BuildLock, BuildError> {
         let folder = self.project.build_folder();
         let try_take = || BuildLock::try_take(&folder, "build").map_err(BuildError::file(&folder));
@@ -128,7 +128,7 @@ impl Build<'_> {
         }
     }
 
-    /// Brings packages where those that are there are not those that the project names now.
+    /// Fetches packages if the file that names them has changed since the last fetch.
     async fn fetch(
         &self,
         fetch: &Fetch,
@@ -147,7 +147,7 @@ impl Build<'_> {
         std::fs::write(&stamp, named).map_err(BuildError::file(&stamp))
     }
 
-    /// Runs one program; answers where cargo has left the library.
+    /// Runs one program. Returns the path of the library that cargo has built.
     async fn step(
         &self,
         step: &Step,
@@ -175,7 +175,7 @@ impl Build<'_> {
         let time_max = self.time_max.saturating_sub(begin.elapsed());
         let status = process::run(&mut command, &mut hear, time_max, stop).await;
         let status = status.map_err(|error| match error {
-            // The time is that of all steps together.
+            // The deadline is that of all steps together.
             ProcessError::Deadline(_) => ProcessError::Deadline(self.time_max),
             other => other,
         });
@@ -193,7 +193,7 @@ impl Build<'_> {
 
     fn show(&self, line: &str) {
         match self.shown {
-            // Whoever is gone already does not read it.
+            // If the reader has closed standard output, the line is lost.
             ShownLines::Plain => drop(writeln!(Stdout, "{line}")),
             ShownLines::Log => {
                 info!(target: "build", plugin = self.project.name.as_str(), "{line}")
@@ -202,12 +202,12 @@ impl Build<'_> {
     }
 }
 
-/// What is quoted of all that a tool says: where compilers name an error, the first one, as what comes behind it counts them or follows from it;
-/// else the last line.
+/// The line of a tool that an error quotes. If a line names an error, it is the first such line, because later lines
+/// count errors or follow from the first. Otherwise it is the last line.
 #[derive(Default)]
 struct Words {
     error: Option<String>,
-    /// Whether the line heard last is `error`.
+    /// Whether the last line is `error`.
     is_error_last: bool,
     place: Option<String>,
     last: Option<String>,
@@ -220,7 +220,7 @@ impl Words {
             return;
         }
         let names_error = ["error: ", "error[", "[ERROR] "].iter().any(|mark| line.contains(mark));
-        // rustc names the place on the line behind the error.
+        // rustc names the place on the line after the error.
         if let Some(place) = line.strip_prefix("--> ")
             && self.is_error_last
         {
@@ -240,7 +240,7 @@ impl Words {
     }
 }
 
-/// A line without colours, and not all of a long one.
+/// A line without colours. A long line is cut.
 fn quoted(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -271,7 +271,7 @@ mod tests {
         Build { project, tools, mode: Mode::Dev, time_max: LONG, shown: ShownLines::Log }
     }
 
-    /// What an earlier build has left.
+    /// Writes the file of an earlier build.
     fn left_before(project: &Project) -> PathBuf {
         let file = project.plugin_file(&project.build_folder().join(Mode::Dev.stage()));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -279,7 +279,7 @@ mod tests {
         file
     }
 
-    /// A shell takes the C compiler's place: what becomes of its build?
+    /// Checks the result of a build in which a shell script replaces the C compiler.
     async fn check(script: &str, time_max: Duration, expect: &str) {
         let folder = tempfile::tempdir().unwrap();
         let project = c_project(folder.path());
@@ -300,7 +300,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_tool_leaves_is_the_plugin() {
-        // The last argument is where to leave it.
+        // The last argument is the path of the output file.
         check("for out; do :; done; printf mine > $out", LONG, "mine").await;
     }
 
@@ -323,7 +323,7 @@ mod tests {
         check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;
     }
 
-    /// What becomes of a build while another one of the project runs.
+    /// Checks the result of a build while another build of the project runs.
     #[tokio::test(start_paused = true)]
     async fn builds_of_one_project_wait_for_each_other() {
         let folder = tempfile::tempdir().unwrap();
@@ -356,7 +356,7 @@ mod tests {
         check(&"ä".repeat(QUOTED_CHARS_MAX + 1), &"ä".repeat(QUOTED_CHARS_MAX));
     }
 
-    /// A shell takes npm's place and counts how often it is called.
+    /// A shell script replaces npm and counts its calls.
     #[tokio::test]
     async fn packages_are_brought_once_for_what_names_them() {
         let folder = tempfile::tempdir().unwrap();
@@ -373,7 +373,7 @@ mod tests {
             [(r#"{"name": "a"}"#, 1), (r#"{"name": "a"}"#, 1), (r#"{"name": "a" }"#, 2)]
         {
             let project = project(text);
-            // The script is no program, so it ends here, with the packages there.
+            // The script does not build a plugin, so the build fails here, after it has fetched the packages.
             build(&project, &tools).run(&CancellationToken::new()).await.unwrap_err();
             assert_eq!(
                 std::fs::read_to_string(at("called")).unwrap().lines().count(),

@@ -1,15 +1,16 @@
-//! Keeps two programs from working in one project's folder `build` at once. It ends with whoever has it, however that ends.
+//! Keeps two processes from working in one project's folder `build` at once. The lock ends with its process, however
+//! the process ends.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Held by one at a time.
+/// A lock that one process holds at a time.
 #[derive(Debug)]
 pub(crate) struct BuildLock(#[expect(dead_code, reason = "held until it is dropped")] File);
 
 impl BuildLock {
-    /// The one for this work in a project's `build`; none if another has it.
+    /// The lock for this work in a project's `build` folder. `None` if another process holds it.
     pub(crate) fn try_take(build_folder: &Path, work: &str) -> io::Result<Option<Self>> {
         std::fs::create_dir_all(build_folder)?;
         let path = build_folder.join(format!(".{work}.lock"));

@@ -1,5 +1,6 @@
-//! Follows one project for `informant dev`: builds it, lets the host have what was built, and builds again after every save. What a save does
-//! says [`rebuild`](super::rebuild), and what is one [`own_writes`](super::watch::own_writes); this carries it out.
+//! Follows one project for `informant dev`: builds it, gives the result to the host, and builds again after every
+//! save. [`rebuild`](super::rebuild) decides the effect of a save, and [`own_writes`](super::watch::own_writes)
+//! decides which changes are saves. This module carries the decisions out.
 
 use super::artifact::{Placed, place, place_or_remove};
 use super::build::{Build, BuildError, Built, ShownLines};
@@ -24,7 +25,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-/// For a host to load what was built: the largest plugins take a minute to compile.
+/// How long the host may take to load a built plugin. The largest plugins take a minute to compile.
 const LOAD_TIME_MAX: Duration = Duration::from_secs(300);
 const LOAD_LOOK: Duration = Duration::from_millis(10);
 
@@ -35,15 +36,15 @@ pub(crate) struct Builder {
     state: State,
     own: ToolWrites,
     running: Option<Running>,
-    /// Waits for the host to have loaded what was built last.
+    /// Waits until the host has loaded the last built plugin.
     loading: Option<JoinHandle<()>>,
-    /// The last save, or the start before there is one.
+    /// The last save, or the start before the first save.
     since: (&'static str, Instant),
-    /// Keeps others from following the project into the same directory.
+    /// Keeps other processes from following the project into the same directory.
     _lock: BuildLock,
 }
 
-/// What every build of the project is made with.
+/// The options that all builds of the project share.
 struct BuildOrder {
     project: Project,
     tools: Toolchain,
@@ -59,7 +60,8 @@ struct Running {
 }
 
 impl Builder {
-    /// Looks for the project's tools and sources, and makes the directory for the host, empty: what runs is what stands in the sources.
+    /// Finds the project's tools and sources, and creates the directory for the host. The directory is empty, so that
+    /// the host runs only the present sources.
     pub(crate) async fn new(
         project: Project,
         time_max: Duration,
@@ -94,7 +96,7 @@ impl Builder {
         loop {
             let (changes, outcome) = tokio::select! {
                 () = stop.cancelled() => break,
-                // What it has written up to its end is its own, though nobody has looked yet.
+                // Files that the build wrote before its end are its own writes, although no scan has seen them yet.
                 outcome = ended(&mut self.running) => (self.watch.look().await, Some(outcome)),
                 changes = self.watch.changed() => (changes, None),
             };
@@ -109,7 +111,7 @@ impl Builder {
         }
         if let Some(running) = self.running.take() {
             running.stop.cancel();
-            // How it ended concerns nobody any more.
+            // The builder ends, so the result of the build does not matter.
             let _ = running.task.await;
         }
         if let Some(loading) = self.loading.take() {
@@ -117,7 +119,8 @@ impl Builder {
         }
     }
 
-    /// Whether any of these files has to be built. What the plugin runs with is no such: the host has it at once.
+    /// Whether one of these changes needs a build. A change of the plugin's configuration needs none: the host gets
+    /// the configuration at once.
     async fn is_saved(&mut self, changes: Vec<Change>) -> bool {
         let name = self.order.project.name.clone();
         let configuration = PathBuf::from(format!("{name}.yaml"));
@@ -141,7 +144,8 @@ impl Builder {
         !saves.saved.is_empty()
     }
 
-    /// Lets the host have what the plugin runs with. Before there is a plugin it comes with that, and is only checked.
+    /// Gives the plugin's configuration to the host. Before there is a plugin, this only checks the configuration; the
+    /// host then gets it with the plugin.
     async fn configure(&mut self) {
         let (order, name) = (self.order.clone(), self.order.project.name.as_str());
         if !order.project.plugin_file(&order.plugins).exists() {
@@ -181,7 +185,7 @@ impl Builder {
         }
     }
 
-    /// Lets the host have a plugin, and has it said when that runs. No build writes meanwhile.
+    /// Gives a plugin to the host, and logs when the plugin runs. No build writes to the file meanwhile.
     async fn take(&mut self, built: Built, loads: &Loads) {
         if let Some(before) = self.loading.take() {
             before.abort();
@@ -221,7 +225,7 @@ impl BuildOrder {
         Running { task, stop }
     }
 
-    /// The project as its files say it is now: what they say of its build may have changed.
+    /// The project as its files describe it now. The settings of its build may have changed.
     fn project_now(&self) -> Result<Project> {
         let project = Project::open(&self.project.folder)?;
         let known = |it: &Project| (it.language.facts().title, it.name.clone());
@@ -236,7 +240,7 @@ impl BuildOrder {
         Ok(project)
     }
 
-    /// A file that cannot be read is said when it is handed over.
+    /// A file that cannot be read is reported when it is given to the host.
     fn check_configuration(&self) -> Result<(), ConfigurationError> {
         let Ok(text) = std::fs::read(self.project.configuration()) else { return Ok(()) };
         Layer::of_sidecar(&format!("{}.yaml", self.project.name), &text).map(|_| ())
@@ -247,7 +251,7 @@ impl BuildOrder {
         place_or_remove(&self.project.configuration(), &beside)
     }
 
-    /// The hash of what lies there now; none if it did before.
+    /// The hash of the file that is now in the host's directory. `None` if the file has not changed.
     fn place(&self, built: &Built) -> io::Result<Option<String>> {
         self.configure()?;
         let placed = place(&built.file, &self.project.plugin_file(&self.plugins))?;
@@ -265,15 +269,15 @@ async fn ended(running: &mut Option<Running>) -> Result<Built, BuildError> {
     })
 }
 
-/// The last load of a plugin, as `lastLoad` in `/plugins`; none of one that is not known.
+/// The last load of a plugin, as `lastLoad` in `/plugins`. `None` if the plugin is not known.
 type LastLoad = dyn Fn(&PluginName) -> Option<Value> + Send + Sync;
 
-/// Hears what became of loads.
+/// Reads the results of loads.
 #[derive(Clone)]
 pub(crate) struct Loads(Arc<LastLoad>);
 
 impl Loads {
-    /// Of a running host.
+    /// The loads of a running host.
     pub(crate) fn of(plugins: Plugins) -> Self {
         Self(Arc::new(move |name| {
             let mut status = plugins.status().into_iter();
@@ -283,7 +287,7 @@ impl Loads {
         }))
     }
 
-    /// Says when the host has loaded a file, or why it has not.
+    /// Logs when the host has loaded a file, or why it has not.
     async fn tell(
         &self,
         name: &PluginName,
@@ -325,7 +329,7 @@ impl Loads {
     }
 }
 
-/// Whether this file was loaded, if its load was the last one.
+/// Whether the host loaded this file. `None` if the last load was of another file.
 fn outcome(last_load: &Value, sha256: &str) -> Option<bool> {
     (last_load["sha256"] == sha256).then(|| last_load["result"] == "ok")
 }
@@ -338,7 +342,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }
 
-/// The folder without anything in it.
+/// Empties the folder.
 fn emptied(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -366,7 +370,8 @@ mod tests {
         check(failed, Some(false));
     }
 
-    /// A builder whose compiler is a shell: it notes that it runs, does what `more` says, and copies the source that has `plugin_describe(` in it.
+    /// A builder whose compiler is a shell script. The script records its run, runs `more`, and copies the source that
+    /// contains `plugin_describe(`.
     fn builder(folder: &Path, more: &str) -> Builder {
         let script = format!("for out; do :; done; echo >> build/runs; {more}; cp pods.c $out");
         let compiler = ["/bin/sh", "-c", &script].map(OsString::from).to_vec();
@@ -383,12 +388,13 @@ mod tests {
         std::fs::write(folder.join("pods.c"), format!("plugin_describe( {text}")).unwrap();
     }
 
-    /// How many builds have begun.
+    /// The number of builds that have begun.
     fn runs(folder: &Path) -> usize {
         std::fs::read_to_string(folder.join("build/runs")).map_or(0, |text| text.lines().count())
     }
 
-    /// The builder at work, what lies in the host's directory whenever somebody looks for a load, and what ends it.
+    /// The running builder, the files that each check for a load finds in the host's directory, and the token that
+    /// ends the builder.
     fn follow(
         builder: Builder,
     ) -> (JoinHandle<()>, tokio::sync::mpsc::Receiver<String>, CancellationToken) {
@@ -419,7 +425,7 @@ mod tests {
         let begin = Instant::now();
         assert_eq!(looks.recv().await.as_deref(), Some("quick"));
         assert!(begin.elapsed() < Duration::from_secs(30), "the slow build went on to its end");
-        // A build that runs ends with the builder.
+        // A running build ends with the builder.
         source(folder.path(), "slow once more");
         begun(3).await;
         stop.cancel();
@@ -427,7 +433,8 @@ mod tests {
         assert!(begin.elapsed() < Duration::from_secs(30), "the slow build went on to its end");
     }
 
-    /// A build writes this into the sources: how many builds there are until the first is taken, and one more for the next save.
+    /// Each build runs `writes`, which writes into the sources. Checks the number of builds until the host gets the
+    /// first plugin, and that the next save adds one.
     async fn check_writing(writes: &str, builds: usize) {
         let folder = tempfile::tempdir().unwrap();
         source(folder.path(), "one");
@@ -455,7 +462,7 @@ mod tests {
             |text: &str| std::fs::write(folder.path().join("pods.yaml"), text).unwrap();
         source(folder.path(), "one");
         configuration("shards: 2");
-        // The compiler is told all C files there are.
+        // The compiler gets the names of all C files.
         let (builder, mut looks, stop) =
             follow(builder(folder.path(), "echo $* > build/arguments"));
         assert_eq!(looks.recv().await.as_deref(), Some("one"));

@@ -1,4 +1,4 @@
-//! The languages that a project can be in: one table, which help, messages and docs read.
+//! The languages of projects: one table for help, messages and docs.
 
 use clap::ValueEnum;
 
@@ -24,15 +24,15 @@ pub(crate) enum Language {
 
 /// The facts of a language.
 pub(crate) struct Facts {
-    /// As people call it.
+    /// The name for people.
     pub(crate) title: &'static str,
-    /// Its folder of `plugin-sdk`, and what `--lang` takes.
+    /// The folder in `plugin-sdk`, and the value of `--lang`.
     pub(crate) key: &'static str,
-    /// What has to be there.
+    /// The tools that must be installed.
     pub(crate) toolchain: &'static str,
-    /// What the first build brings.
+    /// The packages that the first build fetches.
     pub(crate) fetches: &'static str,
-    /// Runs a new project's own tests, with what they need; `NAME` is what the project is called.
+    /// The command that runs a new project's own tests, with their requirements. `NAME` stands for the project's name.
     pub(crate) test: &'static str,
 }
 

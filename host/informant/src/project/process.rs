@@ -1,5 +1,5 @@
-//! Runs a language's own tools: their lines are heard as they come, their time is bounded, and with them ends whatever they have
-//! started.
+//! Runs a language's own tools. Their lines are read as they come, and their time is bounded. When a tool ends, all
+//! processes in its group end.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -10,19 +10,19 @@ use tokio::process::Command;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// A line that is longer comes in pieces.
+/// A longer line comes in pieces.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// How long the pipes of a tool that has ended are listened to: a daemon that has left its group may hold them.
+/// How long the pipes of an ended tool are read: a daemon that has left the tool's group may hold them open.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Where a line was written to.
+/// The stream that a line was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Output,
     Error,
 }
 
-/// Why a tool has no exit status to judge by.
+/// Why a tool has no exit status.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProcessError {
     #[error("cannot be started: {0}")]
@@ -35,7 +35,8 @@ pub(crate) enum ProcessError {
     Stopped,
 }
 
-/// Runs a program to its end, its deadline or `stop`. Then neither it nor what it has started in its group is there any more.
+/// Runs a program until its end, its deadline or `stop`. When this function returns, the program and all processes in
+/// its group have ended.
 pub(crate) async fn run(
     command: &mut Command,
     hear: &mut (dyn FnMut(Stream, &str) + Send),
@@ -44,7 +45,7 @@ pub(crate) async fn run(
 ) -> Result<ExitStatus, ProcessError> {
     let deadline = Instant::now() + time_max;
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Of a group of its own: what a terminal sends to all reaches it through us alone.
+    // The tool has its own process group: a terminal's signals reach the tool only through this process.
     let mut child =
         piped.process_group(0).kill_on_drop(true).spawn().map_err(ProcessError::Start)?;
     let mut group = Some(Group(child.id()));
@@ -57,7 +58,8 @@ pub(crate) async fn run(
             line = next(&mut output) => tell(line, &mut output, Stream::Output, hear),
             line = next(&mut error) => tell(line, &mut error, Stream::Error, hear),
             status = child.wait(), if ended.is_none() => {
-                // What it has started ends with it. Its identifier is the group's until the last of them is gone.
+                // The processes that the tool has started end with it. The group keeps the tool's identifier until the
+                // last of its processes is gone.
                 drop(group.take());
                 ended = Some((status.map_err(ProcessError::Wait)?, Instant::now()));
             }
@@ -79,7 +81,7 @@ async fn end(
     why: ProcessError,
 ) -> ProcessError {
     drop(group);
-    // It was killed: there is nothing to learn of how it ended.
+    // The process was killed, so its exit status says nothing.
     let _ = child.wait().await;
     why
 }
@@ -103,24 +105,24 @@ fn tell<R>(
     }
 }
 
-/// The group of a process, which ends with this.
+/// The group of a process. Dropping it ends the group.
 struct Group(Option<u32>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let process = self.0.and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(process) = process {
-            // It may have ended by itself a moment ago.
+            // The group may have ended by itself a moment ago.
             let _ = kill_process_group(process, Signal::KILL);
         }
     }
 }
 
-/// The lines of a pipe. What was read of a line stays when [`next`](Self::next) is dropped.
+/// The lines of a pipe. If [`next`](Self::next) is dropped, the part of a line that was read is kept.
 struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// The line goes on: a piece of it was taken.
+    /// Whether a piece of the present line was already taken.
     is_cut: bool,
 }
 
@@ -129,10 +131,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(pipe), line: Vec::new(), is_cut: false }
     }
 
-    /// The next line without its end; none at the pipe's.
+    /// The next line without its end. `None` at the end of the pipe.
     async fn next(&mut self) -> Option<String> {
         loop {
-            // A pipe that cannot be read has nothing more to say.
+            // A pipe that cannot be read counts as ended.
             let read = self.reader.fill_buf().await.unwrap_or_default();
             if read.is_empty() {
                 return (!self.line.is_empty()).then(|| self.take());
@@ -143,7 +145,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.line.extend_from_slice(&read[..length]);
             self.reader.consume(length + usize::from(end.is_some()));
             let is_piece = end.is_none() && self.line.len() == LINE_BYTES_MAX;
-            // The end of a line whose pieces were all taken is no line.
+            // An empty end of a line whose pieces were all taken is not a line.
             let is_rest = std::mem::replace(&mut self.is_cut, is_piece) && self.line.is_empty();
             if is_piece || end.is_some() && !is_rest {
                 return Some(self.take());
@@ -205,7 +207,8 @@ mod tests {
         assert_eq!(lines(LINE_BYTES_MAX + 1).await, [LINE_BYTES_MAX, 1]);
     }
 
-    /// Runs a shell with a child of its own, which both hold a pipe that ends with the last of them. It is told to stop at its first line.
+    /// Runs a shell with a child process. Both hold a pipe that closes when the last of them ends. The shell's first
+    /// line triggers the stop.
     async fn check_ended(last_command: &str, expect: Result<Option<i32>, &str>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");

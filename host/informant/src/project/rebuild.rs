@@ -1,45 +1,46 @@
-//! What a save does while a build runs or not: a pure step. Time is not its business: saves that belong together come as one.
+//! Decides the effect of a save, with or without a running build. It is a pure step, without time: saves that belong
+//! together arrive as one save.
 
-/// What a project that is followed is doing.
+/// The activity of a followed project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// What was built is what stands in the sources.
+    /// The last built plugin is that of the present sources.
     Idle,
     /// A build of the present sources runs.
     Building,
-    /// A build runs that a newer save has overtaken; it was asked to end.
+    /// A build of older sources runs. It was asked to end.
     Overtaken,
-    /// The present sources could not be built. What was built before goes on.
+    /// The present sources could not be built. The plugin that was built before keeps running.
     Failed,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
     /// Sources have changed.
     Saved,
-    /// The build that ran has brought a plugin.
+    /// The running build has produced a plugin.
     Built,
-    /// It has brought none: it failed, or was ended.
+    /// The running build has failed or was ended.
     Failed,
 }
 
-/// What to do about it.
+/// The action that follows from an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Nothing,
     /// Start a build.
     Build,
-    /// End the build that runs.
+    /// End the running build.
     End,
-    /// Let the host have what was built.
+    /// Give the built plugin to the host.
     Take,
-    /// Say why it failed.
+    /// Log why the build failed.
     Tell,
 }
 
 impl State {
-    /// One step. At most one build runs at a time: a new one starts when the old one has ended.
+    /// One step. At most one build runs at a time: a new build starts when the old one has ended.
     pub(crate) fn step(self, input: Input) -> (Self, Order) {
         match (self, input) {
             (Self::Idle | Self::Failed, Input::Saved) => (Self::Building, Order::Build),
@@ -47,9 +48,9 @@ impl State {
             (Self::Overtaken, Input::Saved) => (Self::Overtaken, Order::Nothing),
             (Self::Building, Input::Built) => (Self::Idle, Order::Take),
             (Self::Building, Input::Failed) => (Self::Failed, Order::Tell),
-            // What it brought is of sources that are there no more.
+            // The result belongs to older sources.
             (Self::Overtaken, Input::Built | Input::Failed) => (Self::Building, Order::Build),
-            // Nothing ran that could end.
+            // No build ran that could end.
             (Self::Idle | Self::Failed, Input::Built | Input::Failed) => (self, Order::Nothing),
         }
     }
@@ -105,7 +106,7 @@ mod tests {
         check(&[Built, Failed], &[Nothing, Nothing], State::Idle);
     }
 
-    /// Whatever comes in whatever order: at most one build runs, and the last save is built.
+    /// For any order of inputs, at most one build runs, and the last save is built.
     #[test]
     fn one_build_at_a_time_and_the_last_save_is_built() {
         for number in 0..3_usize.pow(8) {
@@ -113,7 +114,7 @@ mod tests {
             let choices = (0..8).map(|place| number / 3_usize.pow(place) % 3);
             for choice in choices {
                 let input = [Saved, Built, Failed][choice];
-                // Only what runs can end.
+                // Only a running build can end.
                 if input != Saved && !running {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! What is run to build a project: steps with their arguments, worked out from the project and the tools that are there.
+//! The commands of a project's build: steps with their arguments, computed from the project and the installed tools.
 
 use super::language::Language;
 use super::recognition::Project;
@@ -6,17 +6,17 @@ use super::toolchain::Toolchain;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a build is for.
+/// The purpose of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// To be kept: small and fast.
+    /// For production: small and fast.
     Release,
-    /// To be tried at once: built as fast as can be.
+    /// For a trial: built as fast as possible.
     Dev,
 }
 
 impl Mode {
-    /// The folder of `build` in which this mode's tools work, apart from the other's.
+    /// The folder below `build` for this mode's tools. Each mode has its own folder.
     pub(crate) fn stage(self) -> &'static str {
         match self {
             Self::Release => ".release",
@@ -28,22 +28,22 @@ impl Mode {
 /// One program to run in the project's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// For messages: `cargo build`.
+    /// For messages, such as `cargo build`.
     pub(crate) what: &'static str,
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) environment: Vec<(&'static str, OsString)>,
-    /// Its standard output is cargo's account of what it has made, not for people.
+    /// Whether standard output contains cargo's JSON messages, which are not for people.
     pub(crate) is_cargo: bool,
 }
 
-/// What a language's package manager brings into the project, once for each content of the file that names it.
+/// The steps that fetch a language's packages. They run once for each content of the file that names the packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fetch {
     pub(crate) steps: Vec<Step>,
-    /// The file that says what to bring.
+    /// The file that names the packages.
     pub(crate) named_by: &'static str,
-    /// Where its content is kept once that is there.
+    /// The file that keeps the content of `named_by` after a successful fetch.
     pub(crate) stamp: PathBuf,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Recipe {
     pub(crate) build: Step,
 }
 
-/// The steps that leave the plugin at `out`; cargo says by itself where it leaves it.
+/// The steps that write the plugin to `out`. cargo chooses and reports its own path.
 pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Path) -> Recipe {
     let settings = &project.settings;
     let world = settings.world.as_deref().unwrap_or("plugin");
@@ -66,7 +66,7 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
             let script = "node_modules/.bin/informant-plugin";
             let arguments = [script.into(), entry.into(), out.into(), world.into()];
             let mut build = step("informant-plugin", node, arguments);
-            // Not an argument: a project has the SDK that it was made with, which may not know it.
+            // An environment variable instead of an argument: the project's SDK may be older than this argument.
             build.environment.extend((mode == Mode::Dev).then(|| ("INFORMANT_DEV", "1".into())));
             Recipe { fetch: Some(npm_install(npm)), build }
         }
@@ -107,14 +107,14 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
     }
 }
 
-/// Freestanding: nothing but the plugin's own files and the SDK's.
+/// Freestanding: the plugin contains only its own files and the SDK's.
 pub(crate) const C_FLAGS: [&str; 11] = [
     "-O2",
     "-g0",
     "-std=c11",
     "-Wall",
     "-Wextra",
-    // Else a misspelt name is the linker's to find, in a file that nobody has.
+    // Otherwise only the linker finds a misspelt name, and it reports it in a temporary file.
     "-Werror=implicit-function-declaration",
     "-Werror=int-conversion",
     "-nostdlib",
@@ -143,7 +143,7 @@ fn go(go: &Path, out: &Path) -> Step {
     Step { environment, ..step("go build", go, arguments) }
 }
 
-/// To be kept: small, with checks of what would be undefined. To be tried: with names in traces, and sooner.
+/// Release: small, with checks for undefined behaviour. Dev: with names in traces, and a faster build.
 fn zig(zig: &[OsString], source: &str, mode: Mode, out: &Path) -> Step {
     let of_mode: &[&str] = match mode {
         Mode::Release => &["-O", "safe", "-fstrip"],
@@ -167,7 +167,7 @@ fn pip_install(python: &Path, folder: &Path) -> Fetch {
     let venv =
         step("python -m venv", python, ["-m", "venv", "--clear", ".venv"].map(OsString::from));
     let install = ["-m", "pip", "install", "--disable-pip-version-check", "-r", "requirements.txt"];
-    // Which folder a relative program is looked for in differs between systems.
+    // Systems differ in the folder in which they look for a relative program.
     let python = folder.join(".venv/bin/python");
     let install = step("pip install", &python, install.map(OsString::from));
     Fetch {
@@ -177,7 +177,7 @@ fn pip_install(python: &Path, folder: &Path) -> Fetch {
     }
 }
 
-/// Where cargo says that it has left the library of the package whose manifest this is.
+/// The path of the library that cargo built for the package with this manifest.
 pub(crate) fn cargo_artifact(message: &str, manifest: &Path) -> Option<PathBuf> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
     let is_ours = message["reason"] == "compiler-artifact"
@@ -188,7 +188,7 @@ pub(crate) fn cargo_artifact(message: &str, manifest: &Path) -> Option<PathBuf> 
     wasm.filter(|_| is_ours).map(PathBuf::from)
 }
 
-/// What to do about a library that cargo has not left.
+/// Advice for a project in which cargo built no library.
 pub(crate) fn no_artifact(language: Language) -> &'static str {
     match language {
         Language::Rust => "a plugin is a library: Cargo.toml needs [lib] crate-type = [\"cdylib\"]",

@@ -1,4 +1,4 @@
-//! Which language a folder's plugin is in, and what it is called: read from the file that its tools read.
+//! The language and the name of a folder's plugin, from the file that its tools read.
 //!
 //! | file | language | name |
 //! | --- | --- | --- |
@@ -9,7 +9,8 @@
 //! | a `.c` file that defines `plugin_describe` | C | that file's |
 //! | a `.zig` file that calls `informant.plugin` | Zig | that file's |
 //!
-//! The first that is there counts: what other languages have brought along for their tools comes after the plugin's own.
+//! The first match in the table counts. A folder may also have files of other languages for its tools; these come
+//! later in the table than the plugin's own file.
 
 use super::language::Language;
 use anyhow::{Context, Result, anyhow, bail};
@@ -18,15 +19,15 @@ use serde_json::Value;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-/// A project file is a page or two. A larger file is none.
+/// A project file has a page or two. A larger file does not count as one.
 const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
-/// Folders that one folder of projects may hold: more are a mistyped path.
+/// The number of folders in one folder of projects. More folders suggest a mistyped path.
 const PROJECTS_MAX: usize = 64;
-/// What the C SDK asks a plugin to define.
+/// The function that the C SDK asks a plugin to define.
 const C_MARK: &str = "plugin_describe(";
-/// What makes a plugin of a struct, in Zig.
+/// The call that makes a plugin from a struct, in Zig.
 const ZIG_MARK: &str = "informant.plugin(";
-/// What a plugin in AssemblyScript depends on.
+/// The package that a plugin in AssemblyScript depends on.
 const ASSEMBLYSCRIPT_SDK: &str = "informant-plugin-assemblyscript";
 
 /// A folder with a plugin's sources.
@@ -41,18 +42,19 @@ pub(crate) struct Project {
 /// Settings of some languages' tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Settings {
-    /// World of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of `pyproject.toml`.
+    /// The world of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of
+    /// `pyproject.toml`.
     pub(crate) world: Option<String>,
-    /// The first file: `main` of `package.json`, the `.zig` file that names the plugin.
+    /// The first file: `main` of `package.json`, or the `.zig` file that gives the plugin its name.
     pub(crate) entry: Option<String>,
-    /// Where the SDK is, if not in `sdk`: `tool.informant.sdk` of `pyproject.toml`.
+    /// The path of the SDK if it is not `sdk`: `tool.informant.sdk` of `pyproject.toml`.
     pub(crate) sdk: Option<String>,
     /// The folder's C files, without tests.
     pub(crate) sources: Vec<String>,
 }
 
 impl Project {
-    /// The project that a folder is; none if it is no project.
+    /// The project in a folder. `None` if the folder is not a project.
     pub(crate) fn find(folder: &Path) -> Result<Option<Self>> {
         let found =
             [cargo, go, node, python, c, zig].into_iter().find_map(|look| look(folder).transpose());
@@ -65,14 +67,14 @@ impl Project {
                 folder.display()
             )
         })?;
-        // Tools are run in it and name it in what they say, and cargo without links on the way.
+        // Tools run in this folder and name it in their messages. cargo names it without symbolic links.
         let folder = folder
             .canonicalize()
             .with_context(|| format!("{} cannot be read", folder.display()))?;
         Ok(Some(Self { folder, language, name, settings }))
     }
 
-    /// The project that a folder has to be.
+    /// The project in a folder. An error if the folder is not a project.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         std::fs::read_dir(folder)
             .with_context(|| format!("{} cannot be read", folder.display()))?;
@@ -85,23 +87,23 @@ impl Project {
         })
     }
 
-    /// Where what is built goes.
+    /// The folder for built files.
     pub(crate) fn build_folder(&self) -> PathBuf {
         self.folder.join("build")
     }
 
-    /// The file of a project's plugin file in a folder.
+    /// The path of the project's plugin file in a folder.
     pub(crate) fn plugin_file(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.wasm", self.name))
     }
 
-    /// What the plugin runs with, if the project says so.
+    /// The path of the plugin's configuration, which may be missing.
     pub(crate) fn configuration(&self) -> PathBuf {
         self.folder.join(format!("{}.yaml", self.name))
     }
 }
 
-/// The projects that a path is or holds; none if it is a folder of plugin files.
+/// The projects that a path is or contains. Empty if the path is a folder of plugin files.
 pub(crate) fn projects_in(folder: &Path) -> Result<Vec<Project>> {
     if let Some(project) = Project::find(folder)? {
         return Ok(vec![project]);
@@ -130,7 +132,7 @@ type Recognized = Option<(Language, String, Settings)>;
 
 fn cargo(folder: &Path) -> Result<Recognized> {
     let Some(manifest) = toml_file(&folder.join("Cargo.toml"))? else { return Ok(None) };
-    // A workspace alone is no plugin.
+    // A workspace without a package is not a plugin.
     let name = manifest
         .get("package")
         .and_then(|package| package.get("name"))
@@ -201,7 +203,8 @@ fn zig(folder: &Path) -> Result<Recognized> {
     Ok(Some((Language::Zig, name, Settings { entry, ..Settings::default() })))
 }
 
-/// Of the folder's files with such an ending, without tests: the name of the one that has the mark in it, and all of them.
+/// The folder's files with this ending, without tests. Returns the name of the file that contains the mark, and all of
+/// them.
 fn marked(folder: &Path, ending: &str, mark: &str) -> Result<Option<(String, Vec<String>)>> {
     let stem = |name: &str| name.strip_suffix(ending).map(str::to_owned);
     let is_source = |name: &String| stem(name).is_some_and(|stem| !stem.ends_with("_test"));
@@ -228,7 +231,7 @@ fn toml_file(path: &Path) -> Result<Option<toml::Table>> {
     Ok(Some(table))
 }
 
-/// None if there is no such file.
+/// `None` if the file is missing.
 fn text_file(path: &Path) -> Result<Option<String>> {
     let problem = || format!("{} cannot be read", path.display());
     let file = match std::fs::File::open(path) {
@@ -247,7 +250,7 @@ fn text_file(path: &Path) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// In their order, whatever the file system's is.
+/// The names in alphabetical order, whatever the file system's order is.
 fn names_in(folder: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(folder)
         .with_context(|| format!("{} cannot be read", folder.display()))?;

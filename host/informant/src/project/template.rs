@@ -1,22 +1,22 @@
-//! New projects: a language's template and, in `sdk` of it, the SDK that it was made for, both embedded in this program.
+//! New projects: a language's template with a matching SDK in the folder `sdk`. Both are embedded in this program.
 //!
-//! A template is a project that stands in `plugin-sdk/LANGUAGE/template` and is called `hello`. What changes on the way
-//! is that name, and where the SDK is.
+//! A template is a project with the name `hello` in `plugin-sdk/LANGUAGE/template`. A new project differs in that name
+//! and in the path of the SDK.
 
 use super::language::Language;
 use anyhow::{Context, Result, bail};
 use informant_runtime::PluginName;
 use std::path::Path;
 
-/// Path below `plugin-sdk` and text.
+/// A path below `plugin-sdk`, and a text.
 type File = (&'static str, &'static str);
 
 const EMBEDDED: &[File] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// What the templates are called.
+/// The name of all templates.
 const TEMPLATE_NAME: &str = "hello";
 
-/// Files of a template in which its name stands for nothing else.
+/// Files of a template in which the template's name means nothing else.
 const NAMED: [&str; 7] = [
     "Cargo.toml",
     "go.mod",
@@ -27,7 +27,7 @@ const NAMED: [&str; 7] = [
     "hello.yaml",
 ];
 
-/// Where a template finds its SDK, and where a project does.
+/// The path of the SDK in a template, and in a new project.
 const PLACES: [(Language, &str, &str, &str); 4] = [
     (Language::Rust, "Cargo.toml", "path = \"..\"", "path = \"sdk/rust\""),
     (Language::Go, "go.mod", "=> ../", "=> ./sdk/go"),
@@ -35,7 +35,7 @@ const PLACES: [(Language, &str, &str, &str); 4] = [
     (Language::AssemblyScript, "package.json", "\"file:..\"", "\"file:sdk/assemblyscript\""),
 ];
 
-/// Names that a compiler or a package manager knows as something else.
+/// Names with another meaning for a compiler or a package manager.
 const TAKEN: [&str; 22] = [
     "alloc",
     "assemblyscript",
@@ -61,7 +61,7 @@ const TAKEN: [&str; 22] = [
     "use",
 ];
 
-/// A name for a project: one that the host takes for a plugin's, and package managers for a package's.
+/// Parses a project's name: a valid plugin name of the host, and a valid package name for package managers.
 pub(crate) fn project_name(text: &str) -> Result<PluginName> {
     let name: PluginName = text.parse()?;
     let plain =
@@ -75,7 +75,7 @@ pub(crate) fn project_name(text: &str) -> Result<PluginName> {
              and a letter or digit last (a plugin's file may be called otherwise: informant plugin build -o FILE)"
         );
     }
-    // Files of tests, and what Go takes for the number of a version, are no plugins to whoever looks for them.
+    // Names of test files, and names that Go reads as a version's number, do not work as names of plugins.
     let is_version =
         text.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()));
     if TAKEN.contains(&text) || text.ends_with("_test") || is_version {
@@ -86,7 +86,7 @@ pub(crate) fn project_name(text: &str) -> Result<PluginName> {
     Ok(name)
 }
 
-/// The files of a new project: paths in it and texts.
+/// The files of a new project: their paths in the project, and their texts.
 pub(crate) fn files(language: Language, name: &PluginName) -> Vec<(String, String)> {
     let key = language.facts().key;
     let template = format!("{key}/template/");
@@ -116,7 +116,7 @@ fn adapted(language: Language, file: &str, text: &str, name: &PluginName) -> Str
     }
 }
 
-/// Writes a project into a folder, which must not be there or be empty.
+/// Writes a project into a folder, which must be missing or empty.
 pub(crate) fn new_project(folder: &Path, language: Language, name: &PluginName) -> Result<()> {
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// What a file of a project has its tools read, by paths in its own folder.
+    /// The files that a project's file refers to, by paths in its own folder.
     fn named(path: &str, text: &str) -> Vec<String> {
         let toml = || text.parse::<toml::Table>().expect("TOML");
         let file = path.rsplit('/').next().unwrap_or_default();

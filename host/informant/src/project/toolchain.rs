@@ -1,4 +1,5 @@
-//! The tools that build a language's plugins: which of them are there, and the line that installs what is missing.
+//! The tools that build a language's plugins: finds the installed ones, and names the command that installs a missing
+//! one.
 
 use super::language::Language;
 use super::process;
@@ -12,12 +13,12 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-/// For a tool to say its version; Zig compiles its own libraries when it is first asked.
+/// How long a tool may take to print its version. Zig compiles its own libraries at its first start.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
-/// Folders of installers that may be missing on the path.
+/// Folders of installers that may be missing in `PATH`.
 const USUAL_PLACES: [&str; 2] = [".cargo/bin", "/usr/local/go/bin"];
 
-/// What builds a project.
+/// The tools that build a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Toolchain {
     Rust {
@@ -48,7 +49,7 @@ pub(crate) enum Toolchain {
 }
 
 impl Toolchain {
-    /// Looks for the project's tools, until `stop`. An error says what is missing and how to get it.
+    /// Finds the project's tools, until `stop`. An error says which tool is missing and how to install it.
     pub(crate) async fn find(project: &Project, stop: &CancellationToken) -> Result<Self> {
         tokio::select! {
             found = Self::look(project) => found.with_context(|| format!("{} cannot be built", project.name)),
@@ -109,7 +110,8 @@ async fn rust(search: &Search, folder: &Path) -> Result<Toolchain> {
     Ok(Toolchain::Rust { cargo })
 }
 
-/// A compiler counts if it can build and link anything: many a clang comes without the wasm backend or linker.
+/// A compiler counts only if it can compile and link a test file. Many clang packages lack the wasm backend or the
+/// linker.
 async fn c(search: &Search, folder: &Path) -> Result<Toolchain> {
     let clang = search.find("clang").map(|clang| (clang, &["--target=wasm32"][..]));
     let zig = search.find("zig").map(|zig| (zig, &["cc", "-target", "wasm32-freestanding"][..]));
@@ -131,7 +133,7 @@ async fn c(search: &Search, folder: &Path) -> Result<Toolchain> {
     )
 }
 
-/// The language is not finished: what one version takes, the next may not.
+/// The version of Zig. The language is not finished: the next version may reject the code of this one.
 const ZIG: &str = "0.17";
 
 async fn zig(search: &Search, folder: &Path) -> Result<Toolchain> {
@@ -144,7 +146,7 @@ async fn zig(search: &Search, folder: &Path) -> Result<Toolchain> {
         let asked = [arguments, &["version"]].concat();
         let Some(said) = answer(&program, &asked, folder).await else { continue };
         let patch = said.trim().strip_prefix(ZIG).and_then(|rest| rest.strip_prefix('.'));
-        // What is not released yet says so behind the number.
+        // Versions that are not released yet have a suffix after the number.
         if patch.is_some_and(|patch| patch.parse::<u32>().is_ok()) {
             let arguments = arguments.iter().map(OsString::from);
             return Ok(Toolchain::Zig {
@@ -159,13 +161,13 @@ async fn zig(search: &Search, folder: &Path) -> Result<Toolchain> {
     )
 }
 
-/// Those that may have what pip brings: the project's own, and the one on the path.
+/// The Pythons that may have pip's packages: the project's own, and the one in `PATH`.
 fn pythons(search: &Search, folder: &Path) -> impl Iterator<Item = PathBuf> {
     let own = folder.join(".venv/bin/python");
     [own.exists().then_some(own), search.find("python3")].into_iter().flatten()
 }
 
-/// Where programs are looked for.
+/// The folders in which programs are searched for.
 struct Search(Vec<PathBuf>);
 
 impl Search {
@@ -176,7 +178,7 @@ impl Search {
 
     fn new(path: &OsStr, home: &Path) -> Self {
         let usual = USUAL_PLACES.iter().map(|place| home.join(place));
-        // An empty entry means the present folder, which is not where tools are.
+        // An empty entry means the present folder. That is not a folder of tools.
         let named = std::env::split_paths(path).filter(|place| place.is_absolute());
         Self(named.chain(usual).collect())
     }
@@ -196,7 +198,7 @@ impl Search {
     }
 }
 
-/// An error if a tool is older than that.
+/// An error if the tool is older than `least`.
 async fn at_least(
     program: &Path,
     ask: &[&str],
@@ -219,7 +221,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// What a tool answers on its standard output; none if it fails.
+/// A tool's standard output. `None` if the tool fails.
 async fn answer(program: &Path, arguments: &[&str], folder: &Path) -> Option<String> {
     let mut said = String::new();
     let mut hear = |stream, line: &str| {
@@ -238,7 +240,7 @@ async fn answer(program: &Path, arguments: &[&str], folder: &Path) -> Option<Str
 mod tests {
     use super::*;
 
-    /// A program that is a shell script.
+    /// Writes a program that is a shell script.
     fn put(folder: &Path, name: &str, script: &str, mode: u32) {
         let path = folder.join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -278,7 +280,8 @@ mod tests {
         assert_eq!(error, "no-such-tool is missing: there is none on PATH; install it so");
     }
 
-    /// What is taken for Zig where these say such versions: on the path, in the project, and as a module of the Python on the path.
+    /// The chosen Zig if the programs print these versions: in `PATH`, in the project, and as a module of the Python
+    /// in `PATH`.
     async fn zig_of(on_path: &str, own: &str, module: &str) -> Result<String> {
         let [path, project] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let says = |version: &str| match version {

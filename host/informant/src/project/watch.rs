@@ -67,8 +67,8 @@ impl SourceWatch {
         Ok(watch)
     }
 
-    /// Waits until a source has changed and it has been quiet for a moment; answers those that have. What was heard stays heard where this is
-    /// dropped.
+    /// Waits for a pause in the file events, up to [`WAIT_MAX`], then scans. Returns when sources have changed, with
+    /// the changes. Dropping the future loses no file event.
     pub(crate) async fn changed(&mut self) -> Vec<Change> {
         loop {
             let due = self.quiet.due().unwrap_or_else(|| Instant::now() + LOOK_EVERY);
@@ -110,11 +110,12 @@ impl SourceWatch {
         }
     }
 
-    /// Watches the folders that have sources, and no others: those that tools write to are large and busy.
+    /// Watches the folders that contain sources, and no others. The folders that tools write to are large and change
+    /// often.
     fn arm(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         for gone in self.watched.difference(&self.seen.folders) {
-            // With the folder its watch is gone already.
+            // If the folder is gone, its watch is gone, too.
             let _ = watcher.unwatch(gone);
         }
         let armed = |folder: &&PathBuf| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
@@ -124,7 +125,7 @@ impl SourceWatch {
         self.watched.extend(new);
     }
 
-    /// Nothing is known to have changed.
+    /// Logs the error. Returns no changes.
     fn complain(&mut self, text: String) -> Vec<Change> {
         if self.complaint.as_ref() != Some(&text) {
             warn!("{} cannot be looked at: {text}", self.folder.display());
@@ -134,7 +135,7 @@ impl SourceWatch {
     }
 }
 
-/// Compilers read sources, which changes nothing.
+/// Whether a file event can mean a change. Compilers read sources, which is not a change.
 fn says_something(kind: &EventKind) -> bool {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -164,7 +165,7 @@ impl Quiet {
 mod tests {
     use super::*;
 
-    /// Hints at these milliseconds: when is it time to look?
+    /// When the next scan is due after hints at these milliseconds.
     #[track_caller]
     fn check(hints: &[u64], expect: Option<u64>) {
         let begin = Instant::now();

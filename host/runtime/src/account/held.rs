@@ -1,10 +1,10 @@
-//! A part of a plugin's account that lasts as long as something lives, and the refusal of more of it.
+//! A part of a plugin's account with the life time of an object, and the refusal of its growth.
 
 use super::ledger::{Holding, Ledger};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Bytes that are held for a plugin for as long as there is this.
+/// Bytes that are held for a plugin until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     ledger: Arc<Ledger>,
@@ -12,7 +12,7 @@ pub(crate) struct Held {
     bytes: u64,
 }
 
-/// What a plugin would hold is more than it may. The text is for people.
+/// The plugin would exceed its memory. The text is for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Overdraft(String);
@@ -36,12 +36,12 @@ impl Overdraft {
 }
 
 impl Held {
-    /// Nothing yet.
+    /// Zero bytes.
     pub(crate) fn nothing(ledger: &Arc<Ledger>, holding: Holding) -> Self {
         Self { ledger: ledger.clone(), holding, bytes: 0 }
     }
 
-    /// So many bytes, if the plugin then holds no more than `most`, all parts together.
+    /// Holds so many bytes, if all parts of the plugin together then have at most `most`.
     pub(crate) fn of(
         ledger: &Arc<Ledger>,
         holding: Holding,
@@ -52,10 +52,10 @@ impl Held {
         held.grow(bytes, most).map(|()| held)
     }
 
-    /// So many bytes more, on the same condition. If it is not met nothing changes.
+    /// Holds so many more bytes, on the same condition. On an error nothing changes.
     pub(crate) fn grow(&mut self, bytes: u64, most: u64) -> Result<(), Overdraft> {
         let noted = bytes.min(most);
-        // Others may grow at the same time: what is noted first is seen by them.
+        // Others may grow at the same time: the bytes are noted first, so that those calls see them.
         self.ledger.add(self.holding, noted);
         let parts = self.ledger.parts();
         let sum = parts.iter().fold(bytes - noted, |sum, (_, bytes)| sum.saturating_add(*bytes));
@@ -68,7 +68,7 @@ impl Held {
         Ok(())
     }
 
-    /// So many bytes.
+    /// The number of held bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

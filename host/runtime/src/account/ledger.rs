@@ -1,4 +1,4 @@
-//! What is noted of a plugin's account, because nothing else counts it.
+//! The parts of a plugin's account that no other counter has.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -6,48 +6,48 @@ use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What is held for as long as something lives.
+/// A part with the life time of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holding {
-    /// Linear memories, instance data and tables of all instances that there are.
+    /// Linear memories, instance data and tables of all instances.
     Instances,
     /// The stacks of their calls.
     Stacks,
-    /// Compiled code of all versions that are kept.
+    /// Compiled code of all kept versions.
     Code,
-    /// Their descriptors and configurations.
+    /// Descriptors and configurations of these versions.
     Documents,
-    /// Bodies of the requests that wait for their answers, and room for those answers.
+    /// Bodies of the requests that wait for answers, and room for those answers.
     Requests,
 }
 
-/// Something that holds memory for a plugin as long as it lives. If several plugins have it together, each is charged for it.
+/// An object that holds memory for a plugin. If several plugins share the object, each is charged for it.
 pub(crate) trait Weighed: Send + Sync {
     /// The part of the account.
     fn part(&self) -> &'static str;
-    /// Bytes that it holds now, about.
+    /// Its bytes now. An estimate.
     fn bytes(&self) -> u64;
 }
 
-/// What is noted of one plugin's account. It belongs to the plugin's name.
+/// The ledger of one plugin's account. It belongs to the plugin's name.
 #[derive(Default)]
 pub(crate) struct Ledger {
     /// By [`Holding`].
     held: [AtomicU64; 5],
-    /// What all other parts held when they were read last, at most a second ago.
+    /// The bytes of all other parts at the last reading, at most a second ago.
     read: AtomicU64,
-    /// Indexes, which it may have together with others, and recordings.
+    /// Indexes, possibly shared with other plugins, and recordings.
     weighed: Mutex<Vec<Weak<dyn Weighed>>>,
     /// Nanoseconds of its selectors, pointers and indexes in informers' tasks, and of its filters.
     evaluation: AtomicU64,
     /// Nanoseconds of processors.
     processor: AtomicU64,
-    /// Nanoseconds by the clock of looking at its files and compiling them.
+    /// Nanoseconds, by the clock, of checking and compiling its files.
     compile: AtomicU64,
     log_bytes: AtomicU64,
-    /// What it would have held, all parts together, when something was refused last.
+    /// The sum of all parts that the last refused request would have reached.
     wanted: AtomicU64,
-    /// Why an instance in charge could not grow.
+    /// The reason for which an instance in charge could not grow.
     refused: Mutex<Option<String>>,
 }
 
@@ -81,37 +81,37 @@ impl Ledger {
         self.held[holding as usize].load(Relaxed)
     }
 
-    /// What is held now and the parts that were read last, by part.
+    /// The held bytes and the last reading of the other parts, by part.
     pub(super) fn parts(&self) -> Vec<(&'static str, u64)> {
         let held = Holding::ALL.map(|holding| (holding.name(), self.held(holding)));
         held.into_iter().chain([("others", self.read.load(Relaxed))]).collect()
     }
 
-    /// Notes what all other parts hold, for what grows before they are read again.
+    /// Notes the bytes of all other parts, for requests before the next reading.
     pub(crate) fn has_read(&self, bytes: u64) {
         self.read.store(bytes, Relaxed);
     }
 
-    /// The plugin has this from here on, as long as it lives. It may be said again.
+    /// Charges the object to the plugin while it lives. May be called again.
     pub(crate) fn weighs(&self, one: Weak<dyn Weighed>) {
         let mut weighed = self.weighed.lock();
         weighed.retain(|other| other.strong_count() > 0 && !Weak::ptr_eq(other, &one));
         weighed.push(one);
     }
 
-    /// Bytes of all that is weighed of this part.
+    /// Bytes of all weighed objects of this part.
     pub(crate) fn weighed_bytes(&self, part: &str) -> u64 {
         let weighed = self.weighed.lock();
         let of_part = weighed.iter().filter_map(Weak::upgrade).filter(|one| one.part() == part);
         of_part.map(|one| one.bytes()).sum()
     }
 
-    /// Something was evaluated for it, in an informer's task or before a call.
+    /// Notes the time of an evaluation, in an informer's task or before a call.
     pub(crate) fn evaluated(&self, time: Duration) {
         self.evaluation.fetch_add(nanoseconds(time), Relaxed);
     }
 
-    /// A turn of one of its actors took so much of a processor.
+    /// Notes the processor time of an actor's turn.
     pub(crate) fn computed(&self, time: Duration) {
         self.processor.fetch_add(nanoseconds(time), Relaxed);
     }
@@ -125,7 +125,7 @@ impl Ledger {
         Duration::from_nanos(self.evaluation.load(Relaxed))
     }
 
-    /// A file of it was looked at and compiled.
+    /// Notes the time of checking and compiling a file.
     pub(crate) fn compiled(&self, time: Duration) {
         self.compile.fetch_add(nanoseconds(time), Relaxed);
     }
@@ -134,7 +134,7 @@ impl Ledger {
         Duration::from_nanos(self.compile.load(Relaxed))
     }
 
-    /// A line of it went to the log.
+    /// Notes the bytes of a log line.
     pub(crate) fn logged(&self, bytes: usize) {
         self.log_bytes.fetch_add(bytes as u64, Relaxed);
     }
@@ -147,17 +147,17 @@ impl Ledger {
         self.wanted.store(bytes, Relaxed);
     }
 
-    /// What it would have held, all parts together, when something was refused last.
+    /// The sum of all parts that the last refused request would have reached.
     pub(crate) fn wanted(&self) -> u64 {
         self.wanted.load(Relaxed)
     }
 
-    /// An instance in charge could not grow: the plugin is to be stopped.
+    /// Notes that an instance in charge could not grow: the plugin is to be stopped.
     pub(crate) fn refused(&self, reason: String) {
         self.refused.lock().get_or_insert(reason);
     }
 
-    /// Why an instance in charge could not grow, once.
+    /// Takes the reason for which an instance in charge could not grow.
     pub(crate) fn take_refused(&self) -> Option<String> {
         self.refused.lock().take()
     }

@@ -1,9 +1,9 @@
-//! From a plugin file's bytes to a component that is known to keep the contract, before anything is
-//! compiled. All of it but the envelope runs in the process that looks at a file (`guest/compiler/program.rs`).
+//! From a plugin file's bytes to a component that keeps the contract, before the compilation. All checks but that of
+//! the envelope run in the compiler process (`guest/compiler/program.rs`).
 //!
-//! Three rungs are accepted: a component; a core module with a `component-type` section (what
-//! wit-bindgen leaves for `wasm32-unknown-unknown`); a bare core module that exports the contract's names.
-//! A module that imports the first WASI (Go's and C's do) gets an adapter to the second.
+//! Three forms are accepted: a component; a core module with a `component-type` section, which wit-bindgen writes for
+//! `wasm32-unknown-unknown`; and a bare core module that exports the contract's names. A module with imports of WASI
+//! preview 1, as Go's and C's have, gets an adapter to WASI 0.2.
 
 mod envelope;
 mod exported;
@@ -25,13 +25,13 @@ use wasmparser::{BinaryReaderError, Parser, Payload};
 use wit_component::ComponentEncoder;
 use wit_parser::{Resolve, WorldId, WorldItem};
 
-/// The package and version that this host speaks.
+/// The version of the contract package that this host speaks.
 pub const CONTRACT_VERSION: &str = "0.1.0";
 
 const CONTRACT: &str = include_str!("../../../../plugin-sdk/wit/plugin.wit");
 const PACKAGE: &str = "informant:plugin/";
 const WASI: &str = "wasi:";
-/// What core modules call the first WASI.
+/// The module name of WASI preview 1 in core modules.
 const FIRST_WASI: &str = "wasi_snapshot_preview1";
 
 /// Interfaces of the contract that this host links.
@@ -47,40 +47,40 @@ const IMPORTS_OFFERED: [&str; 10] = [
     "kube",
     "http",
 ];
-/// The one of them that has no functions.
+/// The interface among them that has no functions.
 const TYPES: &str = "types";
 /// The interface that every plugin exports.
 const EXPORT_NEEDED: &str = "lifecycle";
-/// Those by which it hears of its work: at least one of them.
+/// The interfaces for a plugin's work: every plugin exports at least one.
 const EXPORTS_WORKED: [&str; 3] = ["handler", "reconciler", "timer"];
-/// Interfaces of the contract that this host calls where they are exported.
+/// Interfaces of the contract that this host calls if they are exported.
 const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
 
-/// Why a file is not a plugin for this host.
+/// The reason for which a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ContractError {
-    /// Neither wasm magic bytes nor anything close.
+    /// The file has no wasm magic bytes.
     #[error("not a WebAssembly file ({0}); drop in the .wasm that your compiler wrote")]
     NotWasm(&'static str),
-    /// The bytes begin like wasm and then go wrong: cut off, or damaged.
+    /// The file begins like wasm, and is then cut off or damaged.
     #[error("the file is damaged or incomplete: {0}")]
     Malformed(String),
-    /// A backtrace would copy it for each frame.
+    /// A backtrace would copy the name for each frame.
     #[error(
         "a function has a name of {0} bytes, at most {FUNCTION_NAME_BYTES_MAX} are allowed; `wasm-tools strip` removes names"
     )]
     LongFunctionName(usize),
-    /// The host would keep too much of it.
+    /// The host would keep too many items of the file.
     #[error(
         "it has {found} {what}, all its modules together, and at most {most} are allowed; leave out libraries that it does not use, or make several plugins of it"
     )]
     Table {
-        /// What there is too much of.
+        /// The kind of these items.
         what: &'static str,
         found: usize,
         most: usize,
     },
-    /// Compiled machine code, which is trusted blindly when it is loaded.
+    /// Compiled machine code, which would run unchecked when it is loaded.
     #[error(
         "compiled code (.cwasm) is not accepted, because loading it would run it unchecked; drop in the .wasm it was made from"
     )]
@@ -92,7 +92,7 @@ pub(crate) enum ContractError {
     OtherVersion {
         /// For example `informant:plugin@0.2.0`.
         found: String,
-        /// What of it is of that version, for example `it imports indexer`.
+        /// The part of that version, for example `it imports indexer`.
         by: String,
     },
     /// The exports are not those of a plugin.
@@ -101,12 +101,12 @@ pub(crate) enum ContractError {
         EXPORTS_WORKED.join(", ")
     )]
     MissingExport {
-        /// The first interface that is missing, or those of which one is.
+        /// The first missing interface, or the interfaces of which one is needed.
         missing: String,
-        /// What is exported instead.
+        /// The exports that were found.
         found: String,
     },
-    /// An import that nobody here provides.
+    /// The host does not offer this import.
     #[error(
         "imports {import}, which this host does not offer; it offers {} of informant:plugin@{CONTRACT_VERSION}{hint}",
         offered()
@@ -117,7 +117,7 @@ pub(crate) enum ContractError {
         /// Where the import usually comes from, or empty.
         hint: &'static str,
     },
-    /// Names fit, types do not.
+    /// The names fit, the types do not.
     #[error("does not keep the contract informant:plugin@{CONTRACT_VERSION}: {0}")]
     Mismatch(String),
 }
@@ -135,17 +135,17 @@ fn offered() -> String {
 /// A component's bytes that keep the contract.
 #[derive(Debug)]
 pub(crate) struct CheckedComponent {
-    /// The component, encoded from a core module where the file was one.
+    /// The component, encoded from a core module if the file was one.
     pub bytes: Vec<u8>,
-    /// How much it declares.
+    /// The sizes of its declarations.
     pub tables: Tables,
-    /// Interfaces of the contract that it needs, `log`.
+    /// The imported interfaces of the contract, such as `log`.
     pub imports: Vec<String>,
-    /// Interfaces that it has, those of others in full.
+    /// The exported interfaces; those of other packages with their full names.
     pub exports: Vec<String>,
 }
 
-/// Checks a plugin file and turns it into a component where it is a core module.
+/// Checks a plugin file, and encodes a core module as a component.
 ///
 /// This takes 0.1 ms for a component and up to 50 ms for a large core module; nothing is compiled.
 pub(crate) fn check(file: Vec<u8>) -> Result<CheckedComponent, ContractError> {
@@ -170,7 +170,7 @@ pub(crate) fn check(file: Vec<u8>) -> Result<CheckedComponent, ContractError> {
 enum ComponentForm {
     Component,
     ModuleWithType,
-    /// With full names of exports, and modules that are imported from.
+    /// With the full names of exports, and the modules of imports.
     BareModule {
         exports: Vec<String>,
         imports: BTreeSet<String>,
@@ -220,7 +220,7 @@ fn encode(module: &[u8]) -> Result<Vec<u8>, ContractError> {
     encoder.validate(true).encode().map_err(mismatch)
 }
 
-/// Whether the module is to be told of the system in the words of the first WASI. It is known to be well formed so far.
+/// Whether the module imports WASI preview 1. The module is known to be well-formed so far.
 fn imports_first_wasi(module: &[u8]) -> bool {
     Parser::new(0).parse_all(module).any(|payload| match payload {
         Ok(Payload::ImportSection(section)) => section
@@ -230,7 +230,7 @@ fn imports_first_wasi(module: &[u8]) -> bool {
     })
 }
 
-/// The error's whole chain on one line.
+/// Joins the error's whole chain on one line.
 fn mismatch(error: impl std::fmt::Display) -> ContractError {
     let text = format!("{error:#}");
     ContractError::Mismatch(text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -270,7 +270,7 @@ fn check_component(bytes: Vec<u8>) -> Result<CheckedComponent, ContractError> {
     Ok(CheckedComponent { bytes, tables, imports: short(imports), exports: short(exports) })
 }
 
-/// What a component was found to be made of, with the contract's package out of the way of the contract itself.
+/// The decoded component's packages, with the contract's package renamed so that the host's own can be added.
 fn without_ours(mut found: Resolve) -> Resolve {
     let is_ours =
         |name: &wit_parser::PackageName| format!("{}:{}/", name.namespace, name.name) == PACKAGE;
@@ -281,7 +281,7 @@ fn without_ours(mut found: Resolve) -> Resolve {
     found
 }
 
-/// `informant:plugin/handler@0.1.0` as `("handler", "0.1.0")`; none if it is not of our package.
+/// Splits `informant:plugin/handler@0.1.0` into `("handler", "0.1.0")`; `None` for another package.
 fn ours(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(PACKAGE)?.split_once('@')
 }
@@ -305,7 +305,7 @@ fn check_exports<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(),
     Err(ContractError::MissingExport { missing, found })
 }
 
-/// No other is taken, be it only a patch apart: a newer one may have functions that this host has not.
+/// Only the exact version is accepted: a newer patch may have functions that this host lacks.
 fn check_version(version: &str, by: impl FnOnce() -> String) -> Result<(), ContractError> {
     if version == CONTRACT_VERSION {
         return Ok(());
@@ -328,7 +328,7 @@ fn check_import(found: &Resolve, import: &str, item: &WorldItem) -> Result<(), C
     check_ours(import)
 }
 
-/// An import that is to be of the contract.
+/// Checks an import of the contract.
 fn check_ours(import: &str) -> Result<(), ContractError> {
     let unknown = || ContractError::UnknownImport { import: import.to_owned(), hint: "" };
     let (interface, version) = ours(import).ok_or_else(unknown)?;
@@ -336,9 +336,9 @@ fn check_ours(import: &str) -> Result<(), ContractError> {
     IMPORTS_OFFERED.contains(&interface).then_some(()).ok_or_else(unknown)
 }
 
-/// A world with everything a plugin may import and just the exports that were found, so that the check
-/// of types names the one thing that is wrong. What is imported of WASI is taken as it was found in `resolve`: its names were checked, and its
-/// types are when it is linked.
+/// A world with all imports that a plugin may have and exactly the exports that were found. So the check of types
+/// names the one wrong item. Imports of WASI are taken as they are in `resolve`: their names were checked, and the
+/// linker checks their types.
 fn world_for<'a>(
     mut resolve: Resolve,
     exports: impl Iterator<Item = &'a str>,
@@ -395,7 +395,7 @@ mod tests {
         );
     }
 
-    /// A core module and a component, of which one interface has this version.
+    /// A core module and a component with one interface of this version.
     #[track_caller]
     fn check_version_refused(interface: &str, version: &str, by: &str) {
         let named = |it: &str| match it == interface {
@@ -422,7 +422,7 @@ mod tests {
         check_version_refused("handler", "0.2.0", "it exports handler");
         check_version_refused("lifecycle", "1.0.0", "it exports lifecycle");
         check_version_refused("log", "0.2.0", "it imports log");
-        // A linker would take these for compatible, and leave out what this host has not.
+        // A linker would accept these as compatible, and leave out functions that this host lacks.
         check_version_refused("handler", "0.1.7", "it exports handler");
         check_version_refused("log", "0.1.7", "it imports log");
     }
@@ -458,11 +458,11 @@ mod tests {
         let unknown = r#"(export "leave" (func))"#;
         let expect = "imports wasi:cli/exit@0.2.6#leave, which this host does not offer; it";
         check_error(&file("wasi:cli/exit@0.2.6", unknown), expect);
-        // What is offered is no reason to refuse it.
+        // An offered interface is no reason to refuse the file.
         check_error(&file("wasi:cli/environment@0.2.6", ""), "does not keep the contract");
     }
 
-    /// A module for the first WASI becomes a component that imports what the adapter needs for that.
+    /// A module for WASI preview 1 becomes a component that imports the adapter's needs.
     #[test]
     fn a_module_for_the_first_wasi_gets_an_adapter() {
         let import = r#"(module (import "wasi_snapshot_preview1" "random_get"

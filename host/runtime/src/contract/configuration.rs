@@ -1,7 +1,8 @@
-//! What whoever runs plugins says of them: in `<name>.yaml` beside `<name>.wasm`, and in the host's own configuration. Both have the same
-//! settings, each declared once, in [`layer`]; the reference page and the JSON schemas are made of that declaration.
+//! The configuration of plugins: in `<name>.yaml` beside `<name>.wasm`, and in the host's own configuration. Both have
+//! the same settings, each declared once, in [`layer`]. The reference page and the JSON schemas are made from that
+//! declaration.
 //!
-//! The host's file is the program's; what it says of plugins is read here.
+//! The program owns the host's file; this module reads its settings of plugins.
 
 mod declared;
 mod differences;
@@ -36,7 +37,7 @@ pub(crate) use write_grants::granting_writes;
 /// The version of both kinds of file.
 pub const API_VERSION: &str = "informant.dev/v1alpha1";
 
-/// A configuration that cannot be used: where that stands, what is wrong, and what to write.
+/// An unusable configuration: the place, the problem, and the advice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct ConfigurationError {
@@ -45,7 +46,8 @@ pub struct ConfigurationError {
 }
 
 impl ConfigurationError {
-    /// `line` is 0 where it is not known, `path` empty for the file as a whole. A problem that begins with a verb is the path's.
+    /// `line` is 0 if it is not known; `path` is empty for the file as a whole. If the problem begins with a verb, the
+    /// path is its subject.
     pub fn new(file: &str, line: u64, path: &str, problem: String) -> Self {
         let place = match line {
             0 => file.to_owned(),

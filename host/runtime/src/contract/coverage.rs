@@ -9,21 +9,23 @@ use informant_apimachinery::GroupVersionResource;
 use informant_cache::{InformerLease, Scope, SharedInformerFactory};
 use std::collections::BTreeSet;
 
-/// As many namespaces of one view are listed and watched each by itself; where it names more, all that there are, at once.
+/// The most namespaces of one view that are listed and watched individually. A view with more lists and watches all
+/// namespaces at once.
 pub const NAMESPACES_WATCHED_MAX: usize = 64;
 
-/// The namespaces that are listed and watched for a view of those that it names; none: all at once.
+/// The namespaces that are listed and watched for a view of the `named` ones; `None`: all at once.
 pub fn watched_namespaces(named: &BTreeSet<String>) -> Option<&BTreeSet<String>> {
     Some(named).filter(|named| (1..=NAMESPACES_WATCHED_MAX).contains(&named.len()))
 }
 
-/// What an informer has to cover for a view of these namespaces. Invariant 10.
+/// The scope of an informer for a view of these namespaces. Invariant 10.
 pub fn watched_scope(named: &BTreeSet<String>) -> Scope {
     let watched = watched_namespaces(named);
     watched.map_or_else(Scope::all, |names| Scope::namespaces(names.iter().map(String::as_str)))
 }
 
-/// The informer of a resource, which covers this as long as the lease is kept. A factory that covers less gives what it has.
+/// The informer of a resource, which covers these namespaces while the lease is kept. A factory with a narrower scope
+/// gives its whole scope.
 pub(crate) fn lease(
     informers: &SharedInformerFactory,
     resource: &GroupVersionResource,

@@ -1,4 +1,4 @@
-//! What a plugin asks for: the JSON that its `describe` answers with, checked key by key.
+//! A plugin's descriptor: the JSON that its `describe` returns, checked key by key.
 
 mod bounded_list;
 mod durations;
@@ -41,20 +41,20 @@ pub(crate) use writes::WRITES_MAX;
 pub use writes::WriteSpec;
 use writes::write;
 
-/// More subscriptions than a plugin can sensibly tell apart.
+/// The most subscriptions of one plugin.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 64;
-/// Indexes of one plugin; each costs memory for every cached object.
+/// The most indexes of one plugin; each costs memory for every cached object.
 pub(crate) const INDEXES_MAX: usize = 16;
-/// Resources read beside the subscriptions; each keeps an informer running.
+/// The most resources read beside the subscriptions; each keeps an informer running.
 pub(crate) const READS_MAX: usize = 64;
-/// Bytes of `version`, which stands in logs and in `/plugins`.
+/// Bytes of `version`, which appears in logs and in `/plugins`.
 pub(crate) const VERSION_BYTES_MAX: usize = 128;
-/// Bytes of a name or a resource. The longest custom resource has 317: a definition's name (plural.group) has
-/// at most 253, its version at most 63.
+/// Bytes of a name or a resource. The longest custom resource has 317: the name of its definition (plural.group) has
+/// at most 253 bytes, its version at most 63.
 pub(crate) const NAME_BYTES_MAX: usize = 320;
-/// Bytes of a JSON pointer. The longest that leads to a key of Kubernetes' own, an annotation's, has 340.
+/// Bytes of a JSON pointer. The longest pointer to a Kubernetes key, that of an annotation, has 340.
 pub(crate) const POINTER_BYTES_MAX: usize = 1024;
-/// Entries of a list within an entry, of which most are one of a few words: verbs, methods, types.
+/// Entries of a list within an entry, most of which choose from a few words: verbs, methods, types.
 pub(crate) const LIST_MAX: usize = 32;
 
 /// The keys of a descriptor.
@@ -68,21 +68,21 @@ pub struct Descriptor {
     pub version: String,
     /// In the plugin's order: an event names its subscription by position.
     pub subscriptions: Vec<SubscriptionSpec>,
-    /// Indexes that the plugin wants on resources it reads.
+    /// Indexes on resources that the plugin reads.
     pub indexes: Vec<IndexSpec>,
     /// Resources read through `indexer` without a subscription.
     pub reads: Vec<ReadSpec>,
-    /// What the plugin means to write to the cluster.
+    /// The plugin's intended writes to the cluster.
     pub writes: Vec<WriteSpec>,
-    /// Whom the plugin means to ask over HTTP.
+    /// The plugin's intended HTTP requests.
     pub http: Vec<HttpSpec>,
-    /// When the plugin is called by the clock.
+    /// The plugin's schedules.
     pub schedules: Vec<ScheduleSpec>,
-    /// In how many instances the plugin asks to run.
+    /// The number of shards that the plugin asks for.
     pub shards: usize,
 }
 
-/// The descriptor cannot be used; the text says where and why.
+/// An unusable descriptor, with the place and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("descriptor {at}: {problem}")]
 pub struct DescriptorError {
@@ -128,7 +128,7 @@ impl Descriptor {
         self.check_indexes()
     }
 
-    /// Every resource the plugin wants to see, each once.
+    /// Every resource that the plugin reads, each once.
     pub fn resources(&self) -> BTreeSet<&GroupVersionResource> {
         let subscribed = self.subscriptions.iter().map(|subscription| &subscription.resource);
         subscribed.chain(self.reads.iter().map(|read| &read.resource)).collect()
@@ -177,7 +177,7 @@ fn check_pointer_bounds(at: &str, pointer: &str) -> Result<(), DescriptorError> 
     Ok(())
 }
 
-/// A name is shown, and events and indexes are filed under it.
+/// Checks a name, which is shown and is a key of events and indexes.
 fn check_name(at: &str, name: &str) -> Result<(), DescriptorError> {
     match name.is_empty() {
         true => Err(error(at, "is empty")),
@@ -193,7 +193,7 @@ fn check_bytes(at: &str, text: &str, max: usize) -> Result<(), DescriptorError> 
     }
 }
 
-/// What is shown must be short and stay on one line.
+/// Checks a text that is shown: it must be short and stay on one line.
 fn check_text(at: &str, text: &str, bytes_max: usize) -> Result<(), DescriptorError> {
     check_bytes(at, text, bytes_max)?;
     match one_line(text, bytes_max) == text {
@@ -217,7 +217,7 @@ fn each<'a, T, const MAX: usize>(
     let numbered = list.entries(at)?.into_iter().enumerate();
     let parsed = numbered.map(|(index, json)| parse(json, &format!("{at}[{index}]")));
     let mut parsed = parsed.collect::<Result<Vec<T>, _>>()?;
-    // It is kept for as long as the plugin.
+    // The list is kept for as long as the plugin.
     parsed.shrink_to_fit();
     Ok(parsed)
 }

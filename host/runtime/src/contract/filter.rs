@@ -1,16 +1,19 @@
 //! `filter`: a CEL expression that decides whether an event of a subscription is delivered.
 //!
-//! It sees `object` and `old` as the event has them, null where there is none (`object` of a deletion, `old` of an addition and of a resync), and
-//! `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses calls, never membership. A deletion is filtered only by an
-//! expression that names `change`. Where the evaluation fails the event is told.
+//! The expression sees `object` and `old` of the event. They are null if they do not exist: `object` of a deletion,
+//! `old` of an addition and of a resync. It also sees `change` as `"added"`, `"updated"` or `"deleted"`. It suppresses
+//! calls, never membership. Only an expression that names `change` filters deletions. If the evaluation fails, the
+//! event is delivered.
 //!
-//! It is evaluated by the plugin's actor, before the call. Binding a whole object costs more than the evaluation: what the
-//! expression reads of an object is found out once ([`needs`]), and only that is taken from the bytes ([`bind`]).
+//! The plugin's actor evaluates the expression before the call. Binding a whole object would cost more than the
+//! evaluation. So the compiler finds the members that the expression reads ([`needs`]), and only those are taken from
+//! the bytes ([`bind`]).
 //!
 //! # Bounds
 //!
-//! An expression has at most [`TEXT_BYTES_MAX`] bytes and [`NESTING_MAX`] levels, and no regular expressions, times or messages. It
-//! reads at most [`READ_BYTES_MAX`] bytes of both objects. What loops over, adds up or makes lists pays for it ([`cost`]).
+//! An expression has at most [`TEXT_BYTES_MAX`] bytes and [`NESTING_MAX`] levels, and no regular expressions, times or
+//! messages. It reads at most [`READ_BYTES_MAX`] bytes of both objects. Loops, sums and new lists are charged for
+//! their size ([`cost`]).
 
 mod bind;
 mod compile;
@@ -29,14 +32,15 @@ use needs::Needs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Bytes of an expression: a screen full.
+/// Bytes of an expression: a full screen.
 pub(crate) const TEXT_BYTES_MAX: usize = 2048;
-/// Levels of an expression's tree, each of which takes stack; a chain of members is one.
+/// Levels of an expression's tree, each of which takes stack; a chain of members is one level.
 const NESTING_MAX: usize = 16;
-/// Bytes of JSON that one evaluation reads, both objects together: twenty whole Pods and more. All of it is bound before the first step.
+/// Bytes of JSON that one evaluation reads from both objects together: over twenty whole Pods. All of it is bound
+/// before the first step.
 const READ_BYTES_MAX: usize = 128 << 10;
 
-/// A compiled expression. A clone is the same one.
+/// A compiled expression. Clones share it.
 #[derive(Clone)]
 pub struct Filter {
     text: Arc<str>,
@@ -48,23 +52,23 @@ struct CompiledFilter {
     object: Needs,
     old: Needs,
     names_change: bool,
-    /// What one evaluation may cost.
+    /// The highest cost of one evaluation.
     cost_max: u64,
 }
 
-/// The expression cannot be used.
+/// An unusable expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("filter: {problem}")]
 pub(crate) struct FilterError {
     problem: String,
 }
 
-/// What becomes of an event.
+/// The verdict on an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FilterVerdict {
     Told,
     Filtered,
-    /// The evaluation failed, and the event is told.
+    /// The evaluation failed, and the event is delivered.
     Failed(String),
 }
 
@@ -81,7 +85,7 @@ impl Filter {
             Change::Deleted => (None, Some(&event.object)),
             Change::Added | Change::Updated => (Some(&event.object), event.old.as_ref()),
         };
-        // What the expression does not read is not unpacked.
+        // An object that the expression does not read is not unpacked.
         let object = object.map(|object| compiled.object.is_used().then(|| object.json()));
         let old = old.map(|old| compiled.old.is_used().then(|| old.json()));
         let json = |text: &'_ Option<Option<bytes::Bytes>>| {
@@ -93,7 +97,7 @@ impl Filter {
 
 impl CompiledFilter {
     fn verdict(&self, object: Option<&[u8]>, old: Option<&[u8]>, change: Change) -> FilterVerdict {
-        // The interpreter is another's, and no expression may end the plugin's actor.
+        // The interpreter is a library, and a panic in it must not end the plugin's actor.
         let evaluated = catch_unwind(AssertUnwindSafe(|| self.evaluate(object, old, change)));
         match evaluated.unwrap_or_else(|_| Err("the interpreter panicked".to_owned())) {
             Ok(true) => FilterVerdict::Told,

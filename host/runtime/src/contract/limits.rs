@@ -1,5 +1,5 @@
-//! What a plugin may use, as far as it can be set. Each limit says why it is what it is and what happens at the bound. The limits that cannot be set
-//! are in `fixed_limits.rs`; `host/docs/limits.md` is both.
+//! The settable limits of a plugin. Each limit has the reason for its value and the effect at the bound.
+//! `fixed_limits.rs` has the fixed limits; `host/docs/limits.md` has both.
 
 mod table;
 mod unit;
@@ -10,40 +10,41 @@ pub use unit::Unit;
 /// A limit that can be set: a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// What it is called: in configuration files, and in `informant_plugin_limit`.
+    /// Its name in configuration files, and in `informant_plugin_limit`.
     pub name: &'static str,
-    /// What it counts.
+    /// The unit of the value.
     pub unit: Unit,
-    /// What it is where nothing else is said.
+    /// The value without a setting.
     pub default: u64,
-    /// The least that it may be set to.
+    /// The least value.
     pub minimum: u64,
-    /// The most that it may be set to.
+    /// The highest value.
     pub maximum: u64,
-    /// What it bounds, and why it is what it is.
+    /// The bounded quantity, and the reason for the value.
     pub doc: &'static str,
-    /// What it is set to.
+    /// Reads the value.
     pub get: fn(&Limits) -> u64,
     /// Sets it.
     pub set: fn(&mut Limits, u64),
-    /// What happens at the bound.
+    /// The effect at the bound.
     pub then: &'static str,
-    /// The metric that shows how near a plugin is, or that it was there; empty where only the plugin or the log is told.
+    /// The metric that shows how near a plugin is, or that the bound was reached; empty if only the plugin or the log
+    /// shows it.
     pub metric: &'static str,
     /// The test at the bound.
     pub test: &'static str,
 }
 
-/// Files beside plugins may set a limit to so many times its default where the host says nothing.
+/// Without a host's setting, files beside plugins may set a limit to so many times its default.
 const TIMES_OF_FILES: u64 = 4;
 
 impl Limit {
-    /// The most that a file beside a plugin may set it to where the host says nothing.
+    /// The highest value that a file beside a plugin may set without a host's setting.
     pub(crate) fn of_files(&self) -> u64 {
         self.default.saturating_mul(TIMES_OF_FILES).min(self.maximum)
     }
 
-    /// Where it stands in a configuration.
+    /// The path of the limit in a configuration.
     pub(crate) fn path(&self) -> String {
         format!("limits.{}", self.name)
     }

@@ -1,6 +1,7 @@
-//! When a plugin wants to be called: a cron line, in UTC, or a period.
+//! The times of a plugin's schedule: a cron line, in UTC, or a period.
 //!
-//! UTC has no summer time: a line that says three o'clock means the same moment of every day, which is another hour on a clock that is moved.
+//! UTC has no summer time: a line with three o'clock means the same moment of every day. A local clock that is moved
+//! shows another hour then.
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -12,18 +13,18 @@ use std::time::Duration;
 /// One schedule of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleSpec {
-    /// Told with each call; unique within the plugin.
+    /// Passed with each call; unique within the plugin.
     pub name: Arc<str>,
-    /// When it is called.
+    /// The times of its calls.
     pub when: When,
 }
 
-/// When a schedule fires.
+/// The times of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum When {
     /// By a line of five fields, in UTC.
     Cron(CronLine),
-    /// Again and again after this long, for the first time after as long.
+    /// Again and again after this period, first after one period.
     Every(Duration),
 }
 
@@ -33,14 +34,14 @@ pub struct CronLine {
     cron: Arc<Cron>,
 }
 
-/// The names of months and weekdays that a line may have; croner knows more words, which others do not.
+/// The names of months and weekdays that a line may have; croner knows more words, which other programs do not.
 const WORDS: [&str; 19] = [
     "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC", "SUN",
     "MON", "TUE", "WED", "THU", "FRI", "SAT",
 ];
 
 impl CronLine {
-    /// Reads a line, or says what is wrong with it.
+    /// Reads a line, or returns its problem.
     pub fn parse(line: &str) -> Result<Self, String> {
         let fields = line.split_whitespace().count();
         if fields != 5 {
@@ -59,14 +60,14 @@ impl CronLine {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed);
         let cron = parser.build().parse(line).map_err(|error| error.to_string())?;
         let line = Self { cron: Arc::new(cron) };
-        // In four years there is every day that there is.
+        // Four years contain every possible day.
         match line.after(Timestamp::UNIX_EPOCH) {
             Some(_) => Ok(line),
             None => Err("means a day that there never is".to_owned()),
         }
     }
 
-    /// The first time after this one; none in thousands of years.
+    /// The first time after this one; `None` if there is none in thousands of years.
     pub(crate) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         let time = time.to_zoned(TimeZone::UTC);
         Some(self.cron.find_next_occurrence(&time, false).ok()?.timestamp())
@@ -83,7 +84,7 @@ impl CronLine {
 mod tests {
     use super::*;
 
-    /// The next two times after one, and the last up to it.
+    /// The next two times after a time, and the last up to it.
     #[track_caller]
     fn check(line: &str, time: &str, expect: [&str; 3]) {
         let line = CronLine::parse(line).expect("a good line");
@@ -103,7 +104,7 @@ mod tests {
         check("*/15 9 * * mon-fri", "2026-11-20T10:00:00Z", expect);
         let expect = ["2024-02-29T00:00:00Z", "2028-02-29T00:00:00Z", "2032-02-29T00:00:00Z"];
         check("0 0 29 FEB *", "2026-01-01T00:00:00Z", expect);
-        // Of a day of the month and one of the week either will do, as everywhere.
+        // With a day of the month and a day of the week, either one matches, as in other cron programs.
         let expect = ["2026-11-01T00:00:00Z", "2026-11-08T00:00:00Z", "2026-11-13T00:00:00Z"];
         check("0 0 13 * SUN", "2026-11-07T00:00:00Z", expect);
     }

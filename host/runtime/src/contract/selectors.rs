@@ -15,10 +15,10 @@ pub const SELECTOR_BYTES_MAX: usize = 4 << 10;
 pub const LABEL_REQUIREMENTS_MAX: usize = 64;
 /// Values of all `in (...)` and `notin (...)` of a label selector.
 pub const LABEL_VALUES_MAX: usize = 256;
-/// Requirements of a field selector. Each is a place to be found in the object's bytes, as each
-/// pointer of `onlyIfChanged` is; those are as many.
+/// Requirements of a field selector. Each is a place in the object's bytes, as each pointer of `onlyIfChanged` is; the
+/// bound is the same.
 pub const FIELD_REQUIREMENTS_MAX: usize = 32;
-/// Steps of a field's path: `spec.nodeName` has two. More than Kubernetes' own types are deep.
+/// Steps of a field's path: `spec.nodeName` has two. Kubernetes' own types have fewer levels.
 pub const FIELD_STEPS_MAX: usize = 32;
 
 /// Reads a label selector within the bounds.
@@ -56,8 +56,7 @@ fn bound(of: &str, found: usize, max: usize) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A selector of so many parts is read up to the bound, and refused from there on with these
-    /// words.
+    /// Checks that a selector of so many parts is read up to the bound, and refused above it with this text.
     #[track_caller]
     fn check<T>(
         read: fn(&str) -> Result<T, String>,

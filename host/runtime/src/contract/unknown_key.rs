@@ -1,4 +1,4 @@
-//! What is said of a key that nobody knows, in a descriptor as in a configuration.
+//! The error text for an unknown key, in a descriptor and in a configuration.
 
 use informant_apimachinery::nearest;
 

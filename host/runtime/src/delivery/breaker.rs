@@ -1,48 +1,54 @@
 //! Stops a plugin that only fails: a pure machine between the plugin's actor and its calls.
 //!
-//! While it is closed everything is tried. It opens when too many calls fail. Then what has failed waits, and one of that is tried now and then; what
-//! has not failed yet is tried with pauses between, which each failure makes longer. The first call that succeeds closes it. So an object waits for
-//! others' failures by no more than these pauses. Nothing is dropped meanwhile: only what is tried uses up its attempts.
+//! While the breaker is closed, every call is tried. It opens when too many calls fail.
+//!
+//! While it is open, failed events and keys wait, and one of them is tried from time to time. First attempts go on
+//! with pauses between them; each failure makes the pause longer. The first call that succeeds closes the breaker.
+//! So an object waits for the failures of other objects by no more than these pauses. The open breaker drops
+//! nothing: only an event that is tried uses up an attempt.
 
 use informant_cache::workqueue::exponential;
 use std::time::{Duration, Instant};
 
-/// So many of the last first attempts are looked at.
+/// The number of the last first attempts that the breaker looks at.
 const WINDOW: u32 = 100;
-/// Fewer than this say nothing.
+/// With fewer first attempts than this, the share of failures does not open the breaker.
 const WINDOW_MIN: u32 = 20;
-/// So many instances may end one after another with no event between them that succeeded: one more than a single event may end. Not more, because
-/// each may have taken a whole deadline's worth of the processor.
+/// So many instances may end one after another with no successful event between them: one more than a single event
+/// may end. No more, because each instance may have used the processor for a whole deadline.
 const LOSSES_MAX: u32 = 4;
-/// How long what has failed waits at first; twice as long each time, until it has been closed for a whole window.
+/// The first wait of failed events and keys. The wait doubles each time, until the breaker has been closed for a
+/// whole window.
 const OPEN_BASE: Duration = Duration::from_secs(10);
 const OPEN_MAX: Duration = Duration::from_secs(300);
-/// The pause after the first failure while it is open; so much longer after each further one. What may be left of thirty objects that fail, or that end
-/// their instances, is through in a second; of a plugin that fails with everything some 1,900 are tried in an hour.
+/// The pause after the first failure while the breaker is open. Each further failure adds as much. With thirty
+/// objects that fail or end their instances, the remaining ones are tried within a second. Of a plugin that fails
+/// with every event, some 1,900 events are tried in an hour.
 const PAUSE_STEP: Duration = Duration::from_millis(2);
-/// The step is this part of the call that failed, if that is longer: a plugin that spins a second in each call has soon a tenth of a processor.
+/// The step is this part of the failed call, if that is longer. A plugin that spins for a second in each call soon
+/// has a tenth of a processor.
 const STEP_OF_CALL: u32 = 4;
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The guest took the event.
+    /// The guest handled the event.
     Succeeded,
     /// The guest answered with a failure.
     Failed,
-    /// The same, and the cluster, a grant or the lead was missing for what it asked of the host.
+    /// The guest answered with a failure, and its request to the host lacked the cluster, a grant or the lead.
     Hindered,
-    /// The instance ended, or could not be started.
+    /// The instance ended, or did not start.
     Lost,
 }
 
-/// What follows from the last outcome.
+/// The change of the breaker that follows from an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It opened, or stays open, and why; until then what has failed waits.
+    /// The breaker opened, or stays open, for this reason. Failed events and keys wait until `retries_from`.
     Opened { reason: String, wait: Duration, retries_from: Instant },
-    /// It closed: a call succeeded.
+    /// The breaker closed: a call succeeded.
     Closed,
 }
 
@@ -50,7 +56,7 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
-    /// Of an event's attempts.
+    /// Whether the call was an event's first attempt.
     pub(crate) first: bool,
     pub(crate) began: Instant,
 }
@@ -58,42 +64,43 @@ pub(crate) struct Ended {
 /// The breaker of one plugin's name.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
-    /// First attempts since it closed, the last in the lowest bit; 1: it failed.
+    /// First attempts since the breaker closed, the last one in the lowest bit. A 1 is a failure.
     outcomes: u128,
     seen: u32,
-    /// Instances that ended since an event succeeded.
+    /// Instances that ended since the last successful event.
     losses: u32,
-    /// How often it opened since it was closed for a whole window.
+    /// How often the breaker opened since it was closed for a whole window.
     opened: u32,
     open: Option<Open>,
 }
 
-/// While it is open.
+/// The state of an open breaker.
 #[derive(Debug, Clone)]
 struct Open {
     reason: String,
     since: Instant,
-    /// Calls that have failed since.
+    /// Failed calls since the breaker opened.
     failures: u32,
     /// When the next call may begin.
     next: Instant,
-    /// When what has failed may be tried.
+    /// When failed events and keys may be tried.
     retries_from: Instant,
 }
 
 impl Breaker {
-    /// When the next call may be made; none while there is nothing to wait for, because it is closed.
+    /// When the next call may be made. `None` while the breaker is closed.
     pub(crate) fn next_call(&self) -> Option<Instant> {
         self.open.as_ref().map(|open| open.next)
     }
 
-    /// Why it is open.
+    /// The reason for which the breaker is open.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.reason.as_str())
     }
 
-    /// Notes how the call of an event ended. Only first attempts count towards the share that fails: an event that is tried ten times is one event.
-    /// What was under way in other shards when it opened says nothing any more, however long it went on.
+    /// Notes the end of an event's call. Only first attempts count towards the share of failures: an event that is
+    /// tried ten times is one event. A call that began before the breaker opened does not count, however long it
+    /// took.
     pub(crate) fn note(&mut self, call: Ended, now: Instant) -> Option<Turn> {
         let Ended { outcome, first, began } = call;
         if self.open.as_ref().is_some_and(|open| began < open.since) {
@@ -115,7 +122,7 @@ impl Breaker {
             open.next = now + step.saturating_mul(open.failures).min(PAUSE_MAX);
             let is_trial = !first && began >= open.retries_from;
             if outcome == Outcome::Hindered && is_trial {
-                // It will be over for all at once: what has failed is then not to wait for long.
+                // The cause will end for all events at once. So failed events must then not wait for long.
                 self.opened = 0;
             }
             return is_trial
@@ -144,7 +151,7 @@ impl Breaker {
         None
     }
 
-    /// Opens it, or keeps it open for longer.
+    /// Opens the breaker, or keeps it open for longer.
     fn open(&mut self, reason: &str, now: Instant) -> Turn {
         let wait = exponential(OPEN_BASE, self.opened, OPEN_MAX);
         self.opened += 1;
@@ -167,8 +174,9 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    /// What a row of outcomes leads to: `s`ucceeded, `f`ailed, `l`ost, `r`etry that failed, `h`indered retry; each may be followed by how often. When it opens they go on
-    /// once a retry may be tried.
+    /// The turns that follow from a row of outcomes: `s`ucceeded, `f`ailed, `l`ost, failed `r`etry, `h`indered
+    /// retry. A number after an outcome repeats it. When the breaker opens, the next outcomes begin once a retry
+    /// may be tried.
     #[track_caller]
     fn check(outcomes: &str, expect: &[&str]) {
         let (mut breaker, mut now) = (Breaker::default(), Instant::now());
@@ -212,7 +220,7 @@ mod tests {
             assert_eq!(breaker.note(call(outcome, before), now + wait), None);
         }
         assert_eq!(breaker.next_call(), Some(now));
-        // Nor do retries that were, once it is open for longer.
+        // Nor do retries that began before the breaker stayed open for longer.
         let retry = Ended { first: false, ..call(Outcome::Failed, now) };
         assert_eq!(breaker.note(retry, now + wait), None);
         assert_eq!(breaker.note(call(Outcome::Succeeded, now), now + wait), Some(Turn::Closed));
@@ -250,7 +258,8 @@ mod tests {
         check("f20 f1000 s", &["20 of the last 20 calls failed, 10 s", "closed"]);
     }
 
-    /// A plugin whose every call ends so, after such a time: how many there are in an hour, and when the thirtieth has ended.
+    /// A plugin whose every call has this outcome and duration: the calls in an hour, and the end of the thirtieth
+    /// call.
     #[track_caller]
     fn check_pauses(outcome: Outcome, took: Duration, in_an_hour: u32, thirty: Duration) {
         let (mut breaker, mut now) = (Breaker::default(), Instant::now());
@@ -277,7 +286,7 @@ mod tests {
         let (none, second) = (Duration::ZERO, Duration::from_secs(1));
         check_pauses(Outcome::Failed, none, 1_917, Duration::from_millis(90));
         check_pauses(Outcome::Lost, none, 1_901, Duration::from_millis(650));
-        // One that spins for a second a call.
+        // A plugin that spins for a second in each call.
         check_pauses(Outcome::Lost, second, 349, Duration::from_millis(111_250));
     }
 

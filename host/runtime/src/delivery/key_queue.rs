@@ -1,10 +1,11 @@
-//! The keys of one plugin's name: its rate-limited queue, a synchronous cupboard between whoever adds keys and the plugin's actor.
+//! The keys of one plugin's name. Callers add keys and the plugin's actor takes them. Synchronous.
 //!
-//! Answers to client-go's `TypedRateLimitingInterface`, which [`PolledWorkQueue`] is: what is added while it waits comes once, what is added
-//! while it is worked on comes again afterwards, of several times the earliest counts. What is here beside that are the bounds, and how often a
-//! key failed. A key stands for a place to look at, not for a change: one that is given up comes again once somebody adds it.
+//! The queue is client-go's `TypedRateLimitingInterface`, by way of [`PolledWorkQueue`]: a waiting key comes once, and
+//! a key that is added during its call comes again. Of several times for a key the earliest counts. This module adds
+//! the bounds and the failures of each key. A key names an object to look at, not a change. A key that was given up
+//! comes again once a caller adds it.
 //!
-//! A plugin that runs in shards has a line for each (`delivery/key_queue/line.rs`), in which a key has its place by its hash; bounds and waits are those of all.
+//! A plugin in shards has a line for each one (`delivery/key_queue/line.rs`). Bounds and waits hold for all together.
 
 mod held;
 mod line;
@@ -28,20 +29,20 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a key: a prefix, a namespace and a name.
 pub(crate) const KEY_BYTES_MAX: usize = 512;
-/// What a key takes beside its text, which is kept once: its places in the queue, among the delays and with the rate limiter.
+/// The bytes that a key takes beside its text: places in the queue, among the delays and in the rate limiter.
 pub(crate) const KEY_COST_BYTES: usize = 256;
-/// Keys that were given up on and are still shown, newest last. One that succeeds later is no longer shown.
+/// How many keys that were given up are still shown, newest last. A key that succeeds later is no longer shown.
 pub(crate) const GIVEN_UP_MAX: usize = 20;
-/// Whoever wants a key later than this means never.
+/// A longer delay means never.
 const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
-/// Once so many keys are gone what they stood in is made anew: it does not become smaller by itself.
+/// Once so many keys are gone, their containers are replaced: a container does not shrink by itself.
 const EMPTIED_MIN: usize = 4_096;
 
-/// How many keys there may be, whether they wait, are delayed or only have failed. Invariant 19.
+/// The most keys that the queue keeps: keys that wait, are delayed or have only failed. Invariant 19.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) keys: usize,
-    /// Of the keys' texts, and [`KEY_COST_BYTES`] for each.
+    /// Bytes of the keys' texts, with [`KEY_COST_BYTES`] for each key.
     pub(crate) bytes: usize,
 }
 
@@ -51,18 +52,18 @@ impl From<&Limits> for Bounds {
     }
 }
 
-/// How long keys wait that failed.
+/// The waits of failed keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waits {
-    /// The first failure of a key; each further one doubles it.
+    /// The wait after a key's first failure. Each further failure doubles it.
     pub(crate) base: Duration,
     pub(crate) max: Duration,
-    /// All failures together: one in this time, after a burst.
+    /// For all failures together: one retry in this time, after a burst.
     pub(crate) interval: Duration,
     pub(crate) burst: u32,
 }
 
-/// They wait as events do.
+/// Failed keys wait as failed events do.
 impl Default for Waits {
     fn default() -> Self {
         let (base, max) = (RETRY_BASE, RETRY_MAX);
@@ -70,26 +71,26 @@ impl Default for Waits {
     }
 }
 
-/// A key in the guest's hands.
+/// A key that the guest works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyWork {
     pub(crate) key: Arc<str>,
-    /// 1 for the first since it succeeded, was given up or had another version.
+    /// 1 for the first attempt since the key succeeded, was given up or had another version.
     pub(crate) attempt: u32,
-    /// How many instances it has ended since then.
+    /// How many instances the key has ended since then.
     pub(crate) crashes: u32,
 }
 
-/// What became of a key in the guest's hands.
+/// The end of a call for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Worked {
-    /// The guest is done with it, for now if there is a time after which it comes again.
+    /// The guest is done with the key. With `again`, the key comes again after this time.
     Done { again: Option<Duration> },
-    /// It failed and comes again: after this time, or as the rate limiter says.
+    /// The call failed, and the key comes again: after this time, or as the rate limiter says.
     Failed { after: Option<Duration>, crashed: bool },
-    /// There was no room for a key that it adds: it comes again once there may be, and has not failed.
+    /// There was no room for a key that this one adds. The key comes again once there may be room, and has not failed.
     NoRoom,
-    /// It failed and does not come again by itself.
+    /// The call failed, and the key does not come again by itself.
     GivenUp,
 }
 
@@ -110,19 +111,19 @@ struct Failed {
 
 #[derive(Debug)]
 pub(crate) struct KeyQueue {
-    /// One for each shard, at least one.
+    /// One line for each shard, at least one.
     lines: Vec<Line>,
     limiter: SharedLimiter,
     bounds: Bounds,
     waits: Waits,
-    /// No key that has failed is worked on before this.
+    /// No failed key is worked on before this time.
     retries_from: Option<Instant>,
-    /// Those whose turn came earlier: they are in no line, and wait for that.
+    /// Failed keys whose turn came before `retries_from`. They are in no line, and wait for that time.
     held: BTreeSet<Arc<str>>,
-    /// Those that failed since the guest was done with them last.
+    /// Keys that failed since the guest was last done with them.
     failed: HashMap<Arc<str>, Failed>,
     given_up: VecDeque<GivenUp>,
-    /// The text of each key of which anything is kept, and what they take together.
+    /// The text of each known key. `bytes` is the cost of all known keys.
     texts: HashSet<Arc<str>>,
     bytes: usize,
 }
@@ -144,8 +145,8 @@ impl KeyQueue {
         }
     }
 
-    /// Somebody wants the key to be worked on, and does not wait for what failed before, which counts all the same: a key that is added
-    /// again and again would else never be parked, whatever it ends. Answers which shard has it.
+    /// Adds a key, which does not wait for its earlier failures. They still count: otherwise a key that is added again
+    /// and again would never be given up, even if it ends instances. Returns the key's shard.
     pub(crate) fn add(
         &mut self,
         key: &str,
@@ -161,8 +162,8 @@ impl KeyQueue {
         Ok(self.insert(key, options, now))
     }
 
-    /// The same for a key of an event. It is never refused for lack of room: no event is taken while the queue is full, so the
-    /// keys of one event are above the bounds at most, and as many again while all keys are for later.
+    /// Adds a key of an event. A full queue does not refuse it: no event is taken while the queue is full, so only one
+    /// event's keys exceed the bounds. While all keys are delayed, keys of events may double the bounds.
     pub(crate) fn add_of_event(
         &mut self,
         key: &str,
@@ -208,8 +209,8 @@ impl KeyQueue {
         self.texts.len() >= keys.saturating_mul(times) || one_more > bytes.saturating_mul(times)
     }
 
-    /// Whether events have to wait: it is full, and soon there may be room. While all its keys are for later those of events, which are for
-    /// now, find room beside them, until there are twice as many as there may be.
+    /// Whether events wait: the queue is full, and there may be room soon. While all keys are delayed, keys of
+    /// events are due now and find room beside them, up to twice the bounds.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
         let soon = now + self.waits.max;
         let lines = self.lines.iter().filter_map(|line| line.due(now));
@@ -217,12 +218,12 @@ impl KeyQueue {
         self.is_full() && next.min().is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
-    /// From here on these hold; what is there already stays.
+    /// These bounds hold for new keys; known keys stay.
     pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
         self.bounds = bounds;
     }
 
-    /// When a shard can take something: now if it is past, none if nothing waits.
+    /// When a shard can take a key. A time in the past means now; `None` means that no key waits.
     pub(crate) fn next_due(&self, shard: usize, now: Instant) -> Option<Instant> {
         let line = self.lines.get(shard)?.queue.due(now);
         line.into_iter().chain(self.held_until()).min()
@@ -241,7 +242,7 @@ impl KeyQueue {
         Some(work)
     }
 
-    /// Says what became of a shard's key in flight. Answers whether there may be room where there was none.
+    /// Notes the end of the call for a shard's key in flight. Returns whether a full queue may have room now.
     pub(crate) fn settle(&mut self, shard: usize, worked: Worked, now: Instant) -> bool {
         let in_flight = self.lines.get_mut(shard).and_then(|line| line.in_flight.take());
         let Some(InFlight { work, rate_limited }) = in_flight else { return false };
@@ -281,12 +282,12 @@ impl KeyQueue {
         was_full
     }
 
-    /// Puts back what a shard had in flight when whoever had it went without a word: as if it had ended the instance.
+    /// Puts back a shard's key in flight when its caller ended without a result, as if the key had ended the instance.
     pub(crate) fn recover(&mut self, shard: usize, now: Instant) {
         self.settle(shard, Worked::Failed { after: Some(Duration::ZERO), crashed: true }, now);
     }
 
-    /// Notes why a key was given up on, for whoever looks.
+    /// Notes the error of a key that was given up, for `/plugins`.
     pub(crate) fn note_given_up(&mut self, work: &KeyWork, error: &str, at: Timestamp) {
         self.given_up.retain(|before| before.key != work.key);
         if self.given_up.len() >= GIVEN_UP_MAX {
@@ -297,7 +298,7 @@ impl KeyQueue {
         self.given_up.push_back(GivenUp { key, attempts, error, at });
     }
 
-    /// The failures of the key count no more towards its waits. Answers whether there may be room where there was none.
+    /// Forgets the failures of a key in its waits. Returns whether a full queue may have room now.
     pub(crate) fn forget(&mut self, key: &str) -> bool {
         let Some(key) = self.texts.get(key).cloned() else { return false };
         self.limiter.forget(&key);
@@ -306,7 +307,7 @@ impl KeyQueue {
         was_full
     }
 
-    /// Another version takes over: what failed with the one before it is not held against it.
+    /// Another version takes over. The failures of the version before do not count for it.
     pub(crate) fn forgive(&mut self) {
         for (key, _) in std::mem::take(&mut self.failed) {
             self.limiter.forget(&key);
@@ -314,12 +315,12 @@ impl KeyQueue {
         }
     }
 
-    /// How often the key was added rate limited or failed, since that was last forgotten.
+    /// How often the key was added rate-limited or failed, since these counts were last forgotten.
     pub(crate) fn num_requeues(&self, key: &str) -> u32 {
         self.texts.get(key).map_or(0, |key| self.limiter.num_requeues(key))
     }
 
-    /// Forgets everything, and says how many keys that were.
+    /// Forgets all keys, and returns their number.
     pub(crate) fn clear(&mut self) -> usize {
         let shards = self.lines.len();
         let before = std::mem::replace(self, Self::new(self.bounds, self.waits));
@@ -327,24 +328,23 @@ impl KeyQueue {
         before.texts.len()
     }
 
-    /// Whether every key is done that is not for later: none waits, none is being worked on, and none that failed is to come again.
+    /// Whether every key is done, apart from delayed keys: no key waits or is in flight, and no failed key comes
+    /// again.
     pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
         self.failed.is_empty()
             && self.lines.iter().all(|line| line.in_flight.is_none())
             && self.len(now) == 0
     }
 
-    /// How many keys could be worked on now.
+    /// How many keys are due now.
     pub(crate) fn len(&mut self, now: Instant) -> usize {
         self.lines.iter_mut().map(|line| line.queue.len(now)).sum()
     }
 
-    /// Keys of which anything is kept.
     pub(crate) fn count(&self) -> usize {
         self.texts.len()
     }
 
-    /// Bytes that the keys take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -371,7 +371,7 @@ impl KeyQueue {
         line.queue.contains(key) || self.failed.contains_key(key) || self.held.contains(key)
     }
 
-    /// Forgets the text of a key of which nothing is kept any more.
+    /// Forgets the text of a key that is no longer known.
     fn release(&mut self, key: &Arc<str>) {
         if self.is_kept(key) || !self.texts.remove(key) {
             return;

@@ -1,13 +1,13 @@
-//! What waits for one shard of a plugin: its events and the order in which they come out. Synchronous; time is a parameter. The mailboxes of all shards are in
-//! `delivery/mailboxes.rs`.
+//! The waiting events of one shard, and the order in which they come out. Synchronous; time is a parameter. The
+//! mailboxes of all shards are in `delivery/mailboxes.rs`.
 //!
-//! Events come out in the order they went in. Up to the mark every one is kept; above it a newer event is
-//! merged into the last waiting one of the same object and subscription, so memory is bounded by the
-//! number of objects. A failed event waits for its retry at the head of its object's lane; later events
-//! of that object wait behind it, other objects do not: while a retry and another event are due they take turns.
+//! Events come out in the order in which they came. Up to the mark every event is kept. Above it a newer event is
+//! merged into the last waiting one of its object and subscription, so the number of objects bounds the memory. A
+//! failed event waits for its retry at the head of its object's lane. Later events of that object wait behind it;
+//! other objects do not wait. While a retry and another event are due, they take turns.
 //!
-//! Each part keeps its own account of what waits in it: the [`Backlog`] has what comes for the first time, [`Replays`] what walks through the store have come
-//! to, [`HeldObjects`] the objects of which an event was attempted, [`WithheldEvents`] what may not be told for now.
+//! Each part counts its own events: the [`Backlog`] first attempts, [`Replays`] replayed events, [`HeldObjects`] the
+//! objects with an attempted event, [`WithheldEvents`] the events that may not be delivered now.
 
 mod backlog;
 mod drain;
@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 pub(crate) use waiting::WaitingEvent;
 use withheld::WithheldEvents;
 
-/// Once the waiting events take this many bytes, those that come wait without the text that their objects carry for whoever reads them soon:
-/// a plugin that is behind has it unpacked when its turn comes. Four hundred updates of 5 KB objects, of each plugin that is behind.
+/// Once the waiting events take this many bytes, new events wait without the unpacked text of their objects: the text
+/// is unpacked when their turn comes. The bound is four hundred updates of 5 KB objects for each plugin.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Where merging begins. Invariant 19.
@@ -60,7 +60,7 @@ impl Marks {
         load.events >= self.events || load.bytes >= self.bytes
     }
 
-    /// Half of them: above it merging goes on.
+    /// Half the marks: merging goes on until the mailbox is below them.
     fn half(self) -> Self {
         Self { events: self.events / 2, bytes: self.bytes / 2 }
     }
@@ -69,26 +69,26 @@ impl Marks {
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     marks: Marks,
-    /// What waits in the other mailboxes of the plugin: it counts towards the marks.
+    /// The load of the plugin's other mailboxes. It counts towards the marks.
     beside: QueueLoad,
-    /// An event waits so long for others of its object, which are merged into it.
+    /// How long an event waits for later events of its object, which are merged into it.
     debounce: Duration,
     backlog: Backlog,
     replays: Replays,
     held: HeldObjects,
     withheld: WithheldEvents,
     in_flight: Option<Queued>,
-    /// What came since nothing new is taken in; none while everything is.
+    /// Events that came since the mailbox closed. `None` while it is open.
     aside: Option<Box<Mailbox>>,
-    /// Of which subscriptions all initial objects were told.
+    /// The subscriptions whose initial objects were all delivered.
     pub(crate) initials: Initials,
-    /// Which of them the instance is to be told of.
+    /// The `synced` calls that the instance is to get.
     pub(super) syncs: SyncCalls,
-    /// Events that were taken since a key was, as far as that matters to whose turn it is.
+    /// Events that were taken since the last key, as far as that decides the next turn.
     pub(super) events_since_key: u32,
-    /// The event that came out last was a retry.
+    /// Whether the last event that came out was a retry.
     retry_had_turn: bool,
-    /// Of those that wait for their first turn, the one that came out last was one of a replay.
+    /// Whether the last first attempt that came out was a replayed event.
     replay_had_turn: bool,
     seq: u64,
     coalesced: u64,
@@ -116,17 +116,17 @@ impl Mailbox {
         }
     }
 
-    /// Merging begins elsewhere for what comes from here on.
+    /// Sets the marks for new events.
     pub(crate) fn set_marks(&mut self, marks: Marks) {
         self.marks = marks;
     }
 
-    /// How long events wait for others of their object from here on.
+    /// Sets how long new events wait for later events of their object.
     pub(crate) fn set_debounce(&mut self, debounce: Duration) {
         self.debounce = debounce;
     }
 
-    /// So much waits in the plugin's other mailboxes, and so much is put aside there.
+    /// Sets the load of the plugin's other mailboxes, and of the events put aside there.
     pub(super) fn set_beside(&mut self, beside: QueueLoad, aside: QueueLoad) {
         self.beside = beside;
         if let Some(put) = &mut self.aside {
@@ -134,17 +134,17 @@ impl Mailbox {
         }
     }
 
-    /// What waits, the event in flight, the line of replays and what is withheld not counted.
+    /// The waiting events. The event in flight, replays and withheld events do not count.
     pub(crate) fn load(&self) -> QueueLoad {
         self.backlog.load() + self.held.load()
     }
 
-    /// The same of what is put aside.
+    /// The load of the events that are put aside.
     pub(super) fn load_aside(&self) -> QueueLoad {
         self.aside.as_ref().map_or_else(QueueLoad::default, |aside| aside.load())
     }
 
-    /// How many events were merged into others or cancelled so far.
+    /// How many events were merged into others or cancelled out so far.
     pub(crate) fn coalesced(&self) -> u64 {
         self.coalesced
     }
@@ -153,7 +153,7 @@ impl Mailbox {
         self.in_flight.is_some()
     }
 
-    /// When the oldest waiting event's bytes were read.
+    /// When the bytes of the oldest waiting event were read.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         self.oldest_untried().into_iter().chain(self.held.oldest()).min()
     }
@@ -168,23 +168,24 @@ impl Mailbox {
         retried.map(|queued| Lane::of(&queued.event))
     }
 
-    /// Objects whose first event has failed and is tried again.
+    /// The number of objects whose first event has failed and is tried again.
     pub(crate) fn failed(&self) -> usize {
         self.held.failed() + usize::from(self.retried().is_some())
     }
 
-    /// Events that wait for their turn alone, and when the first of them was read: others wait for a retry of their object, or are one.
+    /// The number of events that wait only for their turn, and when the oldest of them was read. The other events
+    /// are retries, or wait behind a retry of their object.
     pub(crate) fn ready(&self) -> (usize, Option<Instant>) {
         let (behind, head) = self.held.behind_retries(self.retried().as_ref());
         (self.load().events - behind, head.into_iter().chain(self.oldest_untried()).min())
     }
 
-    /// No event that has failed comes out before this; none: each comes at its own time.
+    /// No failed event comes out before `from`. With `None`, each comes at its own time.
     pub(crate) fn hold_retries(&mut self, from: Option<Instant>) {
         self.held.hold_retries(from);
     }
 
-    /// Appends an event, merging it into its object's last waiting one above the mark.
+    /// Appends an event. Above the mark, the event is merged into the last waiting event of its object.
     pub(crate) fn push(&mut self, event: Event) {
         if let Some(aside) = &mut self.aside {
             return aside.push(event);
@@ -202,15 +203,15 @@ impl Mailbox {
         }
     }
 
-    /// Puts in what a host before this one has attempted, with the number of its next attempt. It comes before its object's other
-    /// events, which wait for it from now on.
+    /// Puts in an event that an earlier host attempted, with the number of its next attempt. The other events of
+    /// its object wait for it from now on.
     pub(crate) fn restore(&mut self, mut queued: Queued, due: Instant) {
         self.number(&mut queued);
         self.held.restore(queued, due);
     }
 
-    /// What the first list tells of an object takes the place of what a host before had attempted and nobody has since, by the rule that
-    /// merges events.
+    /// An object's event from the first list replaces an event that an earlier host attempted and this host did
+    /// not. The rule that merges events decides the result.
     fn unless_superseded(&mut self, lane: &Lane, event: Event) -> Option<Event> {
         if !self.held.take_restored(lane) || event.reason != Reason::Initial {
             return Some(event);
@@ -220,7 +221,7 @@ impl Mailbox {
         left
     }
 
-    /// Puts an event behind everything of its object.
+    /// Puts an event behind all events of its object.
     fn push_live(&mut self, event: Event) {
         if !self.is_over_mark(QueueLoad::default()) && self.debounce.is_zero() {
             return self.backlog.append(event);
@@ -230,14 +231,14 @@ impl Mailbox {
         self.backlog.merge(event, |older, newer| {
             let since = older.received;
             match merge_counted(older, newer, initials, coalesced) {
-                // Whatever comes, it waits no longer than the first one would have.
+                // The merged event waits no longer than the first event would have.
                 Merged::One(event) if debounces => Merged::One(Event { received: since, ..event }),
                 merged => merged,
             }
         });
     }
 
-    /// Whether the mark is reached once this waits as well.
+    /// Whether the mark is reached with this additional load.
     fn is_over_mark(&self, more: QueueLoad) -> bool {
         self.marks.are_reached_by(self.load() + self.beside + more)
     }
@@ -249,7 +250,7 @@ impl Mailbox {
         self.number(&mut queued);
         self.retry_had_turn = queued.is_retry();
         let is_low = !self.marks.half().are_reached_by(self.load() + self.beside);
-        // A debounce asks for it as well.
+        // The debounce also uses this index.
         if is_low && self.debounce.is_zero() {
             self.backlog.forget_last();
         }
@@ -257,7 +258,7 @@ impl Mailbox {
         Some(queued)
     }
 
-    /// The next event of all: a retry and one that was never tried by turns.
+    /// The next event of all: retries and first attempts take turns.
     fn pop_next(&mut self, now: Instant) -> Option<Queued> {
         match self.retry_had_turn {
             true => self.pop_untried(now).or_else(|| self.held.pop_retry(now)),
@@ -265,7 +266,7 @@ impl Mailbox {
         }
     }
 
-    /// An event whose first attempt this is. What happens and what walks have come to take turns. Invariant 18.
+    /// The next first attempt. Live events and replayed events take turns. Invariant 18.
     fn pop_untried(&mut self, now: Instant) -> Option<Queued> {
         if let Some(head) = self.held.pop_untried(now) {
             return Some(head);
@@ -292,7 +293,7 @@ impl Mailbox {
         None
     }
 
-    /// An event that has its turn, unless it waits behind one of its object's that comes again. Invariant 18.
+    /// Returns an event whose turn has come, unless it has to wait behind a retry of its object. Invariant 18.
     fn unless_held(&mut self, event: Event) -> Option<Queued> {
         let lane = Lane::of(&event);
         if !self.held.has(&lane) {
@@ -312,12 +313,12 @@ impl Mailbox {
         }
     }
 
-    /// The next call that says that a subscription has synced.
+    /// The next `synced` call.
     pub(super) fn next_sync(&self, now: Instant) -> Option<SyncCall> {
         self.syncs.next(&self.initials, now)
     }
 
-    /// Says what became of the event in flight.
+    /// Notes the end of the delivery of the event in flight.
     pub(crate) fn settle(&mut self, settled: Settled, now: Instant) {
         let Some(queued) = self.in_flight.take() else { return };
         let Some(again) = settled.again() else {
@@ -334,12 +335,12 @@ impl Mailbox {
         }
     }
 
-    /// Puts back what was in flight when whoever had it went without a word: as if it had ended the instance.
+    /// Puts back the event in flight when its caller ended without a result, as if the event had ended the instance.
     pub(crate) fn recover(&mut self, now: Instant) {
         self.settle(Settled::CrashedRetryAt(now), now);
     }
 
-    /// When something can be popped: now if it is past, none if nothing waits.
+    /// When an event can be popped. A time in the past means now; `None` means that no event waits.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
         if !self.replays.is_empty() {
             return Some(now);
@@ -352,7 +353,7 @@ impl Mailbox {
         first.into_iter().chain(self.held.next_due()).min()
     }
 
-    /// Drops the waiting events of all other subscriptions and says how many those were.
+    /// Drops the waiting events of all other subscriptions, and returns their number.
     pub(crate) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         self.initials.retain(keep);
         if let Some(aside) = &mut self.aside {
@@ -362,8 +363,8 @@ impl Mailbox {
         waiting + self.replays.retain(keep) + self.withheld.retain(keep)
     }
 
-    /// Whether a subscription's objects were told since it is as this load has it, and nothing waits that was queued for it as another had it. It
-    /// looks at everything that waits.
+    /// Whether a subscription's initial objects were delivered since this load changed it, and no event waits that
+    /// another load's version queued. The search visits all waiting events.
     pub(crate) fn is_past_others(&self, id: SubscriptionId, asked_by: u64) -> bool {
         let is_old = |event: &Event| event.subscription == id && event.asked_by != asked_by;
         let in_flight = self.in_flight.iter().map(|queued| &queued.event);
@@ -375,7 +376,6 @@ impl Mailbox {
     }
 }
 
-/// What is left of two waiting events, counted.
 fn merge_counted(
     older: Event,
     newer: Event,

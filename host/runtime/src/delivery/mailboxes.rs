@@ -1,7 +1,9 @@
-//! The mailboxes of a plugin's shards, and what they have together: keys, schedules, the breaker, the rate of calls. Synchronous; time is a parameter.
+//! The mailboxes of a plugin's shards, and their shared parts: keys, schedules, the breaker, the rate of calls.
+//! Synchronous; time is a parameter.
 //!
-//! An object's events are all in one mailbox, so each keeps its objects' order by itself, and a shard's event in flight holds up no other.
-//! The marks count what waits in all of them, and the rate what is called in all of them. A plugin without shards has one.
+//! All events of an object are in one mailbox. So each mailbox keeps the order of its objects by itself, and a shard's
+//! event in flight delays no other shard. The marks count the waiting events of all mailboxes, and the rate counts all
+//! calls. A plugin without shards has one mailbox.
 
 mod call_rate;
 mod next;
@@ -32,37 +34,37 @@ use std::time::{Duration, Instant};
 pub(super) use woken::Woken;
 pub(crate) use work::{Completed, Hands, Reconciles, Work};
 
-/// Retries of all events together.
+/// The rate of retries of all events together.
 fn retries() -> BucketRateLimiter {
     BucketRateLimiter::new(RETRY_INTERVAL, RETRY_BURST).with_max_wait(RETRY_MAX)
 }
 
 #[derive(Debug)]
 pub(crate) struct Mailboxes {
-    /// One for each shard, at least one.
+    /// One mailbox for each shard, at least one.
     shards: Vec<Mailbox>,
-    /// How often events may come out; none: as often as they are taken.
+    /// How often events may come out. `None`: as often as they are taken.
     rate: Option<CallRate>,
     pub(crate) keys: KeyQueue,
     pub(crate) timers: Timers,
     breaker: Breaker,
     /// The deliveries that ended last.
     pub(crate) history: History,
-    /// How long one more retry waits for those of all events together.
+    /// The wait of one more retry, for all events together.
     retries: BucketRateLimiter,
-    /// The last call of the shard that has the schedules was for one.
+    /// Whether the last call of the shard with the schedules was a firing.
     fired_last: bool,
-    /// What lets a subscription's walk go on when there is room again; one for each of the running version.
+    /// The signals that let a replay go on when there is room again; one for each subscription of the running version.
     rooms: HashMap<SubscriptionId, RoomSignal>,
-    /// Subscriptions whose walk has found no room for its replay; one entry for each at most.
+    /// Subscriptions whose replay found no room; at most one entry for each.
     refused: Vec<SubscriptionId>,
     woken: Woken,
 }
 
 impl Mailboxes {
-    /// Those of a plugin with one shard.
+    /// The mailboxes of a plugin with one shard.
     pub(crate) fn new(marks: Marks) -> Self {
-        // Until a version takes over the limits are those of a plugin of which nothing is said.
+        // Until a version takes over, the default limits hold.
         let bounds = Bounds::from(&Limits::default());
         Self {
             shards: vec![Mailbox::new(marks)],
@@ -70,7 +72,7 @@ impl Mailboxes {
             keys: KeyQueue::new(bounds, Waits::default()),
             timers: Timers::default(),
             breaker: Breaker::default(),
-            // The limits say how much is kept, once there is a version.
+            // A version's limits set the size of the history.
             history: History::new(0, Instant::now()),
             retries: retries(),
             fired_last: false,
@@ -80,13 +82,13 @@ impl Mailboxes {
         }
     }
 
-    /// How many shards there are.
+    /// The number of shards.
     #[cfg(test)]
     pub(crate) fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// A shard's mailbox, which knows what waits in the others, or is put aside there.
+    /// A shard's mailbox, with the current load of the other mailboxes.
     fn mailbox(&mut self, shard: usize) -> Option<&mut Mailbox> {
         if self.shards.len() > 1 {
             let others = self.shards.iter().enumerate().filter(|(number, _)| *number != shard);
@@ -98,7 +100,7 @@ impl Mailboxes {
         self.shards.get_mut(shard)
     }
 
-    /// Changes all mailboxes: each actor may wait for that.
+    /// Changes all mailboxes, and notes that every actor may wait for the change.
     fn each(&mut self, change: impl FnMut(&mut Mailbox)) {
         self.woken = Woken::All;
         self.shards.iter_mut().for_each(change);
@@ -113,35 +115,35 @@ impl Mailboxes {
         take(&mut self.woken)
     }
 
-    /// The mailbox of an event, whose actor may wait for it.
+    /// The mailbox of an event. Notes that its actor may wait for the event.
     fn mailbox_of(&mut self, event: &Event) -> Option<&mut Mailbox> {
         let shard = shard::of_object(event.object.key(), self.shards.len());
         self.woken.add(shard);
         self.mailbox(shard)
     }
 
-    /// Puts an event behind those of its object.
+    /// Puts an event behind the others of its object.
     pub(crate) fn push(&mut self, event: Event) {
         if let Some(mailbox) = self.mailbox_of(&event) {
             mailbox.push(event);
         }
     }
 
-    /// The same for an event that a walk has come to.
+    /// The same for a replayed event.
     pub(crate) fn push_replayed(&mut self, event: Event) {
         if let Some(mailbox) = self.mailbox_of(&event) {
             mailbox.push_replayed(event);
         }
     }
 
-    /// The same for what a host before this one has attempted.
+    /// The same for an event that an earlier host attempted.
     pub(crate) fn restore(&mut self, queued: Queued, due: Instant) {
         if let Some(mailbox) = self.mailbox_of(&queued.event) {
             mailbox.restore(queued, due);
         }
     }
 
-    /// Adds a key; the actor of its shard may wait for one.
+    /// Adds a key. Notes that the actor of its shard may wait for one.
     pub(crate) fn add_key(
         &mut self,
         key: &str,
@@ -161,14 +163,14 @@ impl Mailboxes {
         self.keys.add_of_event(key, lane, now).map(|shard| self.woken.add(shard))
     }
 
-    /// The failures of a key count no more towards its waits.
+    /// Forgets the failures of a key in its waits.
     pub(crate) fn forget_key(&mut self, key: &str) {
         if self.keys.forget(key) {
             self.woken = Woken::All;
         }
     }
 
-    /// The next event to deliver to a shard, for which a call is spent. It is in flight until [`settle`](Self::settle).
+    /// The next event to deliver to a shard. Taking it spends a call. It is in flight until [`settle`](Self::settle).
     pub(crate) fn pop(&mut self, shard: usize, now: Instant) -> Option<Queued> {
         if !self.rate_wait(now).is_zero() {
             return None;
@@ -180,12 +182,12 @@ impl Mailboxes {
         Some(queued)
     }
 
-    /// How long until one more call may be made.
+    /// How long to wait until one more call may be made.
     fn rate_wait(&mut self, now: Instant) -> Duration {
         self.rate.as_mut().map_or(Duration::ZERO, |rate| rate.wait(now))
     }
 
-    /// A call that was spent is not made. Others may wait for it.
+    /// Gives back a spent call that is not made. Other shards may wait for it.
     fn give_back_call(&mut self) {
         if let Some(rate) = &mut self.rate {
             rate.give_back();
@@ -193,7 +195,7 @@ impl Mailboxes {
         }
     }
 
-    /// Says what became of a shard's event in flight.
+    /// Notes the end of the delivery of a shard's event in flight.
     pub(super) fn settle_event(&mut self, shard: usize, settled: Settled, now: Instant) {
         let Some(mailbox) = self.shards.get_mut(shard) else { return };
         let had = mailbox.has_in_flight();
@@ -206,12 +208,13 @@ impl Mailboxes {
         }
     }
 
-    /// Nothing of this subscription comes out from here on.
+    /// No event of this subscription comes out from here on.
     pub(crate) fn withhold(&mut self, id: SubscriptionId) {
         self.each(|mailbox| mailbox.withhold(id));
     }
 
-    /// A shard's event in flight may not be told: nothing of its subscription comes out of any shard from here on.
+    /// Withholds the event in flight of a shard, which may not be delivered. No event of its subscription comes out of
+    /// any shard from here on.
     pub(crate) fn put_by(&mut self, shard: usize, id: SubscriptionId) {
         self.withhold(id);
         if self.shards.get_mut(shard).is_some_and(|mailbox| mailbox.put_by(id)) {
@@ -219,30 +222,30 @@ impl Mailboxes {
         }
     }
 
-    /// What was put by of this subscription comes next in each mailbox, and it goes on.
+    /// The withheld events of this subscription come next in each mailbox, and the subscription goes on.
     pub(crate) fn release_withheld(&mut self, id: SubscriptionId, now: Instant) {
         self.each(|mailbox| mailbox.release_withheld(id, now));
     }
 
-    /// No event or key that has failed comes out before this; none: each comes at its own time.
+    /// No failed event or key comes out before `from`. With `None`, each comes at its own time.
     fn hold_retries(&mut self, from: Option<Instant>, now: Instant) {
         self.each(|mailbox| mailbox.hold_retries(from));
         self.keys.hold_retries(from, now);
     }
 
-    /// Why the breaker is open.
+    /// The reason for which the breaker is open.
     pub(crate) fn tripped(&self) -> Option<&str> {
         self.breaker.reason()
     }
 
-    /// Forgets what failed before: a new version is in charge, or somebody says that it should try again.
+    /// Forgets earlier failures: a new version took over, or a user asked to try again.
     pub(crate) fn forget_failures(&mut self, now: Instant) {
         (self.breaker, self.retries) = (Breaker::default(), retries());
         self.hold_retries(None, now);
     }
 
-    /// Another version takes the keys. If it reconciles none, the waiting keys are dropped; answers how many. Failures of the
-    /// version before do not count.
+    /// Gives the keys to another version. If the version reconciles none, the waiting keys are dropped; returns their
+    /// number. Failures of the version before do not count.
     pub(crate) fn swap_keys(&mut self, limits: &Limits, reconciles: bool, now: Instant) -> usize {
         self.keys.set_bounds(limits.into());
         self.keys.forgive();
@@ -251,33 +254,33 @@ impl Mailboxes {
         dropped
     }
 
-    /// How long one more retry waits for those of all events together.
+    /// The wait of one more retry, for all events together.
     pub(crate) fn retry_wait(&mut self, now: Instant) -> Duration {
         RateLimiter::<()>::when(&mut self.retries, &(), now)
     }
 
-    /// A version takes over in a shard: its instance is to be told of these subscriptions.
+    /// A version takes over in a shard: its instance is to get these `synced` calls.
     pub(crate) fn set_syncs(&mut self, shard: usize, syncs: SyncCalls) {
         if let Some(mailbox) = self.shards.get_mut(shard) {
             mailbox.syncs = syncs;
         }
     }
 
-    /// A shard has another instance, which was told of nothing.
+    /// A shard has another instance, which has had no `synced` call.
     pub(crate) fn restart_syncs(&mut self, shard: usize) {
         if let Some(mailbox) = self.shards.get_mut(shard) {
             mailbox.syncs.restart();
         }
     }
 
-    /// The failed `synced` calls of all shards: how many, and the text of the first.
+    /// The failed `synced` calls of all shards: their number, and the text of the first.
     pub(crate) fn failed_syncs(&self) -> (usize, Option<String>) {
         let mut failures = self.shards.iter().flat_map(|mailbox| mailbox.syncs.failures());
         let first = failures.next().map(|text| text.to_string());
         (usize::from(first.is_some()) + failures.count(), first)
     }
 
-    /// Puts back what a shard had in flight when whoever had it went without a word.
+    /// Puts back a shard's work in flight when its caller ended without a result.
     pub(crate) fn recover(&mut self, shard: usize, now: Instant) {
         self.keys.recover(shard, now);
         if let Some(mailbox) = self.shards.get_mut(shard) {
@@ -285,14 +288,14 @@ impl Mailboxes {
         }
     }
 
-    /// When a shard has something to take: now if it is past, none if nothing waits.
+    /// When a shard can take an event. A time in the past means now; `None` means that no event waits.
     fn next_due(&mut self, shard: usize, now: Instant) -> Option<Instant> {
         let due = self.shards.get(shard)?.next_due(now)?;
         let rate = self.rate.is_some().then(|| now + self.rate_wait(now));
         Some(rate.map_or(due, |rate| due.max(rate)))
     }
 
-    /// How long events wait for others of their object from here on, and how often they come out.
+    /// Sets how long new events wait for later events of their object, and how often events come out.
     pub(crate) fn set_pauses(&mut self, debounce: Duration, rate: Option<RateLimit>, now: Instant) {
         self.each(|mailbox| mailbox.set_debounce(debounce));
         match (&mut self.rate, rate) {
@@ -301,34 +304,34 @@ impl Mailboxes {
         }
     }
 
-    /// Merging begins elsewhere for what comes from here on.
+    /// Sets the marks for new events.
     pub(crate) fn set_marks(&mut self, marks: Marks) {
         self.each(|mailbox| mailbox.set_marks(marks));
     }
 
-    /// Tells every mailbox something of initial objects.
+    /// Changes the state of initial objects in every mailbox.
     pub(crate) fn change_initials(&mut self, change: impl Fn(&mut Initials)) {
         self.each(|mailbox| change(&mut mailbox.initials));
     }
 
-    /// Whether nothing is left of what was queued for a subscription before it was as this load has it.
+    /// Whether no event is left that was queued for a subscription before this load changed it.
     pub(crate) fn is_past_others(&self, id: SubscriptionId, asked_by: u64) -> bool {
         self.shards.iter().all(|mailbox| mailbox.is_past_others(id, asked_by))
     }
 
-    /// Drops the waiting events of all other subscriptions and says how many those were.
+    /// Drops the waiting events of all other subscriptions, and returns their number.
     pub(crate) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         self.rooms.retain(|id, _| keep.contains(id));
         self.refused.retain(|id| keep.contains(id));
         self.shards.iter_mut().map(|mailbox| mailbox.retain(keep)).sum()
     }
 
-    /// From here on what comes is put aside.
+    /// Puts new events aside from here on.
     pub(crate) fn close(&mut self) {
         self.each(Mailbox::close);
     }
 
-    /// Goes on with what was put aside.
+    /// Opens the mailboxes again, with the events that were put aside.
     pub(crate) fn reopen(&mut self) {
         self.woken = Woken::All;
         for shard in 0..self.shards.len() {
@@ -342,12 +345,12 @@ impl Mailboxes {
         self.shards.iter().any(Mailbox::is_closed)
     }
 
-    /// Whether everything came out, and is through: events, and keys that are not for later.
+    /// Whether all events came out and were settled, and all keys are done apart from delayed ones.
     pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
         self.shards.iter().all(Mailbox::is_drained) && self.keys.is_drained(now)
     }
 
-    /// The plugin runs in so many shards from here on. No shard is at work.
+    /// Changes the number of shards. No shard may have work in flight.
     pub(crate) fn reshard(&mut self, shards: usize, now: Instant) {
         self.keys.reshard(shards, now);
         if shards == self.shards.len() {
@@ -362,17 +365,17 @@ impl Mailboxes {
         self.shards = after;
     }
 
-    /// The events of an object that have not come to their end.
+    /// The events of an object that have not ended.
     pub(crate) fn waiting_of(&self, key: &ObjectKey) -> Vec<WaitingEvent> {
         self.shards.iter().flat_map(|mailbox| mailbox.waiting_of(key)).collect()
     }
 
-    /// Events that wait for each shard.
+    /// The number of waiting events of each shard.
     pub(crate) fn depths(&self) -> Vec<usize> {
         self.shards.iter().map(|mailbox| mailbox.load().events).collect()
     }
 
-    /// What waits, events in flight and the lines of replays not counted.
+    /// The waiting events. Events in flight and replayed events do not count.
     pub(crate) fn load(&self) -> QueueLoad {
         self.shards.iter().map(Mailbox::load).sum()
     }

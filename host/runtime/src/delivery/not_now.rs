@@ -1,31 +1,32 @@
-//! The reasons for which a plugin is not called now. `/plugins`, `informant why` and `informant plugin list` have their words from here.
+//! The reasons for which a plugin is not called now. `/plugins`, `informant why` and `informant plugin list` show
+//! their words.
 
 use std::time::Instant;
 
 /// Why an event is not delivered now. A reason of the whole plugin comes before one of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotNow {
-    /// A call has it.
+    /// A call has the event.
     Call,
     /// The plugin is about to end.
     Ending,
     /// Its subscription is withheld: the service account may not read the resource.
     ServiceAccount,
-    /// Somebody holds the plugin.
+    /// A user paused the plugin.
     Paused,
     /// The breaker is open.
     Tripped,
-    /// The next instance is due.
+    /// The next instance is not due yet.
     BackingOff,
     /// The configuration no longer grants the read.
     Grant,
-    /// There is no room for the keys that events become.
+    /// There is no room for the keys of events.
     Workqueue,
-    /// The plugin has been called as often as it may.
+    /// The plugin has reached its call rate.
     RateLimit,
-    /// It has failed, and comes again then.
+    /// The event has failed, and its next attempt is then.
     Retry(Instant),
-    /// More events of its object are waited for until then.
+    /// The event waits until then for later events of its object.
     Debounce(Instant),
     /// So many events come first.
     Line { ahead: usize },
@@ -34,7 +35,7 @@ pub(crate) enum NotNow {
 }
 
 impl NotNow {
-    /// Its word in answers.
+    /// The reason's word in answers.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",

@@ -1,10 +1,10 @@
-//! The bytes of an object as a subscription wants them.
+//! The bytes of an object for a subscription's `delivery` setting.
 
 use crate::contract::descriptor::Delivery;
 use bytes::Bytes;
 use informant_cache::Object;
 
-/// Nothing for lazy delivery.
+/// The object's bytes for this setting. `None` for lazy delivery.
 pub(crate) fn payload(object: &Object, delivery: Delivery) -> Option<Bytes> {
     match delivery {
         Delivery::Full => Some(object.json()),

@@ -1,4 +1,5 @@
-//! The mailboxes of a plugin as their two sides share them: informers push, the actors of the plugin's shards take work. The lock, and those who wait.
+//! The lock around a plugin's mailboxes, and the wakers of waiting actors. Informers push events, and the actors of
+//! the plugin's shards take work.
 
 mod next;
 mod pulses;
@@ -26,26 +27,25 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use worker::Worker;
 
-/// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes leave
-/// it alone.
+/// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes do not change it.
 pub(crate) struct PluginQueue {
     shared: Mutex<Shared>,
-    /// Events that nobody was woken for.
+    /// Events that were pushed without waking an actor.
     unannounced: AtomicUsize,
-    /// For a plugin that is to end: there may be less to tell.
+    /// Signals progress to a plugin's removal: fewer events may be left.
     progress: Notify,
-    /// Those of the plugin.
+    /// The counters of the plugin.
     pub(super) counters: Arc<Counters>,
 }
 
 struct Shared {
     mailboxes: Mailboxes,
-    /// The actors of the shards, by number; there may be some of shards that are no more.
+    /// The actors of the shards, by number. There may be entries of former shards.
     workers: Vec<Worker>,
 }
 
 impl Shared {
-    /// A shard's actor, once there is one.
+    /// A shard's actor; the entry is created on first use.
     fn worker(&mut self, shard: usize) -> &mut Worker {
         if self.workers.len() <= shard {
             self.workers.resize_with(shard + 1, Worker::default);
@@ -53,7 +53,7 @@ impl Shared {
         &mut self.workers[shard]
     }
 
-    /// What wakes the actors that wait and have something new to do.
+    /// The wakers of actors that wait and have new work.
     fn take_wakers(&mut self) -> Vec<Waker> {
         match self.mailboxes.take_woken() {
             Woken::None => Vec::new(),
@@ -74,12 +74,12 @@ impl PluginQueue {
         }
     }
 
-    /// From here on this is the turn of a shard's actor.
+    /// Sets the turn of a shard's actor.
     pub(crate) fn is_worked_by(&self, shard: usize, turn: ActorTurn) {
         self.shared.lock().worker(shard).turn = Some(turn);
     }
 
-    /// Looks at the mailboxes, or changes something for which no actor waits.
+    /// Reads the mailboxes, or makes a change for which no actor waits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&mut Mailboxes) -> T) -> T {
         let mailboxes = &mut self.shared.lock().mailboxes;
         let woken = mailboxes.woken();
@@ -88,7 +88,7 @@ impl PluginQueue {
         answer
     }
 
-    /// Changes something, and wakes those whom it concerns when the lock is free again.
+    /// Makes a change, and wakes the actors that it concerns after the lock is released.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Mailboxes) -> T) -> T {
         self.change_shared(|shared| change(&mut shared.mailboxes))
     }
@@ -108,27 +108,28 @@ impl PluginQueue {
         answer
     }
 
-    /// Waits until there may be less to tell to a plugin that is to end, or what waits will not be told soon; from here on.
+    /// Waits from here on until fewer events may be left for a plugin that is to end, or until its events are stuck.
     pub(crate) fn progress(&self) -> Notified<'_> {
         self.progress.notified()
     }
 
-    /// What waits may not be told soon: a plugin that is to end looks again whether there is less to tell.
+    /// Signals that waiting events may not be delivered soon. A plugin that is to end then checks whether fewer events
+    /// are left.
     pub(crate) fn notify_progress(&self) {
         self.progress.notify_waiters();
     }
 
-    /// Never waits.
+    /// Pushes an event. Never waits.
     pub(crate) fn push(&self, event: Event) {
         self.change(|mailboxes| mailboxes.push(event));
     }
 
-    /// The same for one of several events, after which there is [`Self::announce`]: waking a thread is a system call.
+    /// The same for one of several events, followed by [`Self::announce`]: waking a thread is a system call.
     pub(crate) fn push_unannounced(&self, event: Event) {
         self.unannounced(|mailboxes| mailboxes.push(event));
     }
 
-    /// The same for an event that a replay has come to.
+    /// The same for a replayed event.
     pub(crate) fn push_replayed_unannounced(&self, event: Event) {
         self.unannounced(|mailboxes| mailboxes.push_replayed(event));
     }
@@ -136,7 +137,7 @@ impl PluginQueue {
 
 #[cfg(test)]
 impl PluginQueue {
-    /// What holds at any time, and how long the line of replays may be.
+    /// Checks the invariants of the mailboxes, and the bound of the lines of replays.
     pub(crate) fn check_bounds(&self) {
         let queue = &self.shared.lock().mailboxes;
         queue.check_invariants();
@@ -154,7 +155,7 @@ impl PluginQueue {
         }
     }
 
-    /// Says what becomes of a shard's event in flight, without a word in the history.
+    /// Notes the end of a shard's delivery, without an entry in the history.
     pub(crate) fn settle_event(&self, shard: usize, settled: Settled, now: Instant) {
         self.change(|it| it.settle_event(shard, settled, now));
     }
@@ -176,7 +177,7 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    /// A queue and an actor that empties it and says of each event on which thread.
+    /// A queue, and an actor that empties the queue and notes the thread of each event.
     struct Fixture {
         _threads: GuestThreads,
         _task: Task,
@@ -211,7 +212,7 @@ mod tests {
     }
 
     impl Fixture {
-        /// Brings a batch to an actor that waits, and answers with the threads on which it was told.
+        /// Pushes a batch to an actor that waits, and returns the threads on which the events came out.
         fn told_on(&self, events: usize) -> BTreeSet<String> {
             while self.queue.shared.lock().worker(0).waiting.is_none() {
                 std::thread::yield_now();
@@ -224,7 +225,8 @@ mod tests {
             told_on.collect::<Result<_, _>>().expect("it is told")
         }
 
-        /// An actor that has just said that it waits may still be on its thread: then that goes on.
+        /// Whether the events came out on this thread. An actor that begins to wait may still be on its thread, which
+        /// then goes on: so the test repeats.
         fn is_told_here(&self, events: usize) -> bool {
             let here = BTreeSet::from([here()]);
             (0..1_000).any(|_| self.told_on(events) == here)
@@ -248,7 +250,7 @@ mod tests {
         let leading = Leading::default();
         let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
         let waits = |shard: usize| queue.shared.lock().worker(shard).waiting.is_some();
-        // The last bit of their only byte decides.
+        // The last bit of the only byte decides.
         let (even, odd) = ("b", "a");
         let of_even = crate::shard::of_key(even, 2);
         let mut waiting = [0, 1].map(|shard| Box::pin(next(shard)));

@@ -1,7 +1,8 @@
-//! Events that were queued for a subscription as an older version had it, seen as the version in charge has it. Synchronous.
+//! Reevaluates events that an older version's subscription queued, for the version that took over. Synchronous.
 //!
-//! What the plugin knows of an object does not follow from the new view while such events wait: it was told by the old one. So what came
-//! of an object's old events is remembered until its first new one, which was worked out as if they had been told as they were.
+//! While such events wait, the new view does not say which objects the plugin knows: the old view decided that. So the
+//! result of an object's old events is remembered until its first new event. The new event was computed as if the old
+//! events had been delivered unchanged.
 
 use crate::contract::descriptor::{ChangeTypes, SubscriptionSpec};
 use crate::delivery::mailbox::Queued;
@@ -10,7 +11,7 @@ use crate::event::{Change, Event, Gone, SubscriptionId};
 use hashbrown::HashMap;
 use informant_cache::{Object, Projection};
 
-/// What a subscription wants to hear of, as far as that is decided when an event is queued.
+/// The settings of a subscription that decide when an event is queued.
 pub(crate) struct Wish {
     view: View,
     types: ChangeTypes,
@@ -37,30 +38,30 @@ impl Wish {
     }
 }
 
-/// An event as the version in charge is to hear of it.
+/// An event as the current version is to get it.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// None: it is not to hear of it.
+    /// `None`: the version does not get the event.
     pub(crate) event: Option<Event>,
-    /// Whether it knows the object afterwards.
+    /// Whether the plugin knows the object afterwards.
     told: bool,
 }
 
-/// Events between two looks at whether what is remembered can be forgotten: such a look goes through the whole queue.
+/// Events between two searches for entries that can be forgotten. A search visits the whole queue.
 const LOOK_EVERY: u32 = 256;
 
-/// What became of events that waited over a change of their subscription.
+/// The results of events that waited while their subscription changed.
 #[derive(Debug, Default)]
 pub(crate) struct Reevaluation {
-    /// Objects, by UID, whose last event was an old one, and whether the plugin knows them: at most as many as waited, until all that the
-    /// subscription was queued before its objects were told again is through.
+    /// Objects, by UID, whose last event was an old one, and whether the plugin knows them. At most as many as events
+    /// waited. They stay until all events are settled that the subscription queued before its objects were replayed.
     known: HashMap<(SubscriptionId, Box<str>), bool>,
-    /// Events settled while there are such.
+    /// The number of events settled while there are entries.
     settled: u32,
 }
 
 impl Reevaluation {
-    /// What is to be told; none if the event can be told as it is.
+    /// The event to deliver; `None` if the event can be delivered unchanged.
     pub(crate) fn see(&self, queued: &Queued, asked_by: u64, wish: &Wish) -> Option<Seen> {
         let event = &queued.event;
         let is_old = event.asked_by != asked_by;
@@ -72,7 +73,7 @@ impl Reevaluation {
             return None;
         }
         let told = match event.change {
-            // An event that was attempted has been told, as whatever.
+            // An attempted event was delivered, as any type of change.
             _ if queued.tried.number > 1 => true,
             Change::Added => known.unwrap_or(event.knew),
             Change::Updated | Change::Deleted => known.unwrap_or(true),
@@ -82,12 +83,12 @@ impl Reevaluation {
         Some(seen)
     }
 
-    /// Whether nothing is remembered.
+    /// Whether no object is remembered.
     pub(crate) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// Whether it is time to look what can be forgotten: now and then, as long as anything is remembered.
+    /// Whether to search for entries that can be forgotten: from time to time, while there are entries.
     pub(crate) fn is_look_due(&mut self) -> bool {
         if self.known.is_empty() {
             return false;
@@ -96,7 +97,7 @@ impl Reevaluation {
         self.settled == 0
     }
 
-    /// Notes that an event which may have been seen again will not come once more.
+    /// Notes that a possibly reevaluated event does not come again.
     pub(crate) fn settle(&mut self, event: &Event, asked_by: u64, seen: Option<&Seen>) {
         let Some(seen) = seen else { return };
         let object = (event.subscription, event.object.uid().into());
@@ -107,13 +108,13 @@ impl Reevaluation {
         }
     }
 
-    /// Forgets the other subscriptions: those that a version lacks, or of which nothing old is left.
+    /// Forgets other subscriptions: those that a version lacks, or that have no old event left.
     pub(crate) fn retain(&mut self, keep: impl Fn(SubscriptionId) -> bool) {
         self.known.retain(|(subscription, _), _| keep(*subscription));
     }
 }
 
-/// What an event is for a plugin that knows the object, or does not.
+/// The event for a plugin that knows the object, or does not.
 fn seen(event: &Event, told: bool, wish: &Wish) -> Seen {
     let is_in = event.change != Change::Deleted && wish.view.contains(&event.object);
     let as_it_is = || Some(event.clone());

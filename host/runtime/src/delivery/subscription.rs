@@ -1,11 +1,12 @@
-//! From the informer's notifications to one plugin's events: host code that runs in the informer's task,
-//! evaluates the subscription on old and new, and enqueues. It never waits; where it has little to tell, the guest may be called at once after it (`guest_threads/turn.rs`).
+//! From an informer's notifications to one plugin's events. The handler runs in the informer's task, evaluates the
+//! subscription on the old and the new object, and queues events. It never waits. After few events the guest may run
+//! at once (`guest_threads/turn.rs`).
 //!
-//! What was there before it comes by a replay, which goes through the store by key; what happens to an object that the replay has not come
-//! to is told at once, with the object's own replay before it. So each object's events are those of a replay made in one moment.
+//! A replay delivers the objects that existed before the subscription, by key. A change ahead of the replay is queued
+//! at once, after the object's own replay. So each object's events are those of a replay made in one moment.
 //!
-//! What the subscription asks is compiled once, and asked cheapest first: namespace, name and labels, then the type of change,
-//! then everything that the bytes say, in one pass over each of the two states.
+//! The subscription's questions are asked in the order of their cost: namespace, name and labels, the type of change,
+//! then one pass over the bytes of each state.
 
 mod ahead;
 mod explained;
@@ -30,49 +31,49 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Listens to one informer for one subscription of one plugin.
+/// The handler of one informer's notifications for one subscription of one plugin.
 pub(crate) struct SubscriptionHandler {
     id: SubscriptionId,
     asked_by: u64,
-    /// The load that had it begin.
+    /// The load that began the subscription.
     begun_by: u64,
     types: ChangeTypes,
     replay: ReplayOption,
     view: View,
-    /// What its events become, if they are not told.
+    /// The rules that turn events into keys, if there are any.
     rules: Option<Arc<EnqueueRules>>,
     /// The view's pointers, then those of `onlyIfChanged`.
     projection: Projection,
     queue: Arc<PluginQueue>,
-    /// The reason that replayed objects are told with.
+    /// The reason of replayed events.
     replay_reason: Reason,
-    /// How far the replay has come.
+    /// The progress of the replay.
     progress: Arc<Progress>,
-    /// What the plugin was told of before this host was there.
+    /// The objects that an earlier host delivered to the plugin.
     known: Option<Arc<Known>>,
-    /// The objects that were there when it began are through.
+    /// Whether all objects that existed at the beginning are queued.
     is_synced: AtomicBool,
 }
 
-/// Where in the queue an event goes.
+/// The place of an event in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Behind everything that happened before it.
+    /// Behind all earlier live events.
     Live,
     /// Into the line of replays.
     Replay,
 }
 
-/// What is told of an object.
+/// The content of an event to queue.
 #[derive(Debug, Clone, Copy)]
 struct Telling<'a> {
     change: Change,
     object: &'a Object,
     old: Option<&'a Object>,
     gone: Option<Gone>,
-    /// Only if it is added: the plugin knows it already.
+    /// Only for an added object: whether the plugin knows it already.
     knew: bool,
-    /// A state beside these in which it was known.
+    /// Another state of the object that the plugin may know.
     known_as: Option<&'a Object>,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Telling<'a> {
         Self { knew: true, ..Self::added(object) }
     }
 
-    /// Nothing has happened to it.
+    /// A resync of an object without a change.
     fn resynced(object: &'a Object) -> Self {
         Self { change: Change::Updated, ..Self::added(object) }
     }
@@ -104,17 +105,17 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// What an update is to the subscription.
+/// The meaning of an update for the subscription.
 #[derive(Debug, Clone, Copy)]
 struct Judged {
-    /// Whether the view has the state before and has the one after.
+    /// Whether the view contains the state before, and the state after.
     is_in: [bool; 2],
-    /// Whether it changes what `onlyIfChanged` names.
+    /// Whether the update changes a value that `onlyIfChanged` names.
     is_concerned: bool,
 }
 
 impl SubscriptionHandler {
-    /// A subscription that the plugin did not have before.
+    /// The handler of a subscription that the plugin did not have before.
     pub(crate) fn new(
         id: SubscriptionId,
         spec: &SubscriptionSpec,
@@ -144,7 +145,7 @@ impl SubscriptionHandler {
         }
     }
 
-    /// A subscription in the place of one that asked for something else, or that wants its objects again.
+    /// The handler of a subscription that replaces another, for changed settings or a replay of its objects.
     pub(crate) fn replacing(
         id: SubscriptionId,
         spec: &SubscriptionSpec,
@@ -155,23 +156,23 @@ impl SubscriptionHandler {
         Self {
             replay_reason: Reason::Reload,
             progress: Arc::new(progress),
-            // The first list may still be on its way.
+            // The first list may not have come yet.
             known: before.known.clone(),
             ..Self::new(id, spec, queue)
         }
     }
 
-    /// The same, for a subscription that has been as it is since the one load, and that the other has begin.
+    /// Sets the loads: the subscription is unchanged since the load `asked_by`, and the load `begun_by` begins it.
     pub(crate) fn of_loads(self, asked_by: u64, begun_by: u64) -> Self {
         Self { asked_by, begun_by, ..self }
     }
 
-    /// The same, for a plugin that a host before this one has told of these objects: an end of theirs that nobody saw is told as well.
+    /// Sets the objects that an earlier host delivered. A deletion of such an object that no host saw is delivered
+    /// too.
     pub(crate) fn knowing(self, objects: Vec<Object>, present: Present) -> Self {
         Self { known: Some(Arc::new(Known::new(objects, present))), ..self }
     }
 
-    /// How far its replay has come.
     pub(crate) fn progress(&self) -> Arc<Progress> {
         self.progress.clone()
     }
@@ -187,7 +188,7 @@ impl SubscriptionHandler {
                 Telling { knew: true, ..telling.known_as(known) }
             }
             Some(known) => {
-                // Another object of its name has come: the one that the plugin knows is gone.
+                // Another object of this name has come: the object that the plugin knows is gone.
                 let gone = Telling::deleted(known, Gone::Unknown);
                 self.push(gone, Reason::Relist, cause.received, Line::Live);
                 telling
@@ -223,13 +224,13 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Tells of an object as it was when the subscription began, to a plugin that knows it or does not.
+    /// Queues an object's state from the beginning of the subscription, whether or not the plugin knows the object.
     fn tell_present(&self, object: &Object, known: bool, is_in: bool, cause: Cause, line: Line) {
         match (known, is_in) {
             (true, false) => {
                 self.enqueue(Telling::deleted(object, Gone::LeftView), cause, line);
             }
-            // It is known, and wants no replay.
+            // The plugin knows the object, and the subscription wants no replay.
             (true, true) if self.replay == ReplayOption::Never => {}
             (true, true) => self.enqueue(Telling::again(object), cause, line),
             (false, true) => self.enqueue(Telling::added(object), cause, line),
@@ -237,14 +238,14 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Tells of an object because the resync period came round: whatever `onlyIfChanged` says, as nothing has changed, and beside what happens.
+    /// Queues a resync into the line of replays. Nothing has changed, so `onlyIfChanged` does not apply.
     fn tell_resynced(&self, object: &Object, cause: Cause) {
         if self.contains(object, self.types.updated) {
             self.enqueue(Telling::resynced(object), cause, Line::Replay);
         }
     }
 
-    /// Whether the view has the object. The bytes of one that could only be filtered are not looked at.
+    /// Whether the view contains the object. If the event would only be filtered, the bytes are not read.
     fn contains(&self, object: &Object, is_wanted: bool) -> bool {
         if !is_wanted {
             return self.view.may_contain(object);
@@ -252,7 +253,7 @@ impl SubscriptionHandler {
         self.charged(|| self.view.contains(object))
     }
 
-    /// What is evaluated here is charged to the plugin, where it is more than a look at a namespace.
+    /// Charges the evaluation to the plugin, unless it is only a check of the namespace.
     fn charged<T>(&self, evaluate: impl FnOnce() -> T) -> T {
         if self.projection.is_empty() && self.view.is_everything() {
             return evaluate();
@@ -263,26 +264,26 @@ impl SubscriptionHandler {
         evaluated
     }
 
-    /// Whether what was there is new to a plugin whose view was another before.
+    /// Whether an existing object is new to a plugin whose view changed.
     fn enters(&self, object: &Object) -> bool {
         self.progress.succeeds() && !self.progress.knows(object)
     }
 
-    /// Whether the bytes decide about an update. The two arguments are what can be said without them.
+    /// Whether the bytes decide about an update. The arguments are the answers without the bytes.
     fn depends_on_bytes(&self, was_in: bool, is_in: bool) -> bool {
         let of_view = self.view.pointers().len();
         let of_both = self.projection.len() > of_view && was_in && is_in && self.types.updated;
         of_both || (of_view > 0 && (was_in || is_in))
     }
 
-    /// What an update is to the subscription, in one pass over each state's bytes at most.
+    /// The meaning of an update for the subscription, in at most one pass over each state's bytes.
     fn judge(&self, states: [&Object; 2]) -> Judged {
         let may_be_in = states.map(|state| self.view.may_contain(state));
         let [was_in, is_in] = may_be_in;
         if !self.depends_on_bytes(was_in, is_in) {
             return Judged { is_in: may_be_in, is_concerned: true };
         }
-        // A state that cannot be in the view is not looked at.
+        // A state that cannot be in the view is not read.
         let json = |number: usize| may_be_in[number].then(|| states[number].json());
         let texts: [Option<Bytes>; 2] = [json(0), json(1)];
         let values =
@@ -298,7 +299,7 @@ impl SubscriptionHandler {
         Judged { is_in, is_concerned }
     }
 
-    /// Tells of an update of which the plugin knows the state before, where the view has had that.
+    /// Queues an update. If the view had the state before, the plugin knows that state.
     fn tell_update(&self, states: [&Object; 2], judged: Judged, cause: Cause) {
         let [old, new] = states;
         match judged.is_in {
@@ -318,7 +319,7 @@ impl SubscriptionHandler {
 impl ResourceEventHandler for SubscriptionHandler {
     fn on_add(&self, object: &Object, cause: Cause) {
         let initial = cause.reason == informant_cache::Reason::Initial;
-        // What a first list shows was there before the subscription.
+        // The objects of a first list existed before the subscription.
         if initial && self.replay == ReplayOption::Never && !self.enters(object) {
             return;
         }

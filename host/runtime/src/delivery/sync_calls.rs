@@ -1,4 +1,4 @@
-//! The `synced` calls of one instance: which were made, and when the others are due. Synchronous.
+//! The `synced` calls of one instance: the calls made, and the due times of the others. Synchronous.
 
 use crate::delivery::mailbox::{Attempts, Initials, Settled};
 use crate::event::SubscriptionId;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The calls that a version is to get, one for each subscription and instance. None for a version that does not want to know.
+/// The `synced` calls for a version, one for each subscription and instance. Empty for a version without the function.
 #[derive(Debug, Default)]
 pub(crate) struct SyncCalls {
     /// The load of the version.
@@ -18,11 +18,11 @@ pub(crate) struct SyncCalls {
 struct Call {
     tried: Attempts,
     state: CallState,
-    /// The end of the last call, if that failed.
+    /// The error of the last call, if that failed.
     failure: Option<Arc<str>>,
 }
 
-/// A call that is to be made.
+/// A due call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SyncCall {
     pub(crate) due: Instant,
@@ -32,24 +32,24 @@ pub(crate) struct SyncCall {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallState {
-    /// To be made once the objects are through.
+    /// To be made once the initial objects are settled.
     Due,
-    /// It failed, and comes again.
+    /// The call failed, and comes again then.
     Again(Instant),
-    /// This instance knows.
+    /// This instance has had the call.
     Told,
-    /// No instance of the version will know.
+    /// No instance of the version gets the call again.
     GivenUp,
 }
 
 impl SyncCalls {
-    /// What a version is to be told of.
+    /// The calls for the subscriptions of a version.
     pub(crate) fn new(load: u64, subscriptions: impl Iterator<Item = SubscriptionId>) -> Self {
         let call = || Call { tried: Attempts::NONE, state: CallState::Due, failure: None };
         Self { load, calls: subscriptions.map(|id| (id, call())).collect() }
     }
 
-    /// Another instance of the same version runs, and knows nothing yet.
+    /// Another instance of the same version runs, and has had no call.
     pub(crate) fn restart(&mut self) {
         for call in self.calls.values_mut().filter(|call| call.state == CallState::Told) {
             let tried = Attempts { crashes: call.tried.crashes, ..Attempts::NONE };
@@ -57,12 +57,12 @@ impl SyncCalls {
         }
     }
 
-    /// Failed calls that no later call has made good.
+    /// The errors of failed calls that no later call has replaced.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &Arc<str>> {
         self.calls.values().filter_map(|call| call.failure.as_ref())
     }
 
-    /// The next call to be made.
+    /// The next due call.
     pub(crate) fn next(&self, initials: &Initials, now: Instant) -> Option<SyncCall> {
         let due = |(id, call): (&SubscriptionId, &Call)| {
             let due = match call.state {
@@ -76,7 +76,7 @@ impl SyncCalls {
         self.calls.iter().filter_map(due).filter(|call| through(call.id)).min()
     }
 
-    /// Says what became of a call, with a text if it failed.
+    /// Notes the end of a call, with its error if it failed.
     pub(crate) fn settle(&mut self, id: SubscriptionId, settled: Settled, failure: Option<&str>) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.failure = failure.map(Into::into);
@@ -95,9 +95,10 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What happens to the calls of two subscriptions, of which the first is through: `t` it is told, `f` it fails, `g` it is given up, `c` it ends the
-    /// instance, `h` it fails in an attempt that does not count, `r` another instance runs, `s` the second is through. Shows the next call after each
-    /// step: its subscription, in how many ms, and the attempts that count and the instances that it has ended, unless there are none.
+    /// Steps for the calls of two subscriptions; the initial objects of the first are settled. `t`: the call succeeds.
+    /// `f`: it fails. `g`: it is given up. `c`: it ends the instance. `h`: it fails in an attempt that does not count.
+    /// `r`: another instance runs. `s`: the second subscription is settled. Shows the next call after each step: its
+    /// subscription, its time in ms, and, if there are any, the attempts that count and the ended instances.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let ids = [SubscriptionId(1), SubscriptionId(2)];

@@ -1,7 +1,7 @@
-//! The schedules of one plugin's name: what is to be called by the clock, and when. Synchronous; both clocks are given.
+//! The schedules of one plugin's name, and the times of their calls. Synchronous; both clocks are parameters.
 //!
-//! However many times a schedule's moment has passed, that is one firing, told with the last of them. A firing that failed comes again, until
-//! the schedule's next moment takes its place.
+//! However many times of a schedule have passed, they cause one firing, for the last of them. A failed firing comes
+//! again, until the schedule's next time replaces it.
 
 use crate::contract::schedule::{CronLine, ScheduleSpec, When};
 use crate::delivery::mailbox::{Attempts, Settled};
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A moment of the wall's clock is looked for again after this long: somebody may have set it.
+/// A time on the wall clock is computed again after this long: the clock may have been set.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// One moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
-    /// Goes on evenly.
+    /// The monotonic clock.
     pub(crate) instant: Instant,
-    /// What people and cron lines mean; it may be set.
+    /// The wall clock, which cron lines mean. It may be set.
     pub(crate) wall: Timestamp,
 }
 
@@ -34,32 +34,32 @@ impl Now {
     }
 }
 
-/// A call that is to be made.
+/// A due call of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Firing {
     pub(crate) schedule: Arc<str>,
-    /// The moment that it is for.
+    /// The scheduled time of the firing.
     pub(crate) due: Timestamp,
     pub(crate) tried: Attempts,
 }
 
-/// How far the calls by the clock are behind it.
+/// How far the calls of schedules are behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimersSnapshot {
-    /// Schedules whose moment has come.
+    /// Schedules whose time has come.
     pub due: usize,
     /// How long the first of them has waited.
     pub age: Duration,
-    /// These schedules, and those whose call failed and comes again later.
+    /// These schedules, and those whose failed call comes again later.
     pub waiting: usize,
     /// Schedules whose last call failed.
     pub failing: usize,
-    /// Why the last of these calls failed.
+    /// The error of the latest failed call.
     pub last_error: Option<Arc<str>>,
 }
 
 impl TimersSnapshot {
-    /// What `/plugins` shows of it.
+    /// The snapshot as `/plugins` shows it.
     pub(crate) fn to_json(&self) -> Value {
         let age = (self.due > 0).then_some(self.age.as_secs_f64());
         json!({ "depth": self.due, "waiting": self.waiting, "ageSeconds": age, "failed": self.failing })
@@ -70,27 +70,27 @@ impl TimersSnapshot {
 struct Timer {
     spec: ScheduleSpec,
     next: Next,
-    /// The last firing failed and comes again then.
+    /// The failed last firing, and when it comes again.
     again: Option<(Instant, Firing)>,
-    /// Why the last call failed, if it did.
+    /// The error of the last call, if it failed.
     error: Option<CallFailure>,
 }
 
 #[derive(Debug)]
 struct CallFailure {
-    /// Counts the failures of all schedules.
+    /// The number of the failure among those of all schedules.
     number: u64,
     error: Arc<str>,
 }
 
-/// When the schedule's next moment is.
+/// A schedule's next time.
 #[derive(Debug)]
 enum Next {
     Every {
         period: Duration,
         at: Instant,
     },
-    /// The first moment after `since`.
+    /// The first time after `since`.
     Cron {
         line: CronLine,
         since: Timestamp,
@@ -101,14 +101,14 @@ enum Next {
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     timers: Vec<Timer>,
-    /// Not before this is it worth to look whether a firing is due; none without timers.
+    /// No firing is due before this time; `None` without timers.
     look_at: Option<Instant>,
-    /// Calls that have failed.
+    /// The number of failed calls.
     failures: u64,
 }
 
 impl Timers {
-    /// From here on these schedules hold. One that there was goes on, one that is new begins now.
+    /// Sets the schedules. A schedule that was there before continues, and a new one begins now.
     pub(crate) fn follow(&mut self, specs: &[ScheduleSpec], now: Now) {
         let mut before = std::mem::take(&mut self.timers);
         for spec in specs {
@@ -124,7 +124,7 @@ impl Timers {
         self.look_at
     }
 
-    /// The firing that has been due for the longest. What comes of it is [settled](Self::settle).
+    /// The firing that has been due for the longest. [`Self::settle`] notes its end.
     pub(crate) fn take(&mut self, now: Now) -> Option<Firing> {
         if self.look_at.is_none_or(|at| at > now.instant) {
             return None;
@@ -138,7 +138,8 @@ impl Timers {
         firing
     }
 
-    /// Says what became of a firing, with the error of a call that failed. Such a firing comes again, unless its schedule's next moment comes first.
+    /// Notes the end of a firing, with the error of a failed call. A failed firing comes again, unless its schedule's
+    /// next time is earlier.
     pub(crate) fn settle(
         &mut self,
         firing: &Firing,
@@ -158,8 +159,8 @@ impl Timers {
         }
     }
 
-    /// Moments that are still to be taken, and calls that failed. A firing that failed and comes again is no such moment, nor is one for which nothing
-    /// has to look yet.
+    /// The due times that were not taken, and failed calls. A failed firing that comes again does not count as due,
+    /// nor does a time before the next look.
     pub(crate) fn snapshot(&self, now: Now) -> TimersSnapshot {
         let is_looked_for = self.look_at.and_then(|at| now.instant.checked_duration_since(at));
         let wait = |timer: &Timer| Some(timer.waits(now)?.min(is_looked_for?));
@@ -181,7 +182,7 @@ impl Timers {
         self.look_at = at.map(|at| at.min(now.instant + LOOK_AGAIN));
     }
 
-    /// What `/plugins` shows.
+    /// The schedules as `/plugins` shows them.
     pub(crate) fn to_json(&self, now: Now) -> Value {
         let one = |timer: &Timer| {
             let next = match &timer.next {
@@ -210,7 +211,7 @@ impl Timer {
         Self { spec, next, again: None, error: None }
     }
 
-    /// When it is to be looked at; past if a firing is due.
+    /// When to look at the timer; in the past if a firing is due.
     fn due(&mut self, now: Now) -> Option<Instant> {
         let regular = match &mut self.next {
             Next::Cron { line, since, at } => {
@@ -225,7 +226,7 @@ impl Timer {
         regular.into_iter().chain(self.again.as_ref().map(|(at, _)| *at)).min()
     }
 
-    /// How long its moment has waited; none if that is still to come.
+    /// How long the timer's due time has waited; `None` if that is in the future.
     fn waits(&self, now: Now) -> Option<Duration> {
         match &self.next {
             Next::Every { at, .. } => now.instant.checked_duration_since(*at),
@@ -242,7 +243,7 @@ impl Timer {
         self.again.take_if(|(at, _)| *at <= now.instant).map(|(_, firing)| firing)
     }
 
-    /// The last of the schedule's moments that have passed, if one has; the next is after it.
+    /// The schedule's last time that has passed, if there is one. Moves on to the time after it.
     fn pass(&mut self, now: Now) -> Option<Timestamp> {
         match &mut self.next {
             Next::Every { period, at } => {
@@ -261,7 +262,7 @@ impl Timer {
     }
 }
 
-/// How long it is from one to the other; nothing if that has passed.
+/// The time from `from` to `to`; zero if `to` has passed.
 fn wait(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }
@@ -282,11 +283,12 @@ mod tests {
         ScheduleSpec { name: name.into(), when }
     }
 
-    /// What these schedules fire, from midnight on. `5` and `5s` let as many ms or seconds pass on both clocks, `set-5s` and `set+5s` set the
-    /// wall's; `*` takes what is due, as name@seconds, with its attempt; `no5` has the last one come again after as many ms, `ended` also
-    /// says that its instance ended; `?` says when it is worth to look, in ms; `!` how many are due (and
-    /// how many come again later), and for how many ms; `bad` and `good` end the call of the last one; `%` says how many are failing,
-    /// and the last error; `same` and `other` follow a version's schedules.
+    /// The firings of these schedules, from midnight on. `5` and `5s` let as many ms or seconds pass on both clocks.
+    /// `set-5s` and `set+5s` set the wall clock. `*` takes the due firing and shows it as name@seconds, with its
+    /// attempt. `no5` brings the last one again after as many ms, and `ended` also ends its instance. `?` shows when
+    /// to look, in ms. `!` shows how many are due (and how many come again later), and for how many ms. `bad` and
+    /// `good` end the call of the last one. `%` shows how many are failing, and the last error. `same` and `other` set
+    /// a version's schedules.
     #[track_caller]
     fn check(schedules: &[(&str, &str)], steps: &str, expect: &str) {
         let specs: Vec<_> = schedules.iter().map(|(name, when)| spec(name, when)).collect();
@@ -398,9 +400,9 @@ mod tests {
             "! 99 ! 31 ! 30 ! * ! * !",
             "0+0 0+0 1+30 2+60 fast@0.1#1 1+10 slow@0.15#1 0+0",
         );
-        // What failed says so by itself.
+        // A failed firing reports itself.
         check(EVERY, "100 * no30 60 !", "beat@0.1#1 0(1)+0");
-        // Nobody has to know at once that the clock was set.
+        // A change of the clock need not take effect at once.
         check(NOON, "set+43260s ! 60s ! 5s ! * !", "0+0 1+0 1+5000 noon@43200#1 0+0");
     }
 

@@ -1,17 +1,17 @@
-//! A view: which objects of a resource belong to a subscription.
+//! The objects of a resource that belong to a subscription.
 
 use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
 use informant_apimachinery::{FieldSelector, LabelRequirement, LabelSelector};
 use informant_cache::{Object, Projection};
 use std::collections::BTreeSet;
 
-/// Namespaces and selectors. Entering a view is `added`, leaving it is `deleted`.
+/// Namespaces and selectors. An object that enters the view is `added`, and one that leaves it is `deleted`.
 ///
-/// What is cheap to ask is asked first: namespace and name, then labels, which the object has at hand, and only then what its
-/// bytes say, which takes some microseconds.
+/// Cheap tests come first: namespace and name, then labels, which are at hand. The tests of the object's bytes come
+/// last; they take some microseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Empty: all.
+    /// Empty: all namespaces.
     pub(crate) namespaces: BTreeSet<String>,
     key: Vec<KeyTest>,
     labels: LabelSelector,
@@ -20,7 +20,7 @@ pub(crate) struct View {
     projection: Projection,
 }
 
-/// The part of a view that an object does not meet.
+/// The part of a view that an object does not match.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unmet<'a> {
     Namespaces,
@@ -30,7 +30,7 @@ pub(crate) enum Unmet<'a> {
     Field(&'a FieldTest),
 }
 
-/// What a field selector asks of namespace or name.
+/// A field selector's requirement on namespace or name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyTest {
     pub(crate) is_name: bool,
@@ -38,7 +38,7 @@ pub(crate) struct KeyTest {
     pub(crate) equal: bool,
 }
 
-/// What a field selector asks of a value in the bytes.
+/// A field selector's requirement on a value in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldTest {
     pub(crate) pointer: String,
@@ -77,19 +77,19 @@ impl View {
         Self { namespaces, key, labels, fields, projection }
     }
 
-    /// Whether the object belongs.
+    /// Whether the view contains the object.
     pub(crate) fn contains(&self, object: &Object) -> bool {
         self.may_contain(object)
             && (self.fields.is_empty()
                 || self.fields_match(&self.projection.values(&object.json())))
     }
 
-    /// Whether the object belongs, as far as can be said without its bytes; takes well below a microsecond.
+    /// Whether the view contains the object, as far as the tests without bytes say. Takes well below a microsecond.
     pub(crate) fn may_contain(&self, object: &Object) -> bool {
         self.unmet_without_bytes(object).is_none()
     }
 
-    /// The first part that an object does not meet, in the order in which they are asked.
+    /// The first part that an object does not match, in the order of the tests.
     pub(crate) fn unmet(&self, object: &Object) -> Option<Unmet<'_>> {
         self.unmet_without_bytes(object).or_else(|| {
             let json = object.json();
@@ -112,12 +112,13 @@ impl View {
             .or_else(|| self.labels.unmet(|key| object.label(key)).map(Unmet::Label))
     }
 
-    /// Where the values are that only the bytes have, as JSON pointers.
+    /// The JSON pointers of the values that only the bytes have.
     pub(crate) fn pointers(&self) -> impl ExactSizeIterator<Item = &str> {
         self.fields.iter().map(|field| field.pointer.as_str())
     }
 
-    /// Whether an object that may belong does. `values` begins with those of [`View::pointers`].
+    /// Whether the fields of an object match for which [`View::may_contain`] holds. `values` begins with those of
+    /// [`View::pointers`].
     pub(crate) fn fields_match(&self, values: &[Option<&[u8]>]) -> bool {
         self.unmet_field(values).is_none()
     }
@@ -131,13 +132,13 @@ impl View {
         unmet.next().map(|(test, _)| test)
     }
 
-    /// Whether every object of the resource belongs.
+    /// Whether the view contains every object of the resource.
     pub(crate) fn is_everything(&self) -> bool {
         let of_key = self.namespaces.is_empty() && self.key.is_empty();
         of_key && self.labels.is_everything() && self.fields.is_empty()
     }
 
-    /// Whether objects of this namespace can belong.
+    /// Whether the view can contain objects of this namespace.
     pub(crate) fn covers_namespace(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
     }
@@ -146,7 +147,8 @@ impl View {
 /// `\u0061` is one byte.
 const ESCAPE_BYTES_MAX: usize = 6;
 
-/// Whether a JSON value is this text: a string's content, the JSON of everything else, and empty where nothing is.
+/// Whether a JSON value equals this text. For a string the content is compared, for any other value its JSON; a
+/// missing value is empty.
 fn is_text(json: &[u8], text: &str) -> bool {
     let Some(content) = json.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return json == text.as_bytes();
@@ -154,7 +156,7 @@ fn is_text(json: &[u8], text: &str) -> bool {
     if !content.contains(&b'\\') {
         return content == text.as_bytes();
     }
-    // An escape has at most six bytes for one. What is longer is another text, and is not unescaped.
+    // An escape has at most six bytes for one. A longer content is another text, and is not unescaped.
     if content.len() > ESCAPE_BYTES_MAX * text.len() {
         return false;
     }

@@ -1,5 +1,5 @@
-//! What was read of plugin files and is not compiled yet. There is so much room for it and no more: a directory
-//! of many large plugins is read as they are compiled, not at once.
+//! The content of plugin files that was read and is not compiled yet. Its room is bounded: a directory of many large
+//! plugins is read as they are compiled, not at once.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -7,11 +7,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Two of the largest files, so that one is read while another is compiled.
+/// Room for two of the largest files, so that one is read while another is compiled.
 pub(crate) const CONTENT_BYTES_MAX: usize = 128 << 20;
-/// Files of this size and less have room of their own: they are loaded while large ones wait for the compiler.
+/// Files up to this size have their own room: they are loaded while large ones wait for the compiler.
 const SMALL_FILE_BYTES_MAX: u64 = 5 << 20;
-/// The room that small files have.
+/// The room for small files.
 const SMALL_CONTENT_BYTES_MAX: usize = 32 << 20;
 /// The room is counted in pages, because a semaphore counts to 2^29.
 const PAGE_BYTES: u64 = 4 << 10;
@@ -23,20 +23,20 @@ pub(crate) struct ContentRoom {
     small: Arc<Semaphore>,
 }
 
-/// Bytes of a plugin file, which give their room back when they are dropped.
+/// The bytes of a plugin file. Dropping it gives its room back.
 pub(crate) struct Content {
     bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
 }
 
 impl ContentRoom {
-    /// Room for so many bytes, and beside it room for small files.
+    /// Room for so many bytes, with separate room for small files.
     pub(crate) fn new(bytes: usize) -> Self {
         let room = |bytes: usize| Arc::new(Semaphore::new(bytes / PAGE_BYTES as usize));
         Self { large: room(bytes), small: room(SMALL_CONTENT_BYTES_MAX.min(bytes)) }
     }
 
-    /// Room for a file, if there is any now.
+    /// Takes room for a file, if there is room now.
     pub(super) fn take(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let pages = u32::try_from(bytes.div_ceil(PAGE_BYTES)).ok()?;
         let room = if bytes <= SMALL_FILE_BYTES_MAX { &self.small } else { &self.large };
@@ -49,7 +49,7 @@ impl Content {
         Self { bytes, _room: room }
     }
 
-    /// In hexadecimal.
+    /// The hash of the bytes, in hexadecimal.
     pub(crate) fn sha256(&self) -> String {
         Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,35 +1,35 @@
-//! When to look after something happened, and which files were finished by then: a synchronous cupboard.
+//! The time of the next scan after file events, and the files that were finished by then. Synchronous.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// After a rename or the close of a written file: the file is most likely complete.
+/// The wait after a rename or the close of a written file: the file is most likely complete.
 const QUIET_FINISHED: Duration = Duration::from_millis(50);
-/// After anything else: a write may be under way.
+/// The wait after any other event: a write may be under way.
 const QUIET_WRITING: Duration = Duration::from_millis(250);
-/// However busy the directory is.
+/// The longest wait, however many events come.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// Files whose hints are told apart until the next look. With more, no file is known to be finished, and each
-/// has to rest first.
+/// The most files with their own hints until the next scan. With more, no file is known to be finished, and each has
+/// to rest first.
 const FILES_MAX: usize = 1_024;
 
-/// Something happened in a directory.
+/// A hint about a change in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hint {
-    /// It was the end of a change of this file: a rename, a removal, or the close of a written file.
+    /// The end of a change of this file: a rename, a removal, or the close of a written file.
     Finished(PathBuf),
-    /// It was the end of a change of everything at once, as when a mounted ConfigMap is swapped.
+    /// The end of a change of all files at once, for example the swap of a mounted ConfigMap.
     AllFinished,
-    /// The file is being written, or somebody begins to.
+    /// A write of the file has begun or goes on.
     Writing(PathBuf),
-    /// Something that says nothing of contents: other rights, another time.
+    /// An event that shows no change of content: other rights, another time.
     Touched,
-    /// Something happened, and nobody knows what: events were lost.
+    /// An unknown change: events were lost.
     Unknown,
 }
 
-/// Collects hints until it has been quiet for long enough.
+/// Collects hints until no more hints come for long enough.
 #[derive(Debug, Default)]
 pub(crate) struct Debounce {
     due: Option<Due>,
@@ -42,7 +42,7 @@ struct Due {
     quiet_until: Instant,
 }
 
-/// The files that were finished when the look began.
+/// The files that were finished when the scan began.
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
     all: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Finished {
 }
 
 impl Debounce {
-    /// Something happened.
+    /// Notes a hint.
     pub(crate) fn hint(&mut self, hint: Hint, now: Instant) {
         let before = self.due.map(|due| due.quiet_until);
         let quiet_until = match hint {
@@ -62,12 +62,12 @@ impl Debounce {
         self.finished.note(hint);
     }
 
-    /// When to look, if anything happened.
+    /// When to scan; `None` without a hint.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due.map(|due| due.quiet_until.min(due.since + WAIT_MAX))
     }
 
-    /// Somebody looks now: what was finished.
+    /// A scan begins. Returns the finished files.
     pub(crate) fn take(&mut self) -> Finished {
         self.due = None;
         std::mem::take(&mut self.finished)
@@ -75,7 +75,7 @@ impl Debounce {
 }
 
 impl Finished {
-    /// Whether nobody was writing this file any more, as far as events tell.
+    /// Whether no writer was writing this file any more, according to the events.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         self.files.get(path).copied().unwrap_or(self.all)
     }
@@ -111,7 +111,7 @@ mod tests {
         Hint::Writing(name.into())
     }
 
-    /// Hints with their time in ms, then when the look is due and which of the files a and b are finished.
+    /// Hints with their time in ms, then the time of the scan, and which of the files a and b are finished.
     #[track_caller]
     fn check(hints: impl IntoIterator<Item = (u64, Hint)>, due: Option<u64>, done: &[&str]) {
         let start = Instant::now();

@@ -1,11 +1,11 @@
-//! Which file of a plugin: a name has two, `NAME.wasm` and beside it `NAME.yaml`, and both are followed alike.
+//! The two files of a plugin: `NAME.wasm` and beside it `NAME.yaml`. The host follows both in the same way.
 
 use super::read_file::FILE_BYTES_MAX;
 use crate::contract::configuration::CONFIGURATION_BYTES_MAX;
 use crate::plugin_name::PluginName;
 use std::fmt;
 
-/// One of the files that a plugin's name may have.
+/// One of the files of a plugin's name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId {
     pub(crate) name: PluginName,
@@ -14,9 +14,9 @@ pub(crate) struct FileId {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileKind {
-    /// What runs.
+    /// The plugin's code.
     Plugin,
-    /// What it runs with.
+    /// The plugin's configuration.
     Configuration,
 }
 
@@ -29,7 +29,7 @@ impl FileId {
         Self { name: name.clone(), kind: FileKind::Configuration }
     }
 
-    /// The plugin's file, of this one or of the one that this is beside.
+    /// The plugin file of the same name.
     pub(crate) fn of_plugin(&self) -> Self {
         Self::plugin(&self.name)
     }
@@ -40,7 +40,7 @@ impl FileId {
 }
 
 impl FileKind {
-    /// Nothing sensible is larger.
+    /// The largest sensible file.
     pub(super) fn bytes_max(self) -> u64 {
         match self {
             Self::Plugin => FILE_BYTES_MAX,

@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::error;
 
-/// The directories are looked at this often, whatever the file events say: some file systems give none, and what a link leads to
-/// changes without any.
+/// The interval of scans without file events: some file systems send none, and the target of a link changes without
+/// one.
 const RESCAN: Duration = Duration::from_secs(30);
-/// Hints that wait while a look is under way.
+/// Hints that wait during a scan.
 const HINTS_MAX: usize = 1_024;
 
 /// The watched directories.
@@ -29,7 +29,7 @@ pub(crate) struct Directories {
     wanted: Wanted,
     hint_sender: mpsc::Sender<Hint>,
     hints: mpsc::Receiver<Hint>,
-    /// Away while a look is under way.
+    /// `None` while a scan has it.
     watch: Option<DirectoryWatch>,
     look: Option<UnderWay>,
     next_rescan: Instant,
@@ -42,7 +42,7 @@ struct UnderWay {
 }
 
 impl Directories {
-    /// Nothing is looked at before [`next`](Self::next).
+    /// No scan begins before [`next`](Self::next).
     pub(crate) fn new(directories: Vec<PathBuf>) -> Self {
         let (hint_sender, hints) = mpsc::channel(HINTS_MAX);
         Self {
@@ -59,7 +59,7 @@ impl Directories {
         }
     }
 
-    /// What the next look comes to. Nothing is lost when it is dropped and called again.
+    /// The decision of the next scan. Dropping this future and calling again loses nothing.
     pub(crate) async fn next(&mut self) -> Decision {
         loop {
             let Some(under_way) = &mut self.look else {
@@ -70,7 +70,7 @@ impl Directories {
                 }
                 continue;
             };
-            // Hints wait in their channel meanwhile: they are for the look after this one.
+            // Hints wait in their channel meanwhile, for the scan after this one.
             let ended = (&mut under_way.look).await;
             let Some(UnderWay { finished, .. }) = self.look.take() else { continue };
             match ended {
@@ -86,19 +86,19 @@ impl Directories {
         }
     }
 
-    /// Has the plugin's file read once more at once, and its content loaded even if it is the same.
+    /// Scans at once, and loads the plugin's file even if its content is the same.
     pub(crate) fn load_again(&mut self, name: &PluginName) {
         self.wanted.load_again(name);
         self.look_again = Some(Instant::now());
     }
 
-    /// Has the plugin's file read once more at once, because it is to run with something else than before.
+    /// Scans at once, because the plugin has another configuration.
     pub(crate) fn configured(&mut self, name: &PluginName) {
         self.wanted.configured(name);
         self.look_again = Some(Instant::now());
     }
 
-    /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
+    /// Whether the scan for [`load_again`](Self::load_again) has not ended.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
         self.wanted.is_to_load_again(name)
     }
@@ -119,7 +119,7 @@ impl Directories {
         let (watch, hints) = (self.watch.take(), self.hint_sender.clone());
         let look = tokio::task::spawn_blocking(move || {
             let mut watch = watch.unwrap_or_else(|| DirectoryWatch::new(&directories, hints));
-            // Before the look, so that what changes after it is told of.
+            // Before the scan, so that later changes send an event.
             watch.arm();
             let look = Look {
                 directories: &directories,

@@ -27,7 +27,7 @@ const PROBLEMS_MAX: usize = 100;
 
 /// The input of a scan.
 pub(crate) struct Look<'a> {
-    /// Where plugin files are; of two files that give one name the one in the earlier directory counts.
+    /// The directories of plugin files. Of two files with one name, the file in the earlier directory counts.
     pub(crate) directories: &'a [PathBuf],
     /// The files that earlier scans have read.
     pub(crate) known: &'a KnownFiles,
@@ -44,7 +44,7 @@ pub(crate) type KnownFiles = BTreeMap<FileId, KnownFile>;
 pub(crate) struct KnownFile {
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
-    /// None when the file changed so shortly before it was read that it may have changed again unnoticed.
+    /// `None` if the file changed so shortly before it was read that a later change may not show.
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
@@ -72,9 +72,9 @@ pub(crate) struct PluginFile {
     /// Of the content, in hexadecimal.
     pub(crate) sha256: String,
     pub(crate) fingerprint: Option<Fingerprint>,
-    /// Time since it was last written; none when that is still to come, as where clocks disagree.
+    /// The time since the last write. `None` if that is in the future, because clocks disagree.
     pub(crate) age: Option<Duration>,
-    /// None when the content is the one that was known already.
+    /// `None` if the content is the known one.
     pub(crate) content: Option<Content>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) enum UnreadCause {
     Writing,
     /// It is too large, or may not be read.
     Refused,
-    /// Too much that was read waits to be compiled.
+    /// Too much content waits for the compiler.
     NoRoom,
 }
 
@@ -235,7 +235,8 @@ impl Scan {
         let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
         let name = stem.parse::<PluginName>().ok();
         let beside = name.as_ref().and_then(|name| self.first(name));
-        // While a plugin's file is being replaced its configuration stays what it is, and no other of the name takes its place.
+        // While a plugin's file is being replaced, its configuration stays, and no other configuration of this name
+        // replaces it.
         let is_known = |name: &PluginName| {
             let known = look.known.get(&FileId::configuration(name));
             known.is_some_and(|known| known.path == path)
@@ -270,7 +271,7 @@ impl Scan {
                 format!("is {kind} and no file; put the file here, or a link to it")
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A file that went between the listing and the look is simply not there; a link stays, and leads nowhere.
+                // A file that is gone since the listing does not exist. A link without a target still exists.
                 let Ok(target) = fs::read_link(path) else { return };
                 self.refused(directory, path, &id);
                 format!("is a link to {}, which is not there", target.display())
@@ -283,7 +284,7 @@ impl Scan {
         self.problems.push(Problem::new(path, problem).of(&id.name));
     }
 
-    /// The file is there, and nothing else is known of it.
+    /// Notes a file that exists and could not be read.
     fn leave(&mut self, directory: usize, path: &Path, id: FileId, cause: UnreadCause) {
         self.unread.insert(id, Unread { directory, path: path.to_owned(), cause });
     }
@@ -322,7 +323,7 @@ impl Scan {
 enum FileRead {
     File(PluginFile),
     Unread(UnreadCause),
-    /// What it is instead.
+    /// The kind of the entry, which is not a file.
     NoFile(&'static str),
 }
 

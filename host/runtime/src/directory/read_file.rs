@@ -9,22 +9,22 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// A Python plugin is 18 MiB; nothing sensible is larger than this.
+/// A Python plugin has 18 MiB; no sensible plugin exceeds this size.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
-/// How WebAssembly begins, of modules and of components.
+/// The first bytes of WebAssembly modules and components.
 const WASM_MAGIC: [u8; 4] = *b"\0asm";
-/// A file that changed this shortly before it was read may have changed again within its file system's shortest
-/// time, unnoticed: 2 s on FAT, a few ms elsewhere.
+/// A file that changed this shortly before the read may have changed again within its file system's time resolution,
+/// without a trace: 2 s on FAT, a few ms elsewhere.
 const UNSETTLED: Duration = Duration::from_secs(3);
 
-/// A file of this size at most is read whatever is in it: that costs nothing, and what is in it says why it is no plugin.
+/// A file up to this size is always read. This costs nothing, and the content shows why it is not a plugin.
 const READ_IN_ANY_CASE: u64 = 64 << 10;
-/// Stretches of data that are looked at, and the holes between them. A file has 4 KiB in each of them at least: one of more has 16 MiB on
-/// the disk, and is read.
+/// The most stretches of data, with the holes between them, that are checked. Each stretch has at least 4 KiB. So a
+/// file with more has 16 MiB on the disk, and is read.
 const STRETCHES_MAX: usize = 4_096;
 
-/// What tells a file that was not touched from one that was, without reading it: which file it is, its size, and
-/// when its content and its entry changed.
+/// Distinguishes an untouched file without reading it: the file's identity, its size, and the times of the last change
+/// of content and entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     device: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Fingerprint {
 
 pub(super) enum Opened {
     File(OpenFile),
-    /// What it is instead.
+    /// The kind of the entry, which is not a file.
     Other(&'static str),
 }
 
@@ -45,8 +45,8 @@ pub(super) struct OpenFile {
     metadata: Metadata,
 }
 
-/// Opens the file, or what the link of this name leads to. Nothing but a regular file is opened, and if it is
-/// exchanged for something else in between, opening does not wait.
+/// Opens the file, or the target of the link of this name. Opens only a regular file. If the file is exchanged in
+/// between, opening does not wait.
 pub(super) fn open(path: &Path) -> io::Result<Opened> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
@@ -72,7 +72,7 @@ fn kind(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// All of one file, for whoever follows no directory.
+/// Reads a whole file, for callers that follow no directory.
 pub(crate) fn read_file(path: &Path, kind: FileKind) -> io::Result<Content> {
     let mut file = match open(path)? {
         Opened::File(file) => file,
@@ -96,7 +96,7 @@ impl OpenFile {
         self.metadata.len()
     }
 
-    /// Time since it was last written; none when that is still to come.
+    /// The time since the last write; `None` if that is in the future.
     pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
         now.duration_since(self.metadata.modified().ok()?).ok()
     }
@@ -115,8 +115,8 @@ impl OpenFile {
         (age >= UNSETTLED).then(|| self.fingerprint())
     }
 
-    /// Refuses a large file that is not worth being read: one that does not begin as WebAssembly, and one that is mostly holes, which cost
-    /// whoever made them nothing.
+    /// Refuses a large file that cannot be a plugin: one without the first bytes of WebAssembly, or one that is mostly
+    /// holes, which cost its author nothing.
     pub(super) fn check_may_be_plugin(&mut self) -> io::Result<()> {
         let bytes = self.bytes();
         if bytes <= READ_IN_ANY_CASE {
@@ -137,7 +137,7 @@ impl OpenFile {
         }
     }
 
-    /// Where a file system knows of no holes there are none.
+    /// On a file system without holes there are none.
     fn is_mostly_holes(&mut self) -> bool {
         let (mut data, mut at) = (0, 0);
         let mut stretches = 0;
@@ -152,7 +152,7 @@ impl OpenFile {
         is_counted && data < self.bytes().div_ceil(2)
     }
 
-    /// The content; none if it changed meanwhile. Reads no more than the file had when it was opened, and a byte.
+    /// The content; `None` if the file changed meanwhile. Reads at most the size at opening plus one byte.
     pub(super) fn read_whole(&mut self) -> io::Result<Option<Vec<u8>>> {
         let bytes = self.metadata.len();
         let mut content = Vec::with_capacity(bytes as usize + 1);

@@ -1,5 +1,5 @@
-//! Random lives of directories, with real files and a clock of ours: whatever was done to them and whenever somebody
-//! looked, in the end the right versions are wanted, and nothing half-written ever was.
+//! Random changes of directories, with real files and the test's clock. After any operations and scans, the right
+//! versions are wanted in the end, and never a half-written one.
 
 #[path = "../../tests/plugin_host/operations.rs"]
 mod operations;
@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// As in the program.
 const RESCAN: Duration = Duration::from_secs(30);
-/// Steps of one write come no slower: a writer that stops for longer is taken to be done.
+/// The steps of one write are no slower: a writer that stops for longer counts as done.
 const STEP_MAX_MS: u64 = 900;
-/// Whatever is under way has ended after so many looks, or it never ends.
+/// Every change has ended after so many scans, or it never ends.
 const LOOKS_MAX: usize = 50;
 
 struct Life {
@@ -25,7 +25,7 @@ struct Life {
     random: fastrand::Rng,
     wanted: Wanted,
     debounce: Debounce,
-    /// Some file systems tell nothing.
+    /// Some file systems send no events.
     has_events: bool,
     now: Instant,
     look_again: Option<Instant>,
@@ -54,7 +54,7 @@ impl Life {
     }
 
     fn live(&mut self, operations: usize) {
-        // The first look takes what is there, whatever it is.
+        // The first scan takes all files, whatever their content.
         self.rest();
         for _ in 0..operations {
             let operation = self.site.choose(&mut self.random);
@@ -90,7 +90,7 @@ impl Life {
         self.debounce.due().into_iter().chain(self.look_again).min()
     }
 
-    /// Time passes; looks come when they are due.
+    /// Time passes; scans run when they are due.
     fn wait(&mut self, wait: Duration) {
         let end = self.now + wait;
         while let Some(due) =
@@ -103,7 +103,7 @@ impl Life {
         self.now = end;
     }
 
-    /// Until nothing is under way any more, after a rescan; then all must be right.
+    /// Waits until no change is under way, after a rescan. Then all must be right.
     #[track_caller]
     fn rest(&mut self) {
         self.wait(RESCAN);
@@ -124,7 +124,7 @@ impl Life {
         }
         let finished = self.debounce.take();
         let known = self.wanted.known();
-        // All files are from the future, so nothing is taken for old because the test was held up.
+        // All files are from the future, so a delay of the test makes no file look old.
         let scan = scan(&Look {
             directories: &self.site.directories(),
             known: &known,
@@ -141,7 +141,7 @@ impl Life {
                     assert_eq!(file.sha256, sha256(&content));
                     self.running.insert(name.to_string(), file.sha256);
                 }
-                // Something else follows: the file comes to rest, or goes.
+                // Another decision follows: the file comes to rest, or is removed.
                 PluginChange::Refuse(name, _) => {
                     let before = self.running.insert(name.to_string(), String::new());
                     assert_eq!(before, None, "what runs goes on");

@@ -15,90 +15,90 @@ use informant_cache::workqueue::exponential;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// New content that no event called finished counts when it has been the same for this long: somebody who copies a
-/// file may stop for a moment.
+/// New content without an event for its end counts when it has been the same for this long: a user who copies a file
+/// may pause for a moment.
 const REST: Duration = Duration::from_secs(1);
 /// A file that is missing for less than this was only being replaced, as editors and deployments do.
 const REMOVAL_GRACE: Duration = Duration::from_secs(1);
-/// When something waits, the next look comes after this.
+/// The time until the next scan while a change waits.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
-/// A file that changes for ever is read less and less often, down to this.
+/// A file that changes for ever is read less and less often, down to this interval.
 const LOOK_AGAIN_MAX: Duration = Duration::from_secs(30);
 
-/// What is wanted, by file.
+/// The wanted files.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
     entries: BTreeMap<FileId, WantedFile>,
-    /// Before the first look nothing runs that a half-written file could harm.
+    /// Whether a scan has run. Before the first scan no plugin runs that a half-written file could harm.
     looked: bool,
 }
 
 #[derive(Debug, Default)]
 struct WantedFile {
-    /// Number of the directory that its file was last seen in.
+    /// The number of the directory that its file was last seen in.
     directory: usize,
-    /// The file whose content counted last; none before any did.
+    /// The file whose content counted last; `None` before the first.
     counted: Option<KnownFile>,
-    /// Newer content, and since when it has been that.
+    /// Newer content, and since when it is unchanged.
     resting: Option<(String, Instant)>,
     /// Looks in a row that found the file changing.
     changing: u32,
-    /// No look has found its content at rest since then.
+    /// No scan has found the content at rest since then.
     changing_since: Option<Instant>,
     missing_since: Option<Instant>,
-    /// It was said that nobody could read it, and nothing since.
+    /// Whether the file was last reported as unreadable.
     unreadable: bool,
     again: LoadAgain,
-    /// Of a plugin: it is to run with another configuration, for which no look has brought its content yet.
+    /// For a plugin file: the plugin has another configuration, for which no scan has brought the content yet.
     configured: bool,
 }
 
-/// Whether somebody wants a file's content loaded once more, whatever it is.
+/// Whether a caller wants the file's content loaded once more, even if it is the same.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum LoadAgain {
     #[default]
     No,
-    /// No look has begun since.
+    /// No scan has begun since the request.
     Asked,
-    /// The look under way is to bring it.
+    /// The current scan is to bring the content.
     Sought,
 }
 
-/// What a look comes to.
+/// The decision after a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) changes: Vec<PluginChange>,
-    /// What is not as the user will have meant it; all of it, each time.
+    /// Probable mistakes of the user; all of them, after each scan.
     pub(crate) problems: Vec<Problem>,
-    /// Something waits that no event may tell of: look again after this.
+    /// A change waits that may send no event: scan again after this time.
     pub(crate) look_again: Option<Duration>,
 }
 
 #[derive(Debug)]
 pub(crate) enum PluginChange {
-    /// The plugin is to run with this from its next load on, which follows.
+    /// The plugin's next load, which follows, is to use this configuration.
     Configure(PluginName, ConfigurationFile),
-    /// This content is wanted under this name. The file has it.
+    /// This content of the file is wanted under this name.
     Load(PluginName, PluginFile),
-    /// Nothing can be loaded under this name, for this reason: no look could read the file so far.
+    /// No content can be loaded under this name, for this reason: no scan could read the file so far.
     Refuse(PluginName, &'static str),
-    /// Nothing is wanted under this name any more.
+    /// The name has no wanted file any more.
     Remove(PluginName),
 }
 
-/// What stands beside a plugin's file.
+/// The file beside a plugin's.
 #[derive(Debug)]
 pub(crate) enum ConfigurationFile {
-    /// Nothing any more.
+    /// The file is gone.
     Gone,
-    /// The file has the content.
+    /// The content of the file.
     Read(PluginFile),
-    /// Something that nobody could read since the plugin is there, for this reason.
+    /// No scan could read the file since the plugin exists, for this reason.
     Unreadable(&'static str),
 }
 
 impl Wanted {
-    /// A look begins: what it need not keep again.
+    /// A scan begins. Returns the files that it need not read again.
     pub(crate) fn known(&mut self) -> KnownFiles {
         let known = |(id, entry): (&FileId, &mut WantedFile)| {
             if entry.again != LoadAgain::No {
@@ -106,7 +106,7 @@ impl Wanted {
             }
             let is_asked_for = entry.again != LoadAgain::No || entry.configured;
             let counted = entry.counted.clone()?;
-            // What is to be loaded again is there, and no content is the one that is known.
+            // A file to load again exists, and no content is the known one.
             let forgotten = || KnownFile {
                 path: counted.path.clone(),
                 sha256: String::new(),
@@ -118,26 +118,26 @@ impl Wanted {
         self.entries.iter_mut().filter_map(known).collect()
     }
 
-    /// The next look is to read the file once more, and its content is to be loaded even if it is the same.
+    /// The next scan must read the file once more, and its content is loaded even if it is the same.
     pub(crate) fn load_again(&mut self, name: &PluginName) {
         if let Some(entry) = self.entries.get_mut(&FileId::plugin(name)) {
             entry.again = LoadAgain::Asked;
         }
     }
 
-    /// The next look is to bring the file's content, which is to run with something else than before.
+    /// The next scan must bring the file's content, for a plugin with another configuration.
     pub(crate) fn configured(&mut self, name: &PluginName) {
         if let Some(entry) = self.entries.get_mut(&FileId::plugin(name)) {
             entry.configured = true;
         }
     }
 
-    /// Whether a look is still to find what [`load_again`](Self::load_again) asked for.
+    /// Whether the scan for [`load_again`](Self::load_again) has not ended.
     pub(crate) fn is_to_load_again(&self, name: &PluginName) -> bool {
         self.entries.get(&FileId::plugin(name)).is_some_and(|entry| entry.again != LoadAgain::No)
     }
 
-    /// Takes in what a look found; `finished` is what events had said when it began.
+    /// Decides after a scan. `finished` has the files that events reported as finished when the scan began.
     pub(crate) fn decide(&mut self, scan: Scan, finished: &Finished, now: Instant) -> Decision {
         let mut decision = Decision { problems: scan.problems, ..Decision::default() };
         let hidden = |directory: usize| scan.unreadable.contains(&directory);
@@ -161,7 +161,7 @@ impl Wanted {
                 continue;
             }
             let entry = self.entries.entry(id.clone()).or_default();
-            // The file in the earlier directory counts, and nobody knows what became of it.
+            // The file in the earlier directory counts, and its state is unknown.
             let shadowed = entry.counted.is_some()
                 && entry.directory < file.directory
                 && hidden(entry.directory);
@@ -183,8 +183,8 @@ impl Wanted {
         decision
     }
 
-    /// Plugins whose files have new content are loaded, and those that are to run with something else are loaded again; what waits is
-    /// a plugin whose configuration is there and not read yet.
+    /// Loads plugins with new content, and plugins with a new configuration. A plugin waits while its configuration
+    /// exists and is not read yet.
     fn load(&mut self, loads: Vec<(PluginName, PluginFile)>, decision: &mut Decision) {
         let configured = decision.changes.iter().filter_map(|change| match change {
             PluginChange::Configure(name, _) => Some(name.clone()),
@@ -200,7 +200,7 @@ impl Wanted {
                 again.insert(name, LOOK_AGAIN);
                 continue;
             }
-            // It stood beside the file of the name that counted before.
+            // The configuration belongs to the file of this name that counted before.
             if configuration.is_some_and(|entry| entry.directory != file.directory) {
                 self.entries.remove(&id);
                 let gone = PluginChange::Configure(name.clone(), ConfigurationFile::Gone);
@@ -216,7 +216,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a configuration stands beside the plugin file that counts.
+    /// Whether a configuration is beside the plugin file that counts.
     fn is_beside_plugin(&self, id: &FileId, directory: usize) -> bool {
         self.entries.get(&id.of_plugin()).is_some_and(|plugin| plugin.directory == directory)
     }
@@ -229,9 +229,9 @@ impl Wanted {
         is_there: impl Fn(&FileId) -> bool,
     ) {
         self.entries.retain(|id, entry| {
-            // While a directory cannot be read nobody knows what was removed from it.
+            // While a directory cannot be read, it is unknown which files were removed from it.
             if hidden(entry.directory) {
-                // Whoever wants it loaded again is told that it cannot be read.
+                // A caller that wants the file loaded again gets the error of the directory.
                 entry.again = LoadAgain::No;
             }
             if is_there(id) || hidden(entry.directory) {
@@ -294,7 +294,7 @@ impl Wanted {
 }
 
 impl WantedFile {
-    /// Whether there is a configuration in the directory that nobody has read yet as it is now.
+    /// Whether the directory has a configuration whose present content was not read yet.
     fn is_to_be_read(&self, directory: usize) -> bool {
         let is_read =
             self.counted.is_some() && self.directory == directory && self.resting.is_none();
@@ -311,7 +311,7 @@ impl WantedFile {
     ) -> Option<PluginFile> {
         self.changing = 0;
         if self.again == LoadAgain::Asked {
-            // This look had begun before.
+            // This scan had begun before the request.
             decision.look_again_after(Duration::ZERO);
         }
         if file.content.is_none() {

@@ -16,8 +16,8 @@ use tracing::warn;
 /// Watches directories for as long as it lives.
 pub(crate) struct DirectoryWatch {
     watcher: Option<RecommendedWatcher>,
-    /// A directory itself was removed or renamed, and its watch with it. Device and inode do not tell:
-    /// a directory made right after may get the same ones.
+    /// A directory itself was removed or renamed, and its watch with it. Device and inode do not show that: a
+    /// directory that is made right after may get the same ones.
     lost: Arc<AtomicBool>,
     directories: Vec<Watched>,
     parents: Vec<Watched>,
@@ -27,12 +27,12 @@ struct Watched {
     path: PathBuf,
     /// Device and inode that the watch is on.
     armed: Option<(u64, u64)>,
-    /// It was said that it cannot be watched.
+    /// Whether the log has reported that the directory cannot be watched.
     complained: bool,
 }
 
 impl DirectoryWatch {
-    /// Where the system has no file events left to give, the periodic look is all there is. Blocks as file systems do.
+    /// Without file events of the system, only the periodic scans remain. Blocks on the file system.
     pub(crate) fn new(directories: &[PathBuf], hints: mpsc::Sender<Hint>) -> Self {
         let ours: Vec<PathBuf> = directories.iter().flat_map(spellings).collect();
         let lost = Arc::new(AtomicBool::new(false));
@@ -47,7 +47,8 @@ impl DirectoryWatch {
                 Err(_) => vec![Hint::Unknown],
             };
             for hint in told {
-                // When it is full a look is due anyway, and files that are not known to be finished rest first.
+                // A full channel means that a scan is due anyway. Files that are not known to be finished then rest
+                // first.
                 let _ = hints.try_send(hint);
             }
         });
@@ -64,13 +65,13 @@ impl DirectoryWatch {
         Self { watcher, lost, directories, parents }
     }
 
-    /// Puts watches on directories that have none, or that were made anew. Call it before every look. Blocks as file
-    /// systems do.
+    /// Watches directories that have no watch, or that were made again. Call this before every scan. Blocks on the
+    /// file system.
     pub(crate) fn arm(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         let lost = self.lost.swap(false, Ordering::AcqRel);
-        // The parents first: a directory made after that is told of. Nobody needs to know of one that cannot be watched,
-        // its child made anew is found by the periodic look.
+        // The parents come first, so that a directory that is made later sends an event. An unwatchable parent is not
+        // reported: the periodic scan finds its child.
         for parent in &mut self.parents {
             let _ = parent.arm(watcher, false);
         }
@@ -95,7 +96,7 @@ impl Watched {
         if found == self.armed && !anew {
             return Ok(());
         }
-        // There may be none to take away.
+        // There may be no watch to remove.
         let _ = watcher.unwatch(&self.path);
         self.armed = None;
         if found.is_some() {
@@ -110,19 +111,19 @@ fn parent(path: &Path) -> Option<PathBuf> {
     std::path::absolute(path).ok()?.parent().map(Path::to_owned)
 }
 
-/// A directory as it was named and as an absolute path: events come with either.
+/// A directory as it was named and as an absolute path: events may have either.
 fn spellings(directory: &PathBuf) -> Vec<PathBuf> {
     let absolute = std::path::absolute(directory);
     [Ok(directory.clone()), absolute].into_iter().flatten().collect()
 }
 
-/// Whether a directory itself went.
+/// Whether a directory itself was removed or renamed.
 fn ends_watch(event: &notify::Event, directories: &[PathBuf]) -> bool {
     let goes = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
     goes && event.paths.iter().any(|path| directories.contains(path))
 }
 
-/// What an event tells of our directories and the files in them.
+/// The hints of an event about the watched directories and their files.
 fn hints(event: &notify::Event, directories: &[PathBuf]) -> Vec<Hint> {
     if event.need_rescan() || event.paths.is_empty() {
         return vec![Hint::Unknown];

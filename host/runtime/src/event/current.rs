@@ -1,20 +1,20 @@
-//! The event that a guest is about.
+//! The event of the current call.
 
 use super::{Change, Event, Gone, Reason};
 use informant_cache::{JsonReader, Object};
 use std::sync::Arc;
 
-/// The event in the guest's hands, for `event-data` and for the log's keys.
+/// The event of the current call, for `event-data` and for the log's keys.
 pub(crate) struct CurrentEvent {
     pub(crate) resource: Arc<str>,
     pub(crate) change: Change,
     pub(crate) reason: Reason,
     pub(crate) gone: Option<Gone>,
     pub(crate) object: Object,
-    /// None for a deletion, whose last state is `old`.
+    /// `None` for a deletion, whose last state is `old`.
     pub(crate) new: Option<Object>,
     pub(crate) old: Option<Object>,
-    /// What the guest reads of `new` and of `old`, from when it first does.
+    /// The readers of `new` and of `old`, made when the guest first reads.
     pub(crate) readers: [Option<JsonReader>; 2],
 }
 

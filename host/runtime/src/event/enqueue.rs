@@ -1,7 +1,8 @@
-//! Which keys an event puts on the plugin's workqueue: worked out on the host, on the bytes, without calling the guest.
+//! The keys that an event adds to the plugin's workqueue. The host computes them from the bytes, without a call of the
+//! guest.
 //!
-//! A key is prefix + [namespace/]name. An update gives those of the state before and of the one after it, so that what an object belonged to
-//! hears of its leaving, too.
+//! A key is prefix + [namespace/]name. An update gives the keys of the state before and of the state after it. So the
+//! former owner of an object gets a key too.
 
 mod found_keys;
 
@@ -13,27 +14,27 @@ use informant_cache::{Object, Projection};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnqueueRules {
     rules: Vec<EnqueueRule>,
-    /// The pointers of all rules, in their order: that of the name before that of the namespace.
+    /// The pointers of all rules, in their order: the name's pointer before the namespace's.
     projection: Projection,
 }
 
-/// One key of an object, or one for each of its owners of a kind.
+/// A rule for one key of an object, or for one key of each owner of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnqueueRule {
-    /// Where the name comes from.
+    /// The source of the name.
     pub source: KeySource,
-    /// Where the namespace comes from.
+    /// The source of the namespace.
     pub namespace: KeyNamespace,
-    /// What stands before both.
+    /// The text in front of both.
     pub prefix: String,
 }
 
-/// Where a key's name comes from.
+/// The source of a key's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// The object's own.
+    /// The object's own name.
     Itself,
-    /// Its owners of this kind, in whatever version: an owner is one object in all of them.
+    /// Its owners of this kind, in any version: an owner is one object in all versions.
     Owner {
         /// Empty for the core group.
         group: String,
@@ -44,12 +45,12 @@ pub enum KeySource {
     Pointer(String),
 }
 
-/// Where a key's namespace comes from.
+/// The source of a key's namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyNamespace {
-    /// The object's own; none where it has none.
+    /// The object's own namespace; none if it has none.
     Object,
-    /// There is none.
+    /// The key has no namespace.
     None,
     /// The text at a JSON pointer.
     Pointer(String),
@@ -75,20 +76,20 @@ impl EnqueueRule {
 }
 
 impl EnqueueRules {
-    /// These rules; none: events are told.
+    /// These rules. Without rules events are delivered.
     pub fn new(rules: Vec<EnqueueRule>) -> Self {
         let projection = Projection::new(rules.iter().flat_map(EnqueueRule::pointers));
         Self { rules, projection }
     }
 
-    /// Whether events are told.
+    /// Whether events are delivered.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Adds the keys of one state.
     pub(crate) fn find(&self, object: &Object, found: &mut FoundKeys) {
-        // An object's text is not unpacked for what its metadata says.
+        // An object's text is not unpacked for values in its metadata.
         let json = if self.projection.is_empty() { Bytes::new() } else { object.json() };
         let mut values = self.projection.values(&json).into_iter();
         let mut next = || values.next().flatten();
@@ -124,7 +125,7 @@ impl EnqueueRules {
     }
 }
 
-/// `apps/v1` is of the group `apps`, `v1` of the one without a name.
+/// The group of an API version: `apps/v1` has the group `apps`, and `v1` the empty group.
 fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
@@ -149,7 +150,7 @@ mod tests {
         format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}","name":"{name}","uid":"1"}}"#)
     }
 
-    /// The keys of an event of these states, the last one being the newest.
+    /// The keys of an event with these states, the newest state last.
     #[track_caller]
     fn check(rules: &str, states: &[Object], expect: &str) {
         let descriptor = format!(
@@ -226,7 +227,7 @@ mod tests {
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the rules are valid");
         for (count, dropped) in [(EVENT_KEYS_MAX, None), (EVENT_KEYS_MAX + 1, Some(1))] {
             let mut found = FoundKeys::default();
-            // The same once more are the same.
+            // The second search finds the same keys.
             for _ in 0..2 {
                 descriptor.subscriptions[0].enqueue.find(&owners(count), &mut found);
             }

@@ -12,7 +12,7 @@ wasmtime::component::bindgen!({
     ",
     world: "informant:host/called",
     imports: {
-        // What waits for somebody else lets its thread's other plugins go on.
+        // A wait for an outside answer lets the thread's other plugins go on.
         "informant:plugin/kube": async | trappable,
         "informant:plugin/http": async | trappable,
         default: trappable,

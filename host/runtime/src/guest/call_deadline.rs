@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The clock of one instance, armed anew for every call. A clone is the same clock.
+/// The clock of one instance, set again for every call. Clones share the clock.
 #[derive(Clone, Debug)]
 pub(crate) struct CallDeadline {
     call: Arc<Mutex<CurrentCall>>,
@@ -72,12 +72,12 @@ impl CallDeadline {
         *self.call.lock() = CurrentCall::new(now, limit);
     }
 
-    /// The call has ended.
+    /// Notes the end of the call.
     pub(crate) fn disarm(&self) {
         self.pace.call_ended();
     }
 
-    /// Begins a call that must end by then, whatever else the processor does meanwhile.
+    /// Begins a call that must end within `limit` by the clock.
     pub(crate) fn arm_until(&self, now: Instant, limit: Duration) {
         self.arm(now, limit);
         self.call.lock().end = Some(now + limit);
@@ -124,7 +124,7 @@ impl CallDeadline {
         let mut call = self.call.lock();
         call.may_wait = call.may_wait.saturating_sub(time);
         if time >= TICK {
-            // The next tick comes of the wait, and says nothing of how long the guest was at work.
+            // The wait causes the next tick, which shows no work of the guest.
             call.ticks = call.ticks.saturating_sub(1);
         }
     }
@@ -138,14 +138,15 @@ impl CallDeadline {
         call.look(now, thread_time)
     }
 
-    /// Whether the call must end. For a host function that can take long, before its first step and after each: ticks do not reach it.
+    /// Whether the call must end. A long host function calls this before its first step and after each step: ticks do
+    /// not reach it.
     pub(crate) fn expired(&self, now: Instant) -> bool {
         let mut call = self.call.lock();
         // Invariant 27.
         !call.has_time(now) && call.look(now, thread_time())
     }
 
-    /// Lets the thread's other tasks have a turn, which is not counted. The guest may find itself on another thread afterwards.
+    /// Gives the thread's other tasks a turn, which does not count. Afterwards the guest may be on another thread.
     pub(crate) fn give_way(&self) -> impl Future<Output = ()> + Send + 'static {
         let clock = self.clone();
         async move {
@@ -166,8 +167,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// What happens to a call that may use 100 ms: `10/10` is a tick after 10 ms, of which its thread has used 10 since; `~50` a turn of the thread's
-    /// others of 50 ms. Answers with the tick that ended it.
+    /// The steps of a call that may use 100 ms. `10/10` is a tick after 10 ms, of which the thread used 10 since the
+    /// last tick; `~50` is a turn of other tasks for 50 ms. Returns the tick that ended the call.
     #[track_caller]
     fn check(steps: &str, ended_by: Option<usize>) {
         let (mut now, mut thread_time) = (Instant::now(), Duration::from_secs(7));

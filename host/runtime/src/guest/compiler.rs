@@ -1,10 +1,10 @@
-//! Looks at plugin files and compiles them: in a process of its own with bounds of its own, and not at all where the cache
-//! has the code.
+//! Checks plugin files and compiles them, in a separate process with its own bounds. If the cache has the code,
+//! nothing is compiled.
 //!
-//! A file can make every step dear: a few kilobytes overflow a checker's stack, claim gigabytes or compare types for
-//! hours, and compiling takes seconds and hundreds of MiB, which the allocator keeps for long. So the host itself reads no
-//! more of a file than its [envelope](crate::contract::component::check_envelope). A child does the rest, cannot take more than it
-//! is given, gives all of it back, and takes nobody with it.
+//! A file can make every step costly. A few kilobytes overflow a checker's stack, claim gigabytes or compare types for
+//! hours. Compiling takes seconds and hundreds of MiB, which the allocator keeps for long. So the host itself reads
+//! only a file's [envelope](crate::contract::component::check_envelope). A child process does the rest, within fixed
+//! bounds. Its end frees all of its memory, and ends no other process.
 
 mod cache;
 mod child;
@@ -47,25 +47,26 @@ use tracing::warn;
 use turn::{CompileTurn, CompileTurns};
 use wasmtime::component::Component;
 
-/// How plugins are compiled.
+/// The options for compiling plugins.
 #[derive(Debug, Clone, Default)]
 pub struct CompilerOptions {
-    /// The program that checks and compiles; none does it in this process, with its memory and for as long as it takes.
+    /// The program that checks and compiles. `None` does that in this process, with its memory and without a time
+    /// limit.
     pub program: Option<CompilerProgram>,
-    /// Where compiled code is kept; none compiles everything anew.
+    /// The cache of compiled code; `None` compiles every file again.
     pub cache: Option<CodeCacheOptions>,
 }
 
-/// Why a plugin file did not become code.
+/// The reason for which a plugin file was not compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
     /// The file is not a plugin for this host.
     #[error("{0}")]
     NotAPlugin(String),
-    /// The compiler does not take it.
+    /// The compiler refuses the file.
     #[error("cannot be compiled: {0}")]
     Refused(String),
-    /// What an instance needs, and what it may have, in bytes.
+    /// The bytes that an instance needs, and its limit.
     #[error(
         "an instance takes {needed} bytes for globals and functions alone, and may have {most} (limits.memory)"
     )]
@@ -75,7 +76,7 @@ pub enum CompileError {
         /// The limit.
         most: u64,
     },
-    /// Its code is more than the plugin may hold beside the rest of its account.
+    /// The code exceeds the rest of the plugin's account.
     #[error("{0}")]
     Account(String),
     /// The compiler's bound of memory, in bytes.
@@ -94,18 +95,18 @@ pub enum CompileError {
         .0.as_secs()
     )]
     Deadline(Duration),
-    /// Nothing is wrong with the plugin.
+    /// The host failed; the plugin is not at fault.
     #[error("the compiler could not do its work: {0}")]
     Host(String),
 }
 
-/// A file that is to be compiled.
+/// A file to compile.
 pub(crate) struct PluginSource {
     pub(crate) name: PluginName,
-    /// Of the content, in hexadecimal.
+    /// The hash of the content, in hexadecimal.
     pub(crate) sha256: String,
     pub(crate) content: Content,
-    /// What an instance may take beside its linear memories and tables.
+    /// The limit of an instance's bytes beside its linear memories and tables.
     pub(crate) instance_bytes_max: u64,
 }
 
@@ -113,7 +114,7 @@ pub(crate) struct PluginSource {
 pub(crate) struct Compiled {
     pub(crate) component: Component,
     pub(crate) report: Arc<FileReport>,
-    /// Where it is shared with other plugins.
+    /// Its place among the code that other plugins may share.
     _place: Option<CodePlace<CodeKey, Self>>,
 }
 
@@ -123,14 +124,14 @@ impl Compiled {
     }
 }
 
-/// Where a plugin's code came from that no version ran when its turn to be compiled was asked for.
+/// The source of code that no version ran when the plugin asked for its turn to compile.
 enum Made {
     Anew(CompiledPlugin, Option<CompileTurn>),
     /// Another plugin with the same file had its turn first.
     ForAnother(Arc<Compiled>),
 }
 
-/// Compiles plugin files. Clones share everything.
+/// Compiles plugin files. Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Compiler {
     shared: Arc<CompilerShared>,
@@ -144,7 +145,7 @@ struct CompilerShared {
     functions: Option<KeptFunctions>,
     steps: LoadSteps,
     counts: Counts,
-    /// The log says once that the process that looks at files has more rights than it needs.
+    /// Whether the log has warned that the compiler process has more rights than it needs.
     has_warned: AtomicBool,
 }
 
@@ -166,13 +167,13 @@ impl Compiler {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// What was compiled so far.
+    /// The counts of compilations so far.
     pub(crate) fn counts(&self) -> CompileCounts {
         self.shared.counts.read()
     }
 
-    /// The compiled form of a plugin file, compiled now or before, of this plugin or another one. Takes 10 ms for a Rust plugin and seconds for a
-    /// Python one, and waits for its turn before that.
+    /// The compiled form of a plugin file, from now or before, from this plugin or another. Compiling takes 10 ms for
+    /// a Rust plugin and seconds for a Python one, after the wait for a turn.
     pub(crate) async fn compile(
         &self,
         engine: &Engine,
@@ -188,7 +189,7 @@ impl Compiler {
             return Ok(kept);
         }
         let made = match self.compile_anew(engine, &key, source).await {
-            // Who has the next turn finds it.
+            // The plugin with the next turn finds the code.
             Ok(Made::Anew(plugin, _turn)) => self.take_over(engine, key, plugin, most).await,
             Ok(Made::ForAnother(code)) => {
                 self.shared.counts.cached();
@@ -203,7 +204,7 @@ impl Compiler {
         made
     }
 
-    /// What another plugin runs or the cache has. Code that cannot be used is compiled anew.
+    /// The code that another plugin runs or the cache has. Unusable code is compiled again.
     async fn kept(
         &self,
         engine: &Engine,
@@ -218,7 +219,7 @@ impl Compiler {
         }
         let (shared, engine, key) = (self.shared.clone(), engine.clone(), key.clone());
         let find = move || {
-            // Of plugins that are loaded at once with the same file the first one reads it.
+            // Of plugins that load the same file at once, the first one reads it.
             if let Some(code) = shared.code.get(&key) {
                 return Some(code.report.check_instance(most).map(|()| code));
             }
@@ -238,7 +239,7 @@ impl Compiler {
         }
     }
 
-    /// Tries with little first; a file that needs more waits again.
+    /// Tries with small bounds first; a file that needs more waits again.
     async fn compile_anew(
         &self,
         engine: &Engine,
@@ -276,7 +277,7 @@ impl Compiler {
         Err(needs)
     }
 
-    /// Keeps the code for the next time, and makes it ready to run.
+    /// Keeps the code in the cache, and prepares it to run.
     async fn take_over(
         &self,
         engine: &Engine,
@@ -300,7 +301,7 @@ impl Compiler {
         self.step(keep).await?
     }
 
-    /// Off the async threads.
+    /// Runs a step off the async threads.
     async fn step<T: Send + 'static>(
         &self,
         step: impl FnOnce() -> T + Send + 'static,
@@ -309,7 +310,7 @@ impl Compiler {
     }
 }
 
-/// Makes code ready to run, if an instance of it takes no more than it may.
+/// Prepares code to run, if an instance is within the limit.
 pub(crate) fn adopt(
     engine: &Engine,
     plugin: &CompiledPlugin,
@@ -320,7 +321,7 @@ pub(crate) fn adopt(
     Ok(Compiled { component: plugin.component(engine)?, report, _place: None })
 }
 
-/// Does all of it in this process.
+/// Checks and compiles in this process.
 pub(crate) fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
     let (report, code) =
         look_at(file, engine.wasmtime(), None).map_err(|refusal| match refusal {
@@ -330,7 +331,7 @@ pub(crate) fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlu
     CompiledPlugin::trusted(CompiledPlugin::content_of(&report, &code))
 }
 
-/// A part of the work panicked, or the runtime ends.
+/// A step panicked, or the runtime ends.
 fn host(error: JoinError) -> CompileError {
     CompileError::Host(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The only place that tunes wasmtime: one engine, and the thread that makes its time pass.
+//! The only module that configures wasmtime: one engine, and the thread for its ticks.
 
 use crate::backtrace::FRAMES_SEEN;
 use crate::guest::memory_room::MemoryRoom;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::{CacheStore, Config, EngineWeak};
 
-/// How often a running guest is looked at. A deadline is kept to within one tick, and a guest that runs
-/// longer lets its thread's other plugins have a turn at every tick.
+/// The interval of the checks of a running guest. A deadline is exact to one tick. A guest that runs longer lets its
+/// thread's other plugins have a turn at every tick.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// The engine that compiles and runs every plugin. Cloning shares it.
@@ -41,7 +41,8 @@ impl Engine {
         Ok(Self { engine, memories: MemoryRoom::default(), _ticker: Arc::new(ticker) })
     }
 
-    /// An engine with the same settings that compiles and runs nothing, so that it needs no ticker; with functions that are compiled already.
+    /// An engine with the same settings that only compiles, without a ticker; with functions that are compiled
+    /// already.
     pub(crate) fn compiler(
         functions: Option<Arc<dyn CacheStore>>,
     ) -> Result<wasmtime::Engine, EngineError> {
@@ -51,8 +52,9 @@ impl Engine {
         // The async ABI of components costs every call about 200 ns and no guest needs it here.
         config.concurrency_support(false);
         config.wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_SEEN));
-        // Kept for as long as the plugin, a seventh of its code, and read by nobody: a guest's backtrace names functions and no places in
-        // them, and it is found by frame pointers, as profilers find it. A panic in a host function is caught before it meets the guest.
+        // The map would stay as long as the plugin, takes a seventh of its code, and has no reader. A guest's
+        // backtrace has names of functions and no places in them. Frame pointers give the backtrace, as in profilers.
+        // A panic in a host function is caught before it reaches the guest.
         config.generate_address_map(false);
         config.native_unwind_info(false);
         if let Some(functions) = functions {
@@ -62,14 +64,14 @@ impl Engine {
         wasmtime::Engine::new(&config).map_err(|error| EngineError::new(&error))
     }
 
-    /// What is the same for engines that can run each other's compiled code: version, settings, processor.
+    /// Equal for engines that can run each other's compiled code: version, settings, processor.
     pub(crate) fn compatibility(&self) -> [u8; 32] {
         let mut hash = Compatibility(Sha256::new());
         self.engine.precompile_compatibility_hash().hash(&mut hash);
         hash.0.finalize().into()
     }
 
-    /// What all instances have of the address space.
+    /// The linear memories of all instances.
     pub(crate) fn memories(&self) -> &MemoryRoom {
         &self.memories
     }
@@ -79,7 +81,7 @@ impl Engine {
     }
 }
 
-/// Everything that the engine tells of itself, in a hash that is the same in every process and long enough to be a name.
+/// A hash of all of the engine's settings. It is the same in every process and long enough to be a name.
 struct Compatibility(Sha256);
 
 impl Hasher for Compatibility {
@@ -99,7 +101,7 @@ struct Ticker {
 }
 
 impl Ticker {
-    /// A thread of its own, so that ticks come when every async worker is busy.
+    /// Starts a separate thread, so that ticks come when every async worker is busy.
     fn start(engine: EngineWeak) -> std::io::Result<Self> {
         let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
         let tick = move || {
@@ -118,7 +120,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The thread only waits and counts; it cannot panic in a way that matters here.
+            // The thread only waits and counts; a panic in it does no harm here.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What the host knows of one instance while it runs: the data of its store.
+//! The data of one instance's store.
 
 mod wasi;
 
@@ -29,36 +29,36 @@ use wasmtime::ResourceLimiter;
 /// The data of a store; host functions are methods on it.
 pub(crate) struct GuestState {
     pub(crate) plugin: PluginName,
-    /// Which of the plugin's instances it is.
+    /// The number of the instance among the plugin's shards.
     pub(crate) shard: Shard,
     pub(crate) limiter: Limiter,
-    /// When the call in progress must be over.
+    /// The deadline of the current call.
     pub(crate) clock: CallDeadline,
     pub(crate) phase: Phase,
-    /// Shared with the plugin's other instances, so that a new one does not begin with a fresh one.
+    /// Shared with the plugin's other instances, so that a new instance does not get a fresh budget.
     pub(crate) log_budget: LogBudget,
-    /// Shared with the instances before it.
+    /// Shared with the earlier instances.
     pub(crate) ends: InstanceEnds,
-    /// Nothing for an instance that only describes itself.
+    /// `None` for an instance that only describes itself.
     pub(crate) reads: Option<Arc<Reads>>,
-    /// The plugin's values, as the call in progress sees them. Nothing for an instance that only describes itself.
+    /// The plugin's values as the current call sees them. `None` for an instance that only describes itself.
     pub(crate) state: Option<StateCall>,
-    /// The plugin's workqueue. Nothing for one that works on no keys, and while it describes itself.
+    /// The plugin's workqueue. `None` for a plugin that reconciles no keys, and during `describe`.
     pub(crate) keys: Option<Arc<PluginQueue>>,
-    /// The plugin's metrics. Nothing while it describes itself.
+    /// The plugin's metrics. `None` during `describe`.
     pub(crate) metrics: Option<Arc<Mutex<PluginMetrics>>>,
-    /// Whether this host is the one that acts.
+    /// Whether this host leads.
     pub(crate) leading: Leading,
-    /// What it can do outside. Nothing while it describes itself.
+    /// The powers for outside requests. `None` during `describe`.
     pub(crate) powers: Option<PluginPowers>,
     pub(crate) notes: CallNotes,
-    /// What it has of WASI; nothing as long as it asks for nothing.
+    /// The WASI data; `None` until the first use.
     pub(crate) wasi: Option<Box<Wasi>>,
-    /// Whom it has the time and random bytes from.
+    /// The source of time and random bytes.
     pub(crate) surroundings: Surroundings,
-    /// Who hears of everything between it and the host; mostly nobody.
+    /// The tape of the instance; usually none.
     pub(crate) tape: Option<Arc<dyn Tape>>,
-    /// Where its plugin's account is noted.
+    /// The ledger of the plugin's account.
     pub(crate) ledger: Arc<Ledger>,
     limits: Limits,
 }
@@ -87,7 +87,7 @@ impl CallNotes {
     }
 }
 
-/// What the guest is being called for.
+/// The purpose of the current call.
 pub(crate) enum Phase {
     Idle,
     Describe,
@@ -96,16 +96,16 @@ pub(crate) enum Phase {
     Carry,
     Stop,
     Handle(CurrentEvent),
-    /// It hears that initial objects are through.
+    /// The `synced` call after initial objects.
     Synced,
-    /// It works on this key.
+    /// The guest reconciles this key.
     Reconcile(Arc<str>),
-    /// The moment of this schedule has come.
+    /// The guest is called for this schedule.
     Fire(Arc<str>),
 }
 
 impl Phase {
-    /// What the guest was called for, as its author knows it.
+    /// The purpose of the call, in the words of a plugin's author.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Idle => "instantiation",
@@ -120,7 +120,8 @@ impl Phase {
         }
     }
 
-    /// Whether the guest is at its work: it was told of something, its success can be told from a failure, and no other version is in charge.
+    /// Whether the call is for an event, a `synced` call, a key or a firing. Its success differs from a failure, and
+    /// no other version is in charge.
     pub(crate) fn is_work(&self) -> bool {
         match self {
             Self::Handle(_) | Self::Synced | Self::Reconcile(_) | Self::Fire(_) => true,
@@ -165,17 +166,17 @@ impl GuestState {
         Self { ends, ..self }
     }
 
-    /// The same, of a plugin with this pace.
+    /// The same, for a plugin with this pace.
     pub(crate) fn with_pace(self, pace: Pace) -> Self {
         Self { clock: CallDeadline::new(Instant::now(), pace), ..self }
     }
 
-    /// The same, on a host that acts only while this says so.
+    /// The same, on a host with this lead.
     pub(crate) fn with_leading(self, leading: Leading) -> Self {
         Self { leading, ..self }
     }
 
-    /// The same, of this shard.
+    /// The same, for this shard.
     pub(crate) fn of_shard(self, shard: Shard) -> Self {
         Self { shard, ..self }
     }
@@ -186,7 +187,7 @@ impl GuestState {
         Self { limiter, ledger: ledger.clone(), ..self }
     }
 
-    /// Holds so many bytes in the plugin's account while a request is under way. Where that is too much, nothing is to be sent.
+    /// Holds so many bytes in the plugin's account during a request. On an error the request must not be sent.
     pub(crate) fn hold_request(&self, bytes: usize) -> Result<Held, String> {
         let most = self.limits.host_memory_max;
         let held = Held::of(&self.ledger, Holding::Requests, bytes as u64, most);
@@ -198,7 +199,7 @@ impl GuestState {
         Self { state: Some(state), ..self }
     }
 
-    /// The same, with the plugin's workqueue if it works on keys.
+    /// The same, with the workqueue of a plugin that reconciles keys.
     pub(crate) fn with_keys(self, keys: Option<Arc<PluginQueue>>) -> Self {
         Self { keys, ..self }
     }
@@ -208,18 +209,18 @@ impl GuestState {
         Self { metrics: Some(metrics), ..self }
     }
 
-    /// The same, with what the plugin can do outside.
+    /// The same, with the plugin's powers for outside requests.
     pub(crate) fn with_powers(self, powers: PluginPowers) -> Self {
         Self { powers: Some(powers), ..self }
     }
 
-    /// The same, in these surroundings, and with whoever hears of it.
+    /// The same, in these surroundings and with this tape.
     pub(crate) fn within(self, surroundings: Surroundings, tape: Option<Arc<dyn Tape>>) -> Self {
         Self { surroundings, tape, ..self }
     }
 
-    /// The call succeeded: what it wrote is the plugin's from here on, and `keep` is told of it, in the order of all calls. Or it has not succeeded
-    /// after all, because of what other shards wrote meanwhile.
+    /// Commits the writes of a successful call. `keep` gets them, in the order of all calls. Returns an error if a
+    /// conflict with writes of other shards makes the call fail after all.
     pub(crate) fn commit_state(
         &mut self,
         keep: impl FnOnce(StateChanges),
@@ -233,14 +234,14 @@ impl GuestState {
         }
     }
 
-    /// The call failed: what it wrote was never there.
+    /// Drops the writes of a failed call.
     pub(crate) fn forget_state(&mut self) {
         if let Some(state) = &mut self.state {
             state.forget();
         }
     }
 
-    /// What the plugin can do outside, where it may do it.
+    /// The plugin's powers for outside requests, if this call may use them.
     pub(crate) fn powers_at_work(&self) -> Option<PluginPowers> {
         self.powers.clone().filter(|_| self.phase.is_work())
     }
@@ -250,10 +251,11 @@ impl GuestState {
     }
 }
 
-/// Bytes of a reference to a function in a table.
+/// The bytes of a function reference in a table.
 const ELEMENT_BYTES: usize = 8;
 
-/// Refuses what is above the limits, summed over the instance's parts and over the plugin's account, and remembers what it refused.
+/// Refuses memory above the limits, summed over the instance's parts and over the plugin's account. Remembers the
+/// exceeded limit.
 pub(crate) struct Limiter {
     limits: Limits,
     memory_bytes: usize,
@@ -263,7 +265,7 @@ pub(crate) struct Limiter {
     exceeded: Option<Exceeded>,
 }
 
-/// Which limit a guest ran into. Each ends its instance at once: a mere refusal would let it stumble on.
+/// The limit that a guest exceeded. Each ends its instance at once: a guest must not continue after a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Memory,
@@ -277,12 +279,12 @@ impl Limiter {
         Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, held, exceeded: None }
     }
 
-    /// The limit that the guest ran into, if it did.
+    /// The limit that the guest exceeded, if there is one.
     pub(crate) fn exceeded(&self) -> Option<&Exceeded> {
         self.exceeded.as_ref()
     }
 
-    /// Takes what the instance has beside its linear memories, once it was seen that it may take so much.
+    /// Charges the instance's memory beside its linear memories, after the check of its size.
     pub(crate) fn take(&mut self, instance_bytes: u64) -> Result<(), Overdraft> {
         self.held.grow(instance_bytes, self.limits.host_memory_max)?;
         let bytes = usize::try_from(instance_bytes).unwrap_or(usize::MAX);
@@ -290,7 +292,7 @@ impl Limiter {
         Ok(())
     }
 
-    /// So much more, if it is no more than the plugin may hold in all.
+    /// Charges more bytes, if the plugin may hold them.
     fn hold(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.held.grow(bytes as u64, self.limits.host_memory_max).map_err(|overdraft| {
             self.exceeded = Some(Exceeded::Account(overdraft.clone()));

@@ -1,4 +1,4 @@
-//! What a plugin can call: one file for each interface of the contract.
+//! The functions that a plugin can call: one file for each interface of the contract.
 
 mod event_data;
 pub(crate) mod fields;
@@ -24,31 +24,31 @@ use crate::guest::guest_state::GuestState;
 use std::sync::Arc;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
-/// Text of an object, as the contract has it.
+/// The text of an object, in the contract's type.
 type Json = Vec<u8>;
-/// Labels of a metric, as the contract has them.
+/// The labels of a metric, in the contract's type.
 type Labels = Vec<(String, String)>;
 
-/// All of them as components import them: made once, so that a plugin costs no functions of its own. Clones share them.
+/// All host functions as components import them. They are made once, so a plugin adds none. Clones share them.
 #[derive(Clone)]
 pub(crate) struct HostFunctions(Arc<Linker<GuestState>>);
 
 impl HostFunctions {
-    /// For components of this engine.
+    /// The functions for components of this engine.
     pub(crate) fn new(engine: &Engine) -> Result<Self, EngineError> {
         let mut linker = Linker::new(engine.wasmtime());
         link(&mut linker).map_err(|error| EngineError::new(&error))?;
         Ok(Self(Arc::new(linker)))
     }
 
-    /// The same, for instances whose calls are written down or played back.
+    /// The same, for instances whose calls are recorded or played back.
     pub(crate) fn taped(engine: &Engine) -> Result<Self, EngineError> {
         let mut linker = Linker::new(engine.wasmtime());
         link_taped(&mut linker).map_err(|error| EngineError::new(&error))?;
         Ok(Self(Arc::new(linker)))
     }
 
-    /// Gives a component those that it imports, and what it imports of WASI, which is its own. Fails if it imports anything else.
+    /// Links a component with its imported functions and its imports of WASI. Fails if it imports anything else.
     pub(crate) fn link(
         &self,
         component: &Component,
@@ -71,7 +71,7 @@ fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     imports::state::add_to_linker::<_, Measured>(linker, host_call::begin)?;
     imports::metrics::add_to_linker::<_, Measured>(linker, host_call::begin)?;
     imports::workqueue::add_to_linker::<_, Measured>(linker, host_call::begin)?;
-    // Waiting is no work of the host's.
+    // Measures no host time: these functions wait for outside answers.
     imports::kube::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
     imports::http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
 }

@@ -1,4 +1,4 @@
-//! One running plugin instance: a store, its limits, and the calls that can be made.
+//! One running plugin instance: a store, its limits, and its calls.
 
 mod template;
 
@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 pub(crate) use template::Template;
 use wasmtime::{Store, Trap, WasmBacktrace};
 
-/// Handles of resources that an instance may have at once, of the host's and of its own. Each takes the host some bytes.
+/// The most handles of resources that an instance may have at once, the host's and its own. Each takes some bytes of
+/// the host.
 pub(crate) const HANDLES_MAX: usize = 10_000;
 
 /// A live instance. After an error that [ends it](CallError::ends_instance) it must be dropped.
@@ -26,12 +27,12 @@ pub(crate) struct Instance {
     store: Store<GuestState>,
     exports: Exports,
     limits: Limits,
-    /// Given back once the store is gone.
+    /// Given back after the store is dropped.
     _memories: MemoryShare,
     _stack: Held,
 }
 
-/// What can be called.
+/// The guest's exported functions.
 struct Exports {
     lifecycle: lifecycle::Guest,
     handler: Option<handler::Guest>,
@@ -66,7 +67,7 @@ impl Instance {
         self.told(result)
     }
 
-    /// What the guest wants its successor to know; none if it has nothing to say.
+    /// The guest's snapshot for its successor; `None` without one.
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
         self.tell(&Called::Snapshot);
@@ -83,7 +84,7 @@ impl Instance {
         }
     }
 
-    /// Hands over what the version before had to say. Answers whether the guest listens to it at all.
+    /// Passes the snapshot of the version before. Returns whether the guest accepts snapshots.
     pub(crate) async fn restore(
         &mut self,
         from_version: &str,
@@ -115,12 +116,12 @@ impl Instance {
         self.told(result)
     }
 
-    /// Whether the guest works on keys.
+    /// Whether the guest reconciles keys.
     pub(crate) fn works_on_keys(&self) -> bool {
         self.exports.reconciler.is_some()
     }
 
-    /// Has the guest work on a key; answers after how many milliseconds it wants to do so again.
+    /// Calls the guest with a key. Returns the milliseconds after which the key is to come again.
     pub(crate) async fn reconcile(
         &mut self,
         key: &Arc<str>,
@@ -137,7 +138,7 @@ impl Instance {
         self.told(result)
     }
 
-    /// Tells that the moment of a schedule has come, in milliseconds since 1970.
+    /// Calls the guest for a schedule. `unix_ms` is the scheduled time, in milliseconds since 1970.
     pub(crate) async fn fire(
         &mut self,
         schedule: &Arc<str>,
@@ -152,12 +153,12 @@ impl Instance {
         self.told(result)
     }
 
-    /// Whether the guest wants to know when initial objects are through.
+    /// Whether the guest exports `synced`.
     pub(crate) fn is_sync_aware(&self) -> bool {
         self.exports.sync_aware.is_some()
     }
 
-    /// Tells that the initial objects of the subscription with this index are through.
+    /// Calls `synced` for the subscription with this index.
     pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.tell(&Called::Synced(subscription));
@@ -186,7 +187,7 @@ impl Instance {
     }
 
     fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
-        // Where nobody outside may be asked it may still sleep, within its time.
+        // A call without outside requests may still sleep, within its deadline.
         let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
         let state = self.store.data_mut();
         state.phase = phase;
@@ -203,7 +204,7 @@ impl Instance {
         result
     }
 
-    /// The same for a call that may add keys: it has not succeeded if one could not be added.
+    /// The same for a call that may add keys: it fails if a key could not be added.
     fn end_work<T>(
         &mut self,
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
@@ -215,7 +216,7 @@ impl Instance {
     }
 }
 
-/// What a call can answer with, as a tape has it.
+/// The result of a call, for a tape.
 trait TapeValue {
     fn answered(&self) -> CallAnswer;
 }
@@ -238,12 +239,12 @@ impl TapeValue for Option<Vec<u8>> {
     }
 }
 
-/// A version whose descriptor asks for it is not loaded.
+/// The error of a missing export. A version whose descriptor needs the export is not loaded.
 fn not_exported(interface: &str) -> CallError {
     CallError::guest(&format!("it exports no {interface}"), Retry::Never)
 }
 
-/// Every call gets its deadline anew: an engine with epochs traps a store that has none. Invariant 27.
+/// Sets the deadline of a call: an engine with epochs traps a store without one. Invariant 27.
 fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) {
     store.data().clock.arm(now, deadline);
     store.set_epoch_deadline(1);
@@ -291,7 +292,7 @@ fn backtrace(error: &wasmtime::Error) -> Backtrace {
     Backtrace::new(frames.iter().map(|frame| (frame.func_name(), frame.func_index())))
 }
 
-/// A panic says in the log why, and then runs into what cannot be reached.
+/// A panic logs its reason and then traps as unreachable code.
 fn trap_text(text: &str, last_words: Option<&str>) -> String {
     let text = text.strip_prefix("wasm trap: ").unwrap_or(text);
     match (text.contains("unreachable"), last_words) {

@@ -5,10 +5,10 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The last end of a version's instances in each shard, and how often it came. A clone is the same.
+/// The last end of a version's instances in each shard, and how often it came. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceEnds {
-    /// By the shard's number. Nothing of a shard whose instances never ended.
+    /// By the shard's number. No entry for a shard whose instances never ended.
     last: Arc<Mutex<BTreeMap<usize, LastEnd>>>,
 }
 
@@ -18,19 +18,19 @@ struct LastEnd {
     times: u64,
 }
 
-/// How much of an end the log has.
+/// The part of an end that the log gets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EndReport {
-    /// It is another end than the one before.
+    /// The end differs from the one before.
     Full,
     /// The same end, for the 10th, 100th, 1,000th time and so on.
     Count(u64),
-    /// The same end, between those.
+    /// The same end, between these counts.
     Nothing,
 }
 
 impl InstanceEnds {
-    /// One more instance of the shard ended with this error.
+    /// Notes that one more instance of the shard ended with this error.
     pub(crate) fn note(&self, shard: usize, error: &str) -> EndReport {
         let mut shards = self.last.lock();
         let last = shards.entry(shard).or_default();

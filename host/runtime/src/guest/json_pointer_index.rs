@@ -1,10 +1,9 @@
-//! Indexes that plugins declare. Plugins that ask for the same pointer share one, which goes when the last
-//! of them does.
+//! Indexes that plugins declare. Plugins with the same pointer share one index, which is removed with its last user.
 //!
-//! An object is filed under so many values and no more: an index costs memory for each, and lies in nobody's queue. Which objects had more is
-//! counted, because a plugin that looks for one of the others does not find them.
+//! An object has at most `VALUES_MAX` values in an index: each value costs memory, and no queue bounds it. The objects
+//! with more values are counted, because a plugin that searches for one of the other values does not find them.
 //!
-//! What an index takes, of memory and of the informer's time, is charged to every plugin that uses it, in full.
+//! The memory and the informer's time that an index takes are charged in full to every plugin that uses it.
 
 use crate::account::{Ledger, Weighed};
 use crate::contract::descriptor::IndexSpec;
@@ -17,11 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// Values of one object in one index: as many as an EndpointSlice has endpoints.
+/// The most values of one object in one index: as many as an EndpointSlice has endpoints.
 pub(crate) const VALUES_MAX: usize = 1_000;
 
-/// How many plugin versions use each index: by resource and name in the resource's indexer. A clone is the
-/// same count.
+/// The number of plugin versions that use each index, by resource and name in the resource's indexer. Clones share the
+/// count.
 #[derive(Clone, Default)]
 pub(crate) struct SharedIndexes {
     users: Arc<Mutex<HashMap<IndexId, Users>>>,
@@ -33,17 +32,17 @@ struct Users {
     filing: Arc<FilingCost>,
 }
 
-/// What filing objects comes to.
+/// The cost of an index.
 #[derive(Default)]
 struct FilingCost {
-    /// Versions of objects that had more values than were filed.
+    /// Versions of objects with more values than the index took.
     cut: AtomicU64,
-    /// The accounts that its time is charged to: one for each use.
+    /// The accounts that are charged with the index's time: one for each use.
     payers: Mutex<Vec<Arc<Ledger>>>,
 }
 
 impl FilingCost {
-    /// The values under which an object is filed.
+    /// The values of an object in the index.
     fn values(&self, pointer: &JsonPointer, object: &Object) -> Vec<String> {
         let began = Instant::now();
         let (values, is_cut) = pointer.first_values(&object.json(), VALUES_MAX);
@@ -65,7 +64,7 @@ pub(crate) struct IndexUse {
 }
 
 impl SharedIndexes {
-    /// Makes sure that the index of this pointer exists, and has it charged to the account.
+    /// Makes sure that the index of this pointer exists, and charges it to the account.
     pub(crate) fn declare(
         &self,
         indexer: &Indexer,
@@ -83,8 +82,8 @@ impl SharedIndexes {
         filing.payers.lock().push(payer.clone());
         let pointer = index.pointer.clone();
         let values = move |object: &Object| filing.values(&pointer, object);
-        // It exists already if another plugin asked for it first, which is as good. The lock is not held:
-        // filing many objects takes a while.
+        // The index exists already if another plugin declared it first. The lock is not held: building an index takes
+        // a while.
         let _ = indexer.add_index(&id.1, IndexFunc::new(values));
         let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
         let used = Arc::new(IndexUse { id, indexer, indexes, payer });
@@ -93,7 +92,7 @@ impl SharedIndexes {
         used
     }
 
-    /// How often an object had more values than were filed, by the resource and the pointer of the index.
+    /// How often an object had more values than the index took, by the resource and the pointer of the index.
     pub(crate) fn cut(&self) -> BTreeMap<(String, String), u64> {
         let users = self.users.lock();
         let cut = users.iter().map(|((resource, name), users)| {
@@ -133,7 +132,7 @@ impl Drop for IndexUse {
         drop(payers);
         if left.count == 0 {
             users.remove(&self.id);
-            // Under the lock: whoever declares it next adds it after this.
+            // Under the lock: the next `declare` adds the index after this.
             self.indexer.remove_index(&self.id.1);
         }
     }

@@ -1,26 +1,28 @@
-//! What a load does off the async threads, for all plugins one step after the other: reading configurations, checking files,
-//! taking over code. Not compiling, which takes longer and has its own turns (`guest/compiler.rs`).
+//! The steps of a load off the async threads, one after the other for all plugins: reading configurations, checking
+//! files, taking over code. Compiling is not among them: it takes longer and has its own turns (`guest/compiler.rs`).
 //!
-//! A directory of many plugins is loaded at once. Were each step to begin at once, the runtime would start a thread for each; all of them would
-//! allocate what stays, each from pages of its own that nobody else fills, and a hundred plugins would keep twice what they use.
+//! A directory of many plugins is loaded at once. If all steps began at once, the runtime would start a thread for
+//! each. Each thread would allocate long-lived data from its own pages, which no other thread fills. A hundred plugins
+//! would then keep twice the memory.
 
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, spawn_blocking};
 
-/// Whose turn it is. Clones share it.
+/// The turn of the steps. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct LoadSteps(Arc<Mutex<()>>);
 
 impl LoadSteps {
-    /// Does a step when its turn has come, in the order of who asks. One that nobody waits for any more is done to its end before the next begins.
+    /// Runs a step at its turn, in the order of the callers. A step whose caller is gone still ends before the next
+    /// one begins.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, JoinError> {
         let turn = self.0.clone().lock_owned().await;
         let done = spawn_blocking(move || (step(), turn));
-        // The turn ends here and not with the step: the thread is free for the next one by then.
+        // The turn ends here and not with the step: then the thread is free for the next step.
         done.await.map(|(done, _turn)| done)
     }
 }

@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A message, or a line's fields, longer than this are cut: a line must stay one line for any log viewer,
-/// and container runtimes split what is longer.
+/// The most bytes of a message, or of a line's fields; longer ones are cut. A line must stay one line for any log
+/// viewer, and container runtimes split longer ones.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
 
-/// Two token buckets that may be overdrawn up to a second's worth. A clone is the same bucket: it belongs to
-/// the plugin's name, and an instance that is made anew goes on with the debt of the one before.
+/// Two token buckets that may be overdrawn by a second's worth. Clones share the buckets. They belong to the plugin's
+/// name: a new instance continues with the debt of the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct LogBudget {
     state: Arc<Mutex<BudgetState>>,
@@ -38,7 +38,7 @@ impl LogBudget {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Other limits hold from here on; the debt stays.
+    /// Sets other limits; the debt stays.
     pub(crate) fn set_rates(&self, limits: &Limits, now: Instant) {
         let mut state = self.state.lock();
         let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
@@ -47,7 +47,7 @@ impl LogBudget {
         state.per_second = (lines, bytes);
     }
 
-    /// Whether a line of this many bytes goes out.
+    /// Whether a line of this many bytes is logged.
     pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.refill(now);
@@ -71,7 +71,7 @@ impl LogBudget {
         state.lines.until(0.0).max(state.bytes.until(0.0))
     }
 
-    /// Lines dropped since the last look, and whether there is a debt now.
+    /// Lines dropped since the last call, and whether there is a debt now.
     pub(crate) fn look(&self, now: Instant) -> (u64, bool) {
         let mut state = self.state.lock();
         // Most plugins log nothing most of the time.
@@ -85,7 +85,7 @@ impl LogBudget {
 }
 
 impl BudgetState {
-    /// Nothing was logged for a while.
+    /// Whether no line was logged for a while.
     fn is_full(&self) -> bool {
         self.lines.is_full() && self.bytes.is_full()
     }

@@ -1,26 +1,27 @@
-//! How many linear memories all plugins' instances have together. Each takes 4 GiB and some of the address space, whatever is in it, and three of the
-//! kernel's mappings. Synchronous.
+//! Bounds the linear memories of all plugins' instances together. Each takes over 4 GiB of the address space, also if
+//! it is empty, and three of the kernel's mappings. Synchronous.
 
 use crate::plugin_name::PluginName;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Memories of one plugin for which there is room whatever others have: as many as an instance may have if nothing else is said.
+/// The memories that every plugin may have in any case: the default limit of an instance.
 const OF_EACH: usize = 16;
-/// Memories of all plugins beside those: with 16 of each of 256 plugins they take 32 TiB of 128, and 25,000 mappings of the 65,530 that Linux allows
-/// if nothing else is said.
+/// Further memories of all plugins together. With 16 for each of 256 plugins, all take 32 TiB of 128, and 25,000
+/// mappings of the 65,530 that Linux allows by default.
 const BESIDE: usize = 4_096;
-/// Of one plugin beside its 16: half of them. So 64 shards of 16 memories can change their version, when there are two instances of each.
+/// The further memories of one plugin: half of all. So 64 shards of 16 memories can change their version, while there
+/// are two instances of each.
 pub(crate) const BESIDE_OF_ONE: usize = 2_048;
 /// Memories of all plugins together.
 pub(crate) const MEMORIES_MAX: usize = 256 * OF_EACH + BESIDE;
 
-/// What all instances have. Clones share it.
+/// The memories of all instances. Clones share the count.
 #[derive(Clone, Default)]
 pub(crate) struct MemoryRoom(Arc<Mutex<BTreeMap<PluginName, usize>>>);
 
-/// The memories of one instance, for as long as there is the instance.
+/// The memories of one instance, until it is dropped.
 pub(crate) struct MemoryShare {
     room: MemoryRoom,
     plugin: PluginName,
@@ -28,7 +29,7 @@ pub(crate) struct MemoryShare {
 }
 
 impl MemoryRoom {
-    /// Room for an instance with so many memories, or why there is none.
+    /// Takes so many memories for an instance, or returns why there is no room.
     pub(crate) fn take(&self, plugin: &PluginName, memories: usize) -> Result<MemoryShare, String> {
         let mut plugins = self.0.lock();
         let beside = |count: usize| count.saturating_sub(OF_EACH);
@@ -64,7 +65,7 @@ impl Drop for MemoryShare {
 mod tests {
     use super::*;
 
-    /// So many instances of each plugin, as far as there is room; a new room for each check.
+    /// Takes so many instances of each plugin, as far as there is room.
     fn taken(room: &MemoryRoom, name: &str, instances: usize, memories: usize) -> Vec<MemoryShare> {
         let name = name.parse().expect("a name");
         (0..instances).map_while(|_| room.take(&name, memories).ok()).collect()
@@ -80,7 +81,7 @@ mod tests {
         let counts: Vec<usize> = kept.iter().map(Vec::len).collect();
         assert_eq!(counts[..9], [8, 8, 8, 8, 8, 8, 8, 8, 6], "464 beside 16 for each of eight");
         assert!(counts[9..].iter().all(|count| *count == 0));
-        // Everybody else starts all the same, with as many memories as there are if nothing else is said.
+        // Every other plugin still starts, with the default number of memories.
         for number in 0..150 {
             let share = taken(&room, &format!("other{number}"), 1, 16);
             assert_eq!(share.len(), 1);
@@ -113,7 +114,7 @@ mod tests {
         assert!(room.take(&name, usize::MAX).is_err());
     }
 
-    /// As many plugins as there can be, and instances of removed ones that still end.
+    /// As many plugins as there can be, and removed instances that have not ended.
     #[test]
     fn there_are_never_more_memories_than_all_may_have() {
         let room = MemoryRoom::default();

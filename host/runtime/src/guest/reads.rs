@@ -1,5 +1,5 @@
-//! What one plugin may read through `indexer`: the union of its subscriptions and `reads`, whatever
-//! others have caused to be cached.
+//! The reads that one plugin may make through `indexer`: the union of its subscriptions and `reads`, whatever other
+//! plugins have caused to be cached.
 
 mod answer;
 mod awaited;
@@ -18,17 +18,18 @@ use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, P
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Objects looked at in one go while a narrow view is searched.
+/// Objects in one step of a search in a narrow view.
 const OBJECTS_SCANNED: usize = 1_000;
-/// Index values looked at in one go. They are copied, and one may be as long as an object.
+/// Index values in one step of a search. They are copied, and one may be as long as an object.
 const VALUES_SCANNED: usize = 16;
 
-/// Why a read has no answer.
+/// The reason for which a read has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadError {
-    /// The plugin has not asked for it.
+    /// The plugin has not asked for the read.
     NotGranted(String),
-    /// The plugin has asked for it, and a grant of the configuration or a permission of its service account is missing.
+    /// The plugin has asked for the read, and a grant of the configuration or a permission of its service account is
+    /// missing.
     Withdrawn(String),
     UnknownIndex(String),
     NotSynced(String),
@@ -38,7 +39,7 @@ pub(crate) enum ReadError {
 }
 
 impl ReadError {
-    /// Whether the cluster or a grant was missing: the same read may succeed once that is there.
+    /// Whether the cluster or a grant was missing: the same read may succeed later.
     pub(crate) fn is_hindrance(&self) -> bool {
         match self {
             Self::Withdrawn(_) | Self::NotSynced(_) => true,
@@ -57,19 +58,19 @@ pub(crate) struct Reads {
 }
 
 struct Readable {
-    /// Of everything that anybody has caused to be cached.
+    /// The indexer, with the objects that all users have caused to be cached.
     indexer: Indexer,
-    /// What is shown of it. All of them at once may be refused to the service account that the plugin acts as.
+    /// The views of the plugin. The API server may refuse any of them to the plugin's service account.
     views: Vec<ReadableView>,
     /// By the plugin's name for an index.
     indexes: HashMap<String, Arc<IndexUse>>,
 }
 
-/// Where the objects of a resource come from.
+/// The source of a resource's objects.
 pub(crate) enum Origin {
-    /// The informer runs for at least as long as somebody may read it.
+    /// The informer runs for at least as long as the plugin may read the resource.
     Informer(InformerLease),
-    /// Everything was there from the beginning.
+    /// A store that was complete from the beginning.
     Store(Store),
 }
 
@@ -98,13 +99,13 @@ impl Origin {
 struct ReadableView {
     view: View,
     permissions: Permissions,
-    /// Covers the view at least.
+    /// Covers at least the view.
     origin: Origin,
 }
 
 impl Reads {
-    /// Everything that the descriptor names, as long as that is `granted`; `lease` gives the shared informer of a resource for a view
-    /// of these namespaces, or what stands in its place. Indexes are charged to the account.
+    /// The descriptor's reads, as far as they are `granted`. `lease` gives the shared informer of a resource for a
+    /// view of these namespaces, or its substitute. Indexes are charged to the account.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
@@ -147,7 +148,7 @@ impl Reads {
         Ok(readable)
     }
 
-    /// An object that is there and that no view shows is refused: "not there" would be a lie.
+    /// An object that exists and that no view contains is refused: the answer "not there" would be wrong.
     pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_namespace(resource, key.namespace())?;
@@ -184,7 +185,7 @@ impl Reads {
                 readable.indexer.list(namespace, &everything, limit, cursor)
             });
         }
-        // Looked at in steps: a selector that matches nothing would go through the whole store in one.
+        // Searches in steps: a selector without matches would visit the whole store in one step.
         let fetch = |_, cursor: Option<&str>| {
             readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)
         };
@@ -211,7 +212,7 @@ impl Reads {
         })
     }
 
-    /// As [`Reads::by_index`]; only the keys count as bytes.
+    /// As [`Reads::by_index`], but only the keys count towards the answer's bytes.
     pub(crate) fn index_keys(
         &self,
         resource: &str,
@@ -231,7 +232,7 @@ impl Reads {
         readable.objects(bounds, cursor, fetch)
     }
 
-    /// The values of an index that some visible object has.
+    /// The index values of visible objects.
     pub(crate) fn index_values(
         &self,
         resource: &str,
@@ -287,13 +288,13 @@ impl Reads {
 }
 
 impl Readable {
-    /// What is shown of it now.
+    /// The views that may be read now.
     fn allowed(&self) -> impl Iterator<Item = &View> {
         // Invariant 36.
         self.views.iter().filter(|shown| shown.permissions.allow()).map(|shown| &shown.view)
     }
 
-    /// Why such views are not shown, if one of them is not: an answer without what it has would be a lie.
+    /// Refuses the read if one of these views may not be read: an answer without its objects would be wrong.
     fn check_allowed(&self, is_one: impl Fn(&View) -> bool) -> Result<(), ReadError> {
         let views = self.views.iter().filter(|shown| is_one(&shown.view));
         match views.filter_map(|shown| shown.permissions.refusal()).next() {
@@ -341,7 +342,7 @@ impl Readable {
         )))
     }
 
-    /// Whether everything is there that such views show.
+    /// Checks that the informers of these views have synced.
     fn check_synced(
         &self,
         resource: &str,

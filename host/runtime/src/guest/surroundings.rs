@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Whom to ask for the time and for random bytes. Clones share what is given; the default is the system.
+/// The source of time and random bytes. Clones share a given source; the default is the system.
 #[derive(Clone, Default)]
 pub(crate) struct Surroundings(Option<Arc<Mutex<Given>>>);
 
@@ -23,13 +23,13 @@ struct Given {
 pub(crate) struct NoRandom;
 
 impl Surroundings {
-    /// A clock that stands at this time until somebody moves it, and random bytes that follow from the seed: they are no secret.
+    /// A clock that stands at this time until a caller moves it, and random bytes from the seed, which are not secret.
     pub(crate) fn given(wall: Timestamp, seed: u64) -> Self {
         let now = Now { instant: Instant::now(), wall };
         Self(Some(Arc::new(Mutex::new(Given { now, random: fastrand::Rng::with_seed(seed) }))))
     }
 
-    /// Whether time passes only where it is said to.
+    /// Whether the time is given.
     pub(crate) fn are_given(&self) -> bool {
         self.0.is_some()
     }
@@ -47,19 +47,19 @@ impl Surroundings {
         self.0.as_ref().map_or_else(Now::read, |given| given.lock().now)
     }
 
-    /// So much of the time that was given passes; of the system's it does by itself.
+    /// Moves a given clock; the system's clock moves by itself.
     pub(crate) fn pass(&self, time: Duration) {
         let Some(given) = &self.0 else { return };
         let now = &mut given.lock().now;
         let later = SignedDuration::try_from(time).ok();
         let later = later.and_then(|time| now.wall.checked_add(time).ok());
-        // Neither clock goes where the other cannot.
+        // Neither clock moves if the other cannot.
         if let (Some(instant), Some(wall)) = (now.instant.checked_add(time), later) {
             *now = Now { instant, wall };
         }
     }
 
-    /// Fills with random bytes.
+    /// Fills `bytes` with random bytes.
     pub(crate) fn fill(&self, bytes: &mut [u8]) -> Result<(), NoRandom> {
         match &self.0 {
             Some(given) => given.lock().random.fill(bytes),

@@ -1,7 +1,8 @@
-//! The calls between one instance of a plugin and its host, for a recording or a playback: each
-//! call of the guest, its calls of host functions, and their answers.
+//! The calls between one instance of a plugin and its host, for a recording or a playback: each call of the guest, its
+//! calls of host functions, and their answers.
 //!
-//! An instance without a tape costs one look at a call; its host functions are linked without any of this (`guest/host_functions/taped.rs`).
+//! An instance without a tape costs one check for each call; its host functions are linked without this
+//! (`guest/host_functions/taped.rs`).
 
 mod values;
 
@@ -17,87 +18,88 @@ use crate::shard::Shard;
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 
-/// What the guest is called with.
+/// A call of the guest.
 pub(crate) enum Called<'a> {
     Start,
     Stop,
     Snapshot,
-    /// With what a version of this number had to say.
+    /// With the number and the snapshot of the version before.
     Restore(&'a str, &'a [u8]),
     Handle(&'a handler::Event<'a>, &'a CurrentEvent),
-    /// The initial objects of the subscription with this index are through.
+    /// The `synced` call of the subscription with this index.
     Synced(u32),
     /// A key, and its attempt.
     Reconcile(&'a str, u32),
-    /// A schedule, and its moment in milliseconds since 1970.
+    /// A schedule, and its time in milliseconds since 1970.
     Fire(&'a str, u64),
 }
 
-/// How a call ended that succeeded.
+/// The result of a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallAnswer {
     Done,
-    /// After so many milliseconds once more.
+    /// The key is to come again after so many milliseconds.
     Again(u64),
-    /// So many bytes were handed over.
+    /// The size of a snapshot.
     Bytes(usize),
 }
 
-/// Hears of everything that passes between one instance and its host, in order. Nothing of it waits for anybody.
+/// Gets all calls between one instance and its host, in order. No method waits.
 pub(crate) trait Tape: Send + Sync + 'static {
     /// The guest is about to be called.
     fn called(&self, call: &Called<'_>);
-    /// It has answered, or has ended.
+    /// The call has ended.
     fn ended(&self, result: Result<CallAnswer, &CallError>);
-    /// What a host function is to answer without doing anything; none: what it would.
+    /// The answer of a host function that is not to run; `None` runs it.
     fn answer(&self, function: &'static str, with: &Value) -> Option<Value> {
         let _ = (function, with);
         None
     }
-    /// What waits to be written, for the plugin's account; none: nothing does.
+    /// The unwritten data, for the plugin's account; `None` if there is none.
     fn weighed(&self) -> Option<Weak<dyn Weighed>> {
         None
     }
-    /// A host function has answered so.
+    /// A host function has given this answer.
     fn asked(&self, function: &'static str, with: Value, answer: Value);
-    /// Whether the guest's lines of this level are wanted; none: as the host's log wants them.
+    /// Whether the tape wants the guest's lines of this level; `None`: as the host's log does.
     fn wants(&self, level: Level) -> Option<bool> {
         let _ = level;
         None
     }
-    /// The host has not told the guest of an event of the subscription of this name, because of its filter.
+    /// The subscription's filter did not let this event pass.
     fn passed_over(&self, subscription: &str, event: &Event) {
         let _ = (subscription, event);
     }
-    /// An event has become these keys, instead of being told.
+    /// An event has become these keys, and is not delivered.
     fn became_keys(&self, subscription: &str, event: &Event, keys: &mut dyn Iterator<Item = &str>) {
         let _ = (subscription, event, keys);
     }
-    /// The guest, or the host about its end, has logged a line.
+    /// The guest, or the host about the guest's end, has logged a line.
     fn logged(&self, level: Level, message: &str, fields: &str) {
         let _ = (level, message, fields);
     }
 }
 
-/// A version's instances in one shard, as whoever has tapes knows them.
+/// The description of a tape: a version's instances in one shard.
 pub(crate) struct TapeOf<'a> {
     pub(crate) plugin: &'a PluginName,
-    /// As its descriptor says.
+    /// The version number in the descriptor.
     pub(crate) version: &'a str,
     pub(crate) shard: Shard,
-    /// Secrets or tokens may pass.
+    /// Whether Secrets or tokens may pass.
     pub(crate) grants_secrets: bool,
     /// Name and resource of each subscription, in the descriptor's order.
     pub(crate) subscriptions: Vec<(&'a str, &'a str)>,
 }
 
-/// Who has a tape for whom.
+/// Makes tapes.
 pub(crate) trait Tapes: Send + Sync + 'static {
-    /// One for these instances, which is asked for once; none: nobody wants to know. It ends when it is dropped.
+    /// The tape for these instances, which the host asks for once. `None`: they are not recorded. The tape ends when
+    /// it is dropped.
     fn tape(&self, of: &TapeOf<'_>) -> Option<Arc<dyn Tape>>;
 }
 
-/// A level as people write it.
+/// The name of a level in text.
 pub(crate) fn level_name(level: Level) -> &'static str {
     match level {
         Level::Trace => "trace",

@@ -1,24 +1,26 @@
-//! The time that threads use, and what of it one turn has used.
+//! The processor time of threads, and of one turn.
 //!
-//! To ask the system what a thread has used costs as much as handing a small event over. So of a turn that is short by the clock the clock says
-//! what it took, as a thread is rarely interrupted within so short a time; the system is asked about longer ones.
+//! Asking the system for a thread's time costs as much as a small event. So a turn that is short by the clock is
+//! measured by the clock, because a thread is rarely interrupted in so short a time. For longer turns the system is
+//! asked.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// A turn that is longer by the clock may have lost the processor to others meanwhile.
+/// A turn that is longer by the clock may have lost the processor to other threads meanwhile.
 const SHORT_TURN: Duration = Duration::from_micros(250);
-/// So long what the thread had used is good for the turns that follow. They may be charged so much of what the thread did in between.
+/// How long a thread's known time serves for the following turns. They may be charged with the thread's work in
+/// between.
 const KNOWN_FOR: Duration = Duration::from_millis(1);
 
-/// What this thread has used of the processor.
+/// The processor time of this thread.
 pub(crate) fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     // Neither is ever negative.
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// What a thread had used at one moment.
+/// A thread's processor time at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct UsedThreadTime {
     at: Instant,
@@ -29,7 +31,7 @@ struct UsedThreadTime {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnTime {
     began: Instant,
-    /// What the thread had used then, or shortly before.
+    /// The thread's processor time then, or shortly before.
     before: UsedThreadTime,
 }
 
@@ -38,14 +40,14 @@ thread_local! {
 }
 
 impl TurnTime {
-    /// A turn begins on this thread.
+    /// Begins a turn on this thread.
     pub(super) fn begin(now: Instant) -> Self {
         let turn = Self::after(KNOWN.get(), now, thread_time);
         KNOWN.set(Some(turn.before));
         turn
     }
 
-    /// The turn has ended, on the same thread. Answers how much of the processor it has used.
+    /// Ends the turn, on the same thread. Returns its processor time.
     pub(super) fn end(self, now: Instant) -> Duration {
         let (used, known) = self.used(now, thread_time);
         KNOWN.set(Some(known));
@@ -63,7 +65,7 @@ impl TurnTime {
         Self { began: now, before }
     }
 
-    /// What it has used, and what is known of its thread from here on.
+    /// The turn's processor time, and the thread's known time from here on.
     fn used(
         self,
         now: Instant,
@@ -84,8 +86,8 @@ mod tests {
 
     const US: Duration = Duration::from_micros(1);
 
-    /// Turns one after the other: `300@5:20` begins 5 µs after the one before, takes 300 by the clock, and its thread uses 20 meanwhile. Shows what
-    /// each was found to use, and `?` for each time that the system was asked.
+    /// Turns in sequence: `300@5:20` begins 5 µs after the one before, takes 300 µs by the clock, and its thread uses
+    /// 20 µs meanwhile. Shows the result of each turn, and `?` for each time that the system was asked.
     #[track_caller]
     fn check(turns: &str, expect: &str) {
         let (mut now, mut time, mut known) = (Instant::now(), Duration::from_secs(7), None);

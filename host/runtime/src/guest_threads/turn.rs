@@ -1,9 +1,9 @@
-//! An actor that two may run: the thread that it belongs to, and whoever has just given it something to do.
+//! An actor that two threads may run: its own thread, and a thread that has just pushed events for it.
 //!
-//! Waking a thread costs more than many a call of a guest, and what the guest is to read lies in the caches of the processor that has just read
-//! it from the network. So an informer's thread that has brought a handful of events may take the actor's turn itself, as long as the plugin's calls are short,
-//! for a share of the time. A guest that meets a tick there gives way as always, and goes on where it belongs; who kept
-//! an informer waiting is not lent another turn for a while.
+//! Waking a thread costs more than a call of many guests. And the event's bytes are still in the caches of the
+//! processor that read them from the network. So an informer's thread with few events may take the actor's turn
+//! itself, if the plugin's calls are short, for a share of the time. A guest that meets a tick there yields as always,
+//! and goes on on its own thread. A plugin that made an informer wait gets no such turn for a while.
 
 use super::ActorFuture;
 use super::thread_time::TurnTime;
@@ -21,27 +21,28 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 
-/// Seconds of a turn that informers' threads together lend in a second, and what they may have lent at once before another turn begins.
+/// The seconds of turns that all informers' threads may lend in each second, and the most that they may have lent
+/// before another turn begins.
 const LENT_PER_SECOND: f64 = 0.25;
 const LENT_AT_ONCE: f64 = 0.001;
 
-/// What informers' threads may still lend.
+/// The remaining time that informers' threads may lend.
 pub(super) fn loan(now: Instant) -> TokenBucket {
     TokenBucket::new(LENT_PER_SECOND, LENT_AT_ONCE, now)
 }
 
-/// The actor, wherever it runs.
+/// The seat of an actor, on any thread.
 pub(super) struct Seat {
     state: Mutex<SeatState>,
-    /// The actor's own thread found the seat taken, and wants to look as soon as it is not.
+    /// Wakes the actor's own thread, which found the seat taken, when the seat is free.
     missed: Mutex<Option<Waker>>,
     pub(super) pace: Pace,
     loan: Arc<Mutex<TokenBucket>>,
-    /// Polls so far. A guest that computes is polled at each tick, and one that waits for others when that is over.
+    /// The number of polls. A computing guest is polled at each tick, and a waiting one after its wait.
     polls: AtomicU64,
 }
 
-/// The seat in somebody's hands. Who found it taken meanwhile is woken when it is let go.
+/// A taken seat. Dropping it wakes the thread that found it taken meanwhile.
 struct TakenSeat<'a> {
     state: Option<MutexGuard<'a, SeatState>>,
     missed: &'a Mutex<Option<Waker>>,
@@ -58,40 +59,40 @@ impl Drop for TakenSeat<'_> {
 
 struct SeatState {
     life: Life,
-    /// Wakes the actor on its own thread; none before it has been there.
+    /// Wakes the actor on its own thread; `None` before its first poll there.
     own: Option<(Waker, Handle)>,
 }
 
 enum Life {
     Alive(ActorFuture),
     Ended,
-    /// It panicked.
+    /// The actor panicked.
     CutOff,
 }
 
-/// How far the actor is.
+/// The state of the actor after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ActorProgress {
     Waits,
-    /// It waits, and belongs on a thread of the other kind.
+    /// The actor waits, and must move to a thread of the other kind.
     Moves,
     Ended,
     CutOff,
 }
 
-/// The way to an actor's turn, as long as there is an actor.
+/// The handle to an actor's turn, while the actor exists.
 #[derive(Clone)]
 pub(crate) struct ActorTurn(pub(super) Weak<Seat>);
 
 impl ActorTurn {
-    /// Takes the actor's turn on this thread, if it may be taken here and the actor still waits. After `true` the actor has looked at what there is to
-    /// do, or does so on its own thread.
+    /// Takes the actor's turn on this thread, if the pace and the loan allow it and the actor still waits. After
+    /// `true` the actor has looked for work, or does so on its own thread.
     pub(crate) fn take(&self, now: Instant, waits: impl Fn() -> bool) -> bool {
         self.0.upgrade().is_some_and(|seat| seat.take_turn(now, waits))
     }
 
-    /// How far the actor has come. It has work while a call is under way. One that has ended has work, too, and makes no step: an actor that is to end
-    /// is looked at no more.
+    /// The progress of the actor. It has work during a call. An actor that has ended has work too, and makes no step:
+    /// an actor that was stopped is not watched any more.
     pub(crate) fn pulse(&self) -> Pulse {
         match self.0.upgrade() {
             Some(seat) => {
@@ -115,7 +116,7 @@ impl Seat {
         Some(TakenSeat { state, missed: &self.missed })
     }
 
-    /// Polls the actor on its own thread, which is one for slow plugins or not.
+    /// Polls the actor on its own thread, which is for slow plugins or not.
     pub(super) fn poll(
         &self,
         context: &mut Context<'_>,
@@ -123,7 +124,7 @@ impl Seat {
         is_slow: bool,
     ) -> ActorProgress {
         let Some(mut state) = self.state.try_lock().or_else(|| {
-            // Whoever has it looks at this afterwards, or has let it go by now.
+            // The thread that holds the seat wakes this waker, or has already left the seat.
             *self.missed.lock() = Some(context.waker().clone());
             self.state.try_lock().inspect(|_| *self.missed.lock() = None)
         }) else {
@@ -138,7 +139,8 @@ impl Seat {
         let seen = life.poll(context);
         self.was_polled(turn.end(Instant::now()));
         match seen {
-            // Nobody may wake this thread for it any more, and only the other one's first look says whom to wake.
+            // No waker may wake this thread for the actor any more; the first poll on the other thread sets the new
+            // one.
             ActorProgress::Waits if self.pace.is_slow() != is_slow => {
                 *own = None;
                 ActorProgress::Moves
@@ -160,7 +162,7 @@ impl Seat {
         }
         let turn = TurnTime::begin(now);
         let seen = {
-            // Its timers are its own thread's.
+            // The actor's timers belong to its own thread's runtime.
             let _entered = handle.enter();
             life.poll(&mut Context::from_waker(waker))
         };
@@ -176,7 +178,7 @@ impl Seat {
         true
     }
 
-    /// The actor was polled, wherever that was, which took so much of a processor.
+    /// Notes a poll, on any thread, with its processor time.
     fn was_polled(&self, used: Duration) {
         self.polls.fetch_add(1, Relaxed);
         self.pace.computed(used);
@@ -190,14 +192,14 @@ impl Seat {
 }
 
 impl Life {
-    /// Polls the actor, whose panic is its end and was reported by the panic hook.
+    /// Polls the actor. A panic ends the actor, and the panic hook reports it.
     fn poll(&mut self, context: &mut Context<'_>) -> ActorProgress {
         let actor = match self {
             Self::Alive(actor) => actor,
             Self::Ended => return ActorProgress::Ended,
             Self::CutOff => return ActorProgress::CutOff,
         };
-        // Whoever lends a turn has a budget of its own, which says nothing about the actor's.
+        // The lending thread's task budget does not concern the actor.
         let mut polled = pin!(unconstrained(poll_fn(|context| actor.as_mut().poll(context))));
         match catch_unwind(AssertUnwindSafe(|| polled.as_mut().poll(context))) {
             Ok(Poll::Pending) => ActorProgress::Waits,
@@ -213,7 +215,8 @@ impl Life {
     }
 }
 
-/// Lets the thread's other tasks have a turn. Unlike tokio's, it wakes the actor where that belongs, whoever polls it now.
+/// Gives the thread's other tasks a turn. Unlike tokio's function, it wakes the actor on its own thread, whichever
+/// thread polls it now.
 pub(crate) async fn give_turn() {
     let mut given = false;
     poll_fn(|context| {
@@ -255,8 +258,8 @@ mod tests {
         assert!(!seat.may_lend(start + 1000 * ms), "nothing is saved up");
     }
 
-    /// The pulse of an actor after each poll, in which it `b`egins a call, goes on with `.`, `e`nds the call or panics: `!`. The last look comes after the
-    /// actor is gone, as its thread drops what has ended.
+    /// The pulse of an actor after each poll, in which it `b`egins a call, goes on with `.`, `e`nds the call or
+    /// panics: `!`. The last pulse is read after the actor's thread has dropped it.
     #[track_caller]
     fn check_pulses(polls: &str, expect: &[(u64, bool)]) {
         let (pace, now) = (Pace::default(), Instant::now());
@@ -295,7 +298,7 @@ mod tests {
         check_pulses("b!", &[(1, true), (2, true), (0, true)]);
     }
 
-    /// An actor that says where it was polled and does what it is told there, on a thread of its own that has polled it once.
+    /// An actor that reports the thread of each poll and obeys commands. Its own thread has polled it once.
     struct Fixture {
         _threads: GuestThreads,
         task: Task,
@@ -306,7 +309,7 @@ mod tests {
     enum Order {
         End,
         Panic,
-        /// Wakes itself, waits until its own thread has found that it is elsewhere, and then for more.
+        /// Wakes itself, waits until its own thread has found the seat taken, and then waits for more.
         Wake(ActorTurn),
     }
 
@@ -338,7 +341,7 @@ mod tests {
             let task = threads.spawn(actor, pace);
             let fixture = Self { _threads: threads, task, polled_on, orders };
             assert_eq!(fixture.polled_on(), "guests-0");
-            // Until it has been left.
+            // Until the thread has left the seat.
             while fixture.task.turn().0.upgrade().is_some_and(|seat| seat.state.is_locked()) {
                 std::thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! One delivery as the history has it in bytes, and its way there and back.
+//! One delivery as bytes of the history, and the conversions.
 
 use crate::event::{Change, Gone, Reason, SubscriptionId};
 use std::collections::VecDeque;
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a record without its texts.
 pub(super) const HEAD_BYTES: usize = 33;
-/// Bytes of each text: a name has 253 at most.
+/// The most bytes of each text: a name has at most 253.
 const TEXT_BYTES_MAX: usize = u8::MAX as usize;
 /// Namespace, name, resourceVersion, error, writes.
 const TEXTS: usize = 5;
 
-/// How a delivery ended.
+/// The end of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeliveryEnd {
-    /// The plugin took the event.
+    /// The plugin handled the event.
     Ok,
     /// The call failed, and the event comes again.
     Failed,
     /// The call failed, and the event is a dead letter.
     GivenUp,
-    /// The plugin was not called: the filter said no.
+    /// The plugin was not called: the filter refused the event.
     Filtered,
-    /// The plugin was not called: the subscription, as it is since a reload, does not want the event.
+    /// The plugin was not called: since a reload, the subscription does not want the event.
     Unwanted,
     /// The plugin was not called: the event became keys of the workqueue.
     Enqueued,
@@ -44,7 +44,7 @@ impl DeliveryEnd {
         Self::Withheld,
     ];
 
-    /// Its word in answers.
+    /// The word in answers.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -75,19 +75,19 @@ pub(crate) struct EndedDelivery<'a> {
     pub(crate) name: &'a str,
     pub(crate) resource_version: &'a str,
     pub(crate) attempt: u32,
-    /// From the watch's bytes to the call.
+    /// From the read of the watch's bytes to the call.
     pub(crate) waited: Duration,
     /// The time of the call.
     pub(crate) took: Duration,
     pub(crate) ended: Instant,
     pub(crate) end: DeliveryEnd,
-    /// Empty where nothing failed.
+    /// Empty for a success.
     pub(crate) error: &'a str,
-    /// The writes of the call to the cluster; empty where there were none.
+    /// The writes of the call to the cluster; empty without writes.
     pub(crate) wrote: &'a str,
 }
 
-/// The same, read from the history.
+/// A delivery from the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PastDelivery {
     pub(crate) subscription: SubscriptionId,
@@ -107,7 +107,7 @@ pub(crate) struct PastDelivery {
 }
 
 impl EndedDelivery<'_> {
-    /// Its texts, cut to their bounds.
+    /// The texts, cut to their bounds.
     pub(super) fn texts(&self) -> [&str; TEXTS] {
         let texts = [self.namespace, self.name, self.resource_version, self.error, self.wrote];
         texts.map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
@@ -142,7 +142,7 @@ fn microseconds(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// A record's place, and when its delivery ended.
+/// The size of a record, and the end of its delivery.
 pub(super) struct Placed {
     pub(super) bytes: usize,
     pub(super) ended: Instant,
@@ -157,7 +157,7 @@ pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
     (records.len() >= HEAD_BYTES).then(|| RecordHead(&head).placed(base))
 }
 
-/// The records whose namespace and name are wanted, oldest first. The others cost no allocation.
+/// The records with a wanted namespace and name, oldest first. The others cost no allocation.
 pub(super) fn those(
     records: &VecDeque<u8>,
     base: Instant,
@@ -179,7 +179,7 @@ pub(super) fn those(
     })
 }
 
-/// The bytes that [`head`] made.
+/// The bytes from [`head`].
 struct RecordHead<'a>(&'a [u8; HEAD_BYTES]);
 
 impl RecordHead<'_> {
@@ -201,7 +201,7 @@ impl RecordHead<'_> {
         Placed { bytes, ended: base + Duration::from_nanos(self.u64(0)) }
     }
 
-    /// The texts, one by one.
+    /// Splits the texts.
     fn split<'a>(&self, texts: &'a [u8]) -> [&'a [u8]; TEXTS] {
         let mut rest = texts;
         self.lengths().map(|length| {

@@ -1,4 +1,4 @@
-//! What the history keeps, forgets and gives back.
+//! The kept and the dropped deliveries of the history.
 
 use super::record::HEAD_BYTES;
 use super::*;
@@ -9,7 +9,7 @@ fn history(bytes_max: usize) -> History {
     History::new(bytes_max, Instant::now())
 }
 
-/// A delivery of `shop/web` that ended then.
+/// A delivery of `shop/web` that ended at this time.
 pub(crate) fn past(ended: Instant) -> EndedDelivery<'static> {
     EndedDelivery {
         subscription: SubscriptionId(7),
@@ -74,7 +74,7 @@ fn a_delivery_is_read_as_it_was_written() {
     assert_eq!(found, [expect]);
 }
 
-/// Three records have room.
+/// There is room for three records.
 #[test]
 fn the_oldest_deliveries_are_forgotten_above_the_bound() {
     let one = HEAD_BYTES + "shop".len() + "a".len() + "1".len();

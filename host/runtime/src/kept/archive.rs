@@ -1,7 +1,9 @@
-//! What outlives the host: waiting retries, dead letters, pauses and plugins' state, in one file of a directory of the host's own.
+//! The data that outlives the host: waiting retries, dead letters, pauses and plugins' state, in one file of the
+//! host's own directory.
 //!
-//! Plugins' tasks only say what has changed, into a cupboard (`pending.rs`) that is bounded by what is kept of each; one thread (`writer.rs`) owns the file and
-//! writes all that changed meanwhile in one transaction. What that promises: `host/docs/designs/state.md`.
+//! Plugins' tasks only put their changes into a queue (`pending.rs`). The kept data of each plugin bounds it. One
+//! thread (`writer.rs`) owns the file, and writes all new changes in one transaction. `host/docs/designs/state.md` has
+//! the promises.
 
 #[cfg(test)]
 mod disk;
@@ -30,29 +32,30 @@ pub use store::StateDirectoryError;
 pub(crate) use writer::ArchiveThread;
 pub use writer::check_state_directory;
 
-/// Where the host keeps what is to outlive it, and for how long.
+/// The place of the data that outlives the host, and its life time.
 #[derive(Debug, Clone)]
 pub struct StateDirectoryOptions {
-    /// A directory of this host's own, which is made if it is not there.
+    /// A directory of this host's own, which is made if it is missing.
     pub directory: PathBuf,
-    /// How long what belongs to a plugin is kept once its file is gone.
+    /// How long a plugin's data is kept after its file is gone.
     pub keep_removed: Duration,
 }
 
-/// Where something of a plugin is kept.
+/// The place of a record of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ArchiveKey {
-    /// What is known of the plugin's name. It is there as long as anything of the plugin is.
+    /// The record of the plugin's name. It exists as long as any other record of the plugin.
     Head,
-    /// The attempted event at the head of an object's lane. By the subscription's name: its id is this host's.
+    /// The attempted event at the head of an object's lane. By the subscription's name, because its id is valid only
+    /// in this host.
     Retry { subscription: Arc<str>, key: ObjectKey },
     /// A dead letter by its id.
     Letter(u64),
-    /// A value of the plugin's own.
+    /// A value of the plugin's `state`.
     State(Arc<str>),
 }
 
-/// What is kept there.
+/// The content of a record.
 #[derive(Debug, Clone)]
 pub(crate) enum ArchiveValue {
     Head(NameRecord),
@@ -61,51 +64,51 @@ pub(crate) enum ArchiveValue {
     State(Bytes),
 }
 
-/// What is known of a plugin's name.
+/// The record of a plugin's name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NameRecord {
-    /// The id of the last dead letter: they rise over restarts as well.
+    /// The id of the last dead letter: ids rise over restarts as well.
     pub(crate) letters: u64,
-    /// Somebody holds it.
+    /// Whether a user paused the plugin.
     pub(crate) paused: bool,
-    /// When its file was found to be gone, in seconds since 1970.
+    /// When the host found that the plugin's file is gone, in seconds since 1970.
     pub(crate) gone: Option<i64>,
 }
 
 /// An event that waits for its next attempt.
 #[derive(Debug, Clone)]
 pub(crate) struct WaitingRetry {
-    /// The subscription's, as text.
+    /// The subscription's resource, as text.
     pub(crate) resource: Arc<str>,
-    /// Its subscription's id says nothing here.
+    /// Its subscription id has no meaning here.
     pub(crate) event: Event,
-    /// The next one's number.
+    /// The number of the next attempt.
     pub(crate) attempt: u32,
     pub(crate) crashes: u32,
     /// As wall time, which goes on while no host runs.
     pub(crate) due: Timestamp,
-    /// How long that was when it was written: it waits no longer, whatever has become of the clock.
+    /// The wait when the record was written: the retry waits no longer, whatever the clock shows.
     pub(crate) wait: Duration,
 }
 
-/// Everything that is kept of one plugin.
+/// The kept data of one plugin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kept {
-    /// None where nothing is kept.
+    /// `None` if there is no data.
     pub(crate) head: Option<NameRecord>,
     pub(crate) retries: Vec<(Arc<str>, WaitingRetry)>,
-    /// By id.
+    /// In the order of their ids.
     pub(crate) letters: Vec<DeadLetter>,
     pub(crate) state: BTreeMap<Arc<str>, Bytes>,
-    /// Records that nobody can read any more; they are left where they are.
+    /// Records that cannot be read; they stay in the file.
     pub(crate) unreadable: usize,
 }
 
-/// What becomes of places, the last word for each; none: it is empty from here on.
+/// The last change of each place; `None` empties it.
 pub(crate) type Changes = BTreeMap<(PluginName, ArchiveKey), Option<ArchiveValue>>;
 
 impl ArchiveKey {
-    /// Bytes that it takes in memory, about.
+    /// Bytes in memory. An estimate.
     pub(crate) fn size(&self) -> usize {
         let text = match self {
             Self::Head | Self::Letter(_) => 0,
@@ -119,7 +122,7 @@ impl ArchiveKey {
 }
 
 impl ArchiveValue {
-    /// Bytes that it takes, about.
+    /// Its bytes. An estimate.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Head(_) => size_of::<NameRecord>(),
@@ -131,7 +134,7 @@ impl ArchiveValue {
 }
 
 impl WaitingRetry {
-    /// Bytes that its record takes, about.
+    /// Bytes of its record. An estimate.
     pub(crate) fn size(&self) -> usize {
         let old = self.event.old.as_ref().map_or(0, |old| old.json_len());
         size_of::<Self>() + self.event.object.json_len() + old

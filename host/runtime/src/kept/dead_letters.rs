@@ -1,4 +1,4 @@
-//! Events that were given up on, kept to be looked at, sent again or thrown away: a synchronous cupboard of one plugin's name.
+//! Dead letters of one plugin's name, to be shown, redriven or purged. Synchronous.
 
 use crate::contract::limits::Limits;
 use crate::event::{Change, Event};
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of an error that a letter keeps.
+/// The most bytes of an error in a letter.
 const ERROR_BYTES_MAX: usize = 1 << 10;
 
-/// An event that was given up on.
+/// An event that was given up.
 #[derive(Debug, Clone)]
 pub struct DeadLetter {
     /// Rises by one with every dead letter of the plugin.
@@ -22,24 +22,24 @@ pub struct DeadLetter {
     pub subscription: String,
     /// The subscription's resource.
     pub resource: String,
-    /// The event as it was delivered last.
+    /// The event as it was last delivered.
     pub event: Event,
-    /// How often it was delivered.
+    /// The number of deliveries.
     pub attempts: u32,
-    /// Its object ended too many instances: it was given up on before its last attempt.
+    /// Whether its object ended too many instances: then the event was given up before its last attempt.
     pub parked: bool,
-    /// Why the last delivery failed.
+    /// The error of the last delivery.
     pub error: String,
-    /// When it was given up on.
+    /// When the event was given up.
     pub at: Timestamp,
 }
 
-/// Which dead letters.
+/// A selection of dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All that there are.
+    /// All letters.
     All,
-    /// Those with these ids.
+    /// The letters with these ids.
     Ids(Vec<u64>),
 }
 
@@ -57,25 +57,25 @@ impl Selection {
 pub(crate) struct DeadLetters {
     /// By id: the oldest first.
     letters: BTreeMap<u64, DeadLetter>,
-    /// Those of them that were sent again and that the plugin has not been told of yet: nobody sees them meanwhile.
+    /// Letters that were redriven and whose events are not delivered yet. They are hidden meanwhile.
     sent: BTreeSet<u64>,
     bytes: usize,
     ids: u64,
     bounds: LetterBounds,
 }
 
-/// A letter that is kept from now on, and the ids of those that are kept no more.
+/// A new letter, and the ids of those that were dropped for it.
 #[derive(Debug)]
 pub(crate) struct Pushed {
     pub(crate) letter: DeadLetter,
     pub(crate) dropped: Vec<u64>,
 }
 
-/// How much is kept.
+/// The bounds of the kept letters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LetterBounds {
     pub(crate) letters: usize,
-    /// Of the objects' bytes.
+    /// The bytes of the objects.
     pub(crate) bytes: usize,
 }
 
@@ -90,12 +90,12 @@ impl DeadLetters {
         Self { letters: BTreeMap::new(), sent: BTreeSet::new(), bytes: 0, ids: 0, bounds }
     }
 
-    /// Other bounds hold from the next letter on.
+    /// Sets the bounds for the next letter.
     pub(crate) fn set_bounds(&mut self, bounds: LetterBounds) {
         self.bounds = bounds;
     }
 
-    /// Takes what was kept, whatever the bounds are now, and the id of the last letter there was.
+    /// Takes the kept letters, whatever the bounds are now, and the id of the last letter.
     pub(crate) fn restore(&mut self, letters: Vec<DeadLetter>, last_id: u64) {
         let newest = letters.iter().map(|letter| letter.id).max().unwrap_or_default();
         self.ids = self.ids.max(last_id).max(newest);
@@ -103,7 +103,7 @@ impl DeadLetters {
         self.letters.extend(letters.into_iter().map(|letter| (letter.id, letter)));
     }
 
-    /// Keeps a letter, whose id is given here, and says which older ones had to go for it.
+    /// Keeps a letter, gives it an id, and returns the dropped older ones.
     pub(crate) fn push(&mut self, mut letter: DeadLetter) -> Pushed {
         self.ids += 1;
         letter.id = self.ids;
@@ -114,7 +114,7 @@ impl DeadLetters {
         self.bytes += letter.size();
         self.letters.insert(letter.id, letter.clone());
         let mut dropped = Vec::new();
-        // The newest stays even if it alone is larger than the bound.
+        // The newest letter stays even if it alone exceeds the bound.
         while self.letters.len() > 1
             && (self.letters.len() > self.bounds.letters || self.bytes > self.bounds.bytes)
         {
@@ -125,7 +125,7 @@ impl DeadLetters {
         Pushed { letter, dropped }
     }
 
-    /// Why the newest of those that lie here was given up on.
+    /// The error of the newest visible letter.
     pub(crate) fn last_error(&self) -> Option<&str> {
         let mut newest = self.letters.values().rev();
         newest.find(|letter| !self.sent.contains(&letter.id)).map(|letter| letter.error.as_str())
@@ -139,13 +139,13 @@ impl DeadLetters {
         self.letters.len() - self.sent.len()
     }
 
-    /// Bytes of all that are kept.
+    /// The bytes of all kept letters.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Marks those that are selected and can be sent as sent again, and shows them, oldest first, with the number of those that
-    /// cannot be sent.
+    /// Marks the selected letters that can be redriven, and returns them, oldest first. Also returns the number of
+    /// those that cannot.
     pub(crate) fn send(
         &mut self,
         selection: &Selection,
@@ -158,12 +158,12 @@ impl DeadLetters {
         (sent, left.len())
     }
 
-    /// Those that were not sent again.
+    /// The visible letters, which were not redriven.
     fn lying(&self) -> impl Iterator<Item = &DeadLetter> {
         self.letters.values().filter(|letter| !self.sent.contains(&letter.id))
     }
 
-    /// The plugin has been told of what these were sent again as.
+    /// Removes redriven letters whose events were delivered.
     pub(crate) fn told(&mut self, ids: &[u64]) {
         for id in ids {
             if self.sent.contains(id) {
@@ -172,12 +172,12 @@ impl DeadLetters {
         }
     }
 
-    /// Nobody will be told of what these were sent again as: they lie here as before.
+    /// Makes redriven letters visible again whose events will not be delivered.
     pub(crate) fn take_back(&mut self, is_lost: impl Fn(&DeadLetter) -> bool) {
         self.sent.retain(|id| !self.letters.get(id).is_some_and(&is_lost));
     }
 
-    /// Takes out those that are selected, oldest first, but for what was sent again.
+    /// Takes out the selected letters, oldest first, without the redriven ones.
     pub(crate) fn take(&mut self, selection: &Selection) -> Vec<DeadLetter> {
         let selected = self.lying().filter(|letter| selection.contains(letter));
         let ids: Vec<u64> = selected.map(|letter| letter.id).collect();
@@ -204,12 +204,13 @@ struct LetterWithObject {
 }
 
 impl DeadLetter {
-    /// Bytes that its object's text and its error take, about: what a file that keeps it needs for it, and more than memory does.
+    /// The bytes of its object's text and its error. An estimate of its record's size, which is more than it takes in
+    /// memory.
     pub(crate) fn size(&self) -> usize {
         self.event.object.json_len() + self.error.len() + size_of::<Self>()
     }
 
-    /// The letter without its object, as a list shows it.
+    /// The letter without its object, for a list.
     pub fn to_json(&self) -> Value {
         let key = self.event.object.key();
         json!({
@@ -230,13 +231,13 @@ impl DeadLetter {
         })
     }
 
-    /// The letter with its object, the last one known for a deletion. A Secret is not shown.
+    /// The letter with its object, or the last known object of a deletion. A Secret is not shown.
     ///
-    /// The object stays a text: as a tree it could take 50 times its bytes.
+    /// The object stays a text: a tree could take 50 times its bytes.
     pub fn to_json_with_object(&self) -> impl Serialize {
         let shown = (!is_of_secrets(&self.resource)).then(|| {
             let text = String::from_utf8(self.event.object.json().to_vec()).unwrap_or_default();
-            // The cache keeps only what it could read.
+            // The cache keeps only readable objects.
             RawValue::from_string(text).unwrap_or_default()
         });
         let (object, last_object) = match self.event.change {
@@ -272,7 +273,7 @@ mod tests {
         letters.iter().map(name).collect()
     }
 
-    /// What is left after letters to `a`, `b`, ... and the answers to each.
+    /// The letters that remain after letters to `a`, `b`, ... and the dropped ids after each.
     #[track_caller]
     fn check(bounds: LetterBounds, letters: &[&str], dropped: &[usize], left: &[&str]) {
         let mut dead = DeadLetters::new(bounds);
@@ -331,7 +332,7 @@ mod tests {
         dead.told(&[1, 4]);
         dead.take_back(|letter| letter.id == 2);
         assert_eq!(names(&dead.list()), ["2 b", "4 d"], "told is only what was sent");
-        // What is sent counts, too: the oldest has to go.
+        // Redriven letters count too: the oldest is dropped.
         dead.push(letter("e"));
         assert_eq!(dead.push(letter("f")).dropped, [2]);
         assert_eq!(dead.push(letter("g")).dropped, [3]);

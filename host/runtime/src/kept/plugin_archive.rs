@@ -1,8 +1,8 @@
-//! What outlives the host of one plugin's name, as its tasks tell of it: which retries, letters and values are kept now.
+//! The part of the archive for one plugin's name. The plugin's tasks report its retries, letters and values.
 //!
-//! Objects that are Secrets never are: the disk is not theirs. What a plugin writes to its state, or says in an error, is its own.
+//! Objects that are Secrets are never kept on the disk. A plugin's own `state` and error texts are kept unchanged.
 //!
-//! Without a state directory nothing is kept and nothing here costs more than a look at a number, as for every event that succeeds
+//! Without a state directory nothing is kept. Each call then costs one atomic read, as for every event that succeeds
 //! at once.
 
 use crate::contract::limits::Limits;
@@ -26,41 +26,42 @@ use std::time::Instant;
 
 type LaneKey = (SubscriptionId, ObjectKey);
 
-/// What is kept of one plugin's name.
+/// The part of the archive for one plugin's name.
 pub(crate) struct PluginArchive {
     name: PluginName,
-    /// Lanes that have a retry in the file: the end of no other event changes anything, unless letters were sent as it.
+    /// The number of lanes with a retry in the file. At 0, the end of an event changes nothing, unless letters were
+    /// redriven as the event.
     lanes: AtomicUsize,
     retries_bytes_max: AtomicUsize,
-    /// What is written of it in a second.
+    /// The plugin's rate of writes.
     bytes_per_second: AtomicU32,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// None without a state directory, or where what is in it could not be read.
+    /// `None` without a state directory, or if its content could not be read.
     archive: Option<Archive>,
     head: NameRecord,
-    /// The file has a head of this plugin.
+    /// Whether the file has a head of this plugin.
     known: bool,
     /// By lane: the subscription's name and the bytes of each retry in the file.
     retries: HashMap<LaneKey, (Arc<str>, usize)>,
     retries_bytes: usize,
-    /// Retries that are not kept because there were too many, or because they were of Secrets.
+    /// Retries that are not kept: there were too many, or their objects are Secrets.
     unkept: u64,
 }
 
-/// How much of one plugin is kept now.
+/// The size of one plugin's kept data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptSnapshot {
-    /// Retries that are on the disk: they outlive a host that is killed now.
+    /// Retries on the disk: they outlive a host that is killed now.
     pub retries: usize,
-    /// Dead letters that are, with those that were sent again and not told yet.
+    /// Dead letters on the disk, with those that were redriven and not delivered yet.
     pub dead_letters: usize,
-    /// Bytes of all retries that are on the disk or on their way to it.
+    /// Bytes of all retries that are on the disk or wait for it.
     pub retries_bytes: usize,
-    /// Attempts that failed and whose retry is not kept: there were too many, or they were of Secrets.
+    /// Failed attempts without a kept retry: there were too many, or their objects are Secrets.
     pub unkept: u64,
 }
 
@@ -86,13 +87,13 @@ impl PluginArchive {
         }
     }
 
-    /// Other limits hold for what is kept from here on.
+    /// Sets the limits for later changes.
     pub(crate) fn set_limits(&self, limits: &Limits) {
         self.retries_bytes_max.store(limits.kept_retries_bytes_max, Relaxed);
         self.bytes_per_second.store(limits.state_writes_per_second, Relaxed);
     }
 
-    /// From here on what happens is kept.
+    /// From here on changes are kept.
     pub(crate) fn open(&self, archive: Archive, kept: &Kept) {
         let mut inner = self.inner.lock();
         inner.archive = Some(archive);
@@ -103,7 +104,7 @@ impl PluginArchive {
         }
     }
 
-    /// None while nothing is kept.
+    /// The snapshot; `None` without an archive.
     pub(crate) fn snapshot(&self) -> Option<KeptSnapshot> {
         let inner = self.inner.lock();
         let on_disk = inner.archive.as_ref()?.on_disk(&self.name);
@@ -115,7 +116,7 @@ impl PluginArchive {
         })
     }
 
-    /// A retry that came from the file waits in the queue.
+    /// Notes that a retry from the file waits in the queue.
     pub(crate) fn restored(
         &self,
         id: SubscriptionId,
@@ -129,7 +130,7 @@ impl PluginArchive {
         self.count(&inner);
     }
 
-    /// The event is through, and its call changed `state`.
+    /// The event has ended, and its call changed `state`.
     pub(crate) fn finished(&self, event: &Event, state: StateChanges) {
         if self.lanes.load(Relaxed) == 0 && state.is_empty() && event.letters.is_empty() {
             return;
@@ -153,8 +154,9 @@ impl PluginArchive {
         self.put(&mut self.inner.lock(), changes.collect());
     }
 
-    /// The event comes again, as the queue says of it by then. Answers whether it does so whatever becomes of the host; if there
-    /// is too much already, or its object is a Secret, the file goes on saying what it said of the lane and of the letters that were sent as the event.
+    /// Keeps the event's next attempt, with the queue's numbers for it. Returns whether the retry outlives the host.
+    /// With too many retries, or for a Secret, the file keeps its earlier records of the lane and of the event's
+    /// letters.
     pub(crate) fn waits(
         &self,
         (subscription, resource): (&str, &Arc<str>),
@@ -169,7 +171,7 @@ impl PluginArchive {
         let waiting = WaitingRetry {
             resource: resource.clone(),
             event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
-            // What does not count is forgotten with the host.
+            // Attempts that do not count are forgotten with the host.
             attempt: (queued.tried.counted() + again.attempts - again.excused)
                 .max(1 + again.attempts),
             crashes: queued.tried.crashes + again.crashes,
@@ -195,7 +197,7 @@ impl PluginArchive {
         true
     }
 
-    /// The event is a dead letter, and older letters had to go for it. Call it while the letters are locked.
+    /// The event became a dead letter, and older letters were dropped. Call this while the letters are locked.
     pub(crate) fn gave_up(&self, event: &Event, pushed: &Pushed) {
         let mut inner = self.inner.lock();
         if inner.archive.is_none() {
@@ -212,18 +214,18 @@ impl PluginArchive {
         self.put_head(&mut inner, changes);
     }
 
-    /// Letters are thrown away. Call it while they are locked.
+    /// Letters were purged. Call this while the letters are locked.
     pub(crate) fn threw_away(&self, letters: &[DeadLetter]) {
         let ids: Vec<u64> = letters.iter().map(|letter| letter.id).collect();
         self.told(&ids);
     }
 
-    /// Letters that were sent again need not be kept any more; what else waits of their objects does.
+    /// Drops redriven letters that were delivered; the other records of their objects stay.
     pub(crate) fn told(&self, letters: &[u64]) {
         self.put(&mut self.inner.lock(), self.without(letters));
     }
 
-    /// Somebody holds the plugin, or lets it go on.
+    /// The plugin was paused or resumed.
     pub(crate) fn paused(&self, paused: bool) {
         let mut inner = self.inner.lock();
         inner.head.paused = paused;
@@ -241,7 +243,7 @@ impl PluginArchive {
         }
     }
 
-    /// Forgets the retries of all other subscriptions, as the queue does.
+    /// Drops the retries of all other subscriptions, as the queue does.
     pub(crate) fn retain(&self, keep: &HashSet<SubscriptionId>) {
         let mut inner = self.inner.lock();
         let gone: Vec<LaneKey> =
@@ -255,7 +257,7 @@ impl PluginArchive {
         self.put(&mut inner, changes);
     }
 
-    /// Forgets retries that have come to nothing: no subscription has their name any more.
+    /// Drops retries whose subscription no longer exists.
     pub(crate) fn dropped(&self, retries: &[(Arc<str>, WaitingRetry)]) {
         let place = |(subscription, waiting): &(Arc<str>, WaitingRetry)| {
             let (subscription, key) = (subscription.clone(), waiting.event.object.key().clone());
@@ -264,7 +266,7 @@ impl PluginArchive {
         self.put(&mut self.inner.lock(), retries.iter().map(place).collect());
     }
 
-    /// What is kept no more when the event is through: its lane's retry, and the letters that were sent as it.
+    /// The records to remove at the event's end: its lane's retry, and its letters.
     fn ended(&self, inner: &mut Inner, event: &Event) -> Changes {
         let lane = (event.subscription, event.object.key().clone());
         let mut changes = self.without(&event.letters);
@@ -288,7 +290,7 @@ impl PluginArchive {
         self.lanes.store(inner.retries.len(), Relaxed);
     }
 
-    /// Everything that is kept has a head, so that its end can be noted.
+    /// Every plugin with records has a head, so that its end can be noted.
     fn put(&self, inner: &mut Inner, changes: Changes) {
         if !inner.known && changes.values().any(Option::is_some) {
             self.put_head(inner, changes);
@@ -320,7 +322,7 @@ impl Inner {
     }
 }
 
-/// When that is on the clock that goes on without us.
+/// The time on the wall clock, which goes on without the host.
 fn wall_time(at: Instant) -> Timestamp {
     let wait = SignedDuration::try_from(at.saturating_duration_since(Instant::now()));
     // A plugin may ask for centuries.

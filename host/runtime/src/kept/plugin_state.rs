@@ -1,8 +1,8 @@
-//! `state`, the small store of a plugin's name, and the changes of one call to it. Synchronous.
+//! `state`, the small store of a plugin's name, and the changes of one call. Synchronous.
 //!
-//! A call sees what it wrote; others see it once the call has succeeded. What a call that failed wrote was never there, so that the
-//! event's next attempt begins where this one did. Calls of several shards overlap: one that has compared and set what another has changed
-//! meanwhile has not succeeded.
+//! A call sees its own writes; other calls see them once the call has succeeded. The writes of a failed call are
+//! dropped, so the event's next attempt begins with the same values. Calls of several shards overlap. A call that
+//! compared and set a value fails if another call has changed the value meanwhile.
 
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What becomes of keys; none: it is removed.
+/// The changes of keys; `None` removes a key.
 pub(crate) type StateChanges = BTreeMap<Arc<str>, Option<Bytes>>;
 
 /// Bytes of a key: a namespace, a name and some words.
 const KEY_BYTES_MAX: usize = 512;
 
-/// How much a plugin may keep.
+/// The bounds of a plugin's `state`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StateBounds {
     pub(crate) keys: usize,
-    /// Of keys and values together.
+    /// The bytes of keys and values together.
     pub(crate) bytes: usize,
 }
 
@@ -45,23 +45,23 @@ impl PluginState {
         Self { values: BTreeMap::new(), bytes: 0, bounds }
     }
 
-    /// Other bounds hold for what is written from here on.
+    /// Sets the bounds for later writes.
     pub(crate) fn set_bounds(&mut self, bounds: StateBounds) {
         self.bounds = bounds;
     }
 
-    /// Takes what was kept, whatever the bounds are now: only writing is refused above them.
+    /// Takes the kept values, whatever the bounds are now: only writes above them are refused.
     pub(crate) fn restore(&mut self, values: BTreeMap<Arc<str>, Bytes>) {
         self.bytes = values.iter().map(|(key, value)| key.len() + value.len()).sum();
         self.values = values;
     }
 
-    /// How many keys, and bytes of keys and values.
+    /// The number of keys, and the bytes of keys and values.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.values.len(), self.bytes)
     }
 
-    /// Whether the values still fit, with all that a call has written.
+    /// Whether the values still fit with all writes of a call.
     fn check(&self, growth: Growth) -> Result<(), String> {
         let (keys, bytes) = self.size();
         let keys = keys.saturating_add_signed(growth.keys);
@@ -76,7 +76,7 @@ impl PluginState {
         Ok(())
     }
 
-    /// What is in the way of a call's changes, if another one came first.
+    /// The conflict of a call's changes, if another call came first.
     fn conflict(&self, relied_on: &StateChanges, changes: &StateChanges) -> Option<String> {
         let is_other =
             |(key, value): &(&Arc<str>, &Option<Bytes>)| self.values.get(*key) != value.as_ref();
@@ -116,28 +116,28 @@ pub(crate) struct StateCall {
     changes: BTreeMap<Arc<str>, WrittenKey>,
     /// The growth of all `changes` together.
     growth: Growth,
-    /// What everybody's values were that it has compared with what it expected, and found to be so.
+    /// The shared values that the call compared with an expected value, and found equal.
     relied_on: StateChanges,
 }
 
-/// What a call makes of one key.
+/// The change of one key in a call.
 #[derive(Debug)]
 struct WrittenKey {
-    /// None: it is removed.
+    /// `None`: the key is removed.
     value: Option<Bytes>,
     growth: Growth,
 }
 
-/// By how much values take more than before, as they were when the call wrote.
+/// The growth of the values, relative to those at the time of the call's write.
 #[derive(Debug, Default, Clone, Copy)]
 struct Growth {
     keys: isize,
-    /// Of keys and values together.
+    /// The bytes of keys and values together.
     bytes: isize,
 }
 
 impl Growth {
-    /// Of one key, by the bytes of its values.
+    /// The growth of one key, from the bytes of its values.
     fn of(key: &str, before: Option<usize>, after: Option<usize>) -> Self {
         let keys = |value: Option<usize>| isize::from(value.is_some());
         let bytes =
@@ -167,7 +167,7 @@ impl StateCall {
         }
     }
 
-    /// Sets or removes a value, or says why not.
+    /// Sets or removes a value, or returns the reason why not.
     pub(crate) fn set(&mut self, key: &str, value: Option<Vec<u8>>) -> Result<(), String> {
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             let found = key.len();
@@ -177,7 +177,8 @@ impl StateCall {
         let before = shared.values.get(key).map(Bytes::len);
         let of_written = self.changes.get(key).map_or_else(Growth::default, |it| it.growth);
         let others = self.growth.minus(of_written);
-        // What nobody has needs no removing: a call's changes are no more than the keys there may be. What was compared may come back until the call ends.
+        // An absent key needs no removal, so a call's changes are no more than the allowed keys. But a compared key
+        // may come back before the call ends.
         if value.is_none() && before.is_none() && !self.relied_on.contains_key(key) {
             self.changes.remove(key);
             self.growth = others;
@@ -193,7 +194,7 @@ impl StateCall {
         Ok(())
     }
 
-    /// Sets or removes a value if it is as expected, and says whether it was.
+    /// Sets or removes a value if it equals the expected one. Returns whether it did.
     pub(crate) fn compare_and_set(
         &mut self,
         key: &str,
@@ -219,7 +220,7 @@ impl StateCall {
         Ok(is_expected)
     }
 
-    /// The keys that begin so, sorted.
+    /// The keys with this prefix, sorted.
     pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
         let shared = self.shared.lock();
         let from = (Bound::Included(prefix), Bound::Unbounded);
@@ -227,20 +228,21 @@ impl StateCall {
         let written = self.changes.range::<str, _>(from);
         let own = written.map(|(key, written)| (&**key, written.value.is_some()));
         let begins = |(key, _): &(&str, bool)| key.starts_with(prefix);
-        // What the call has written comes last and counts.
+        // The call's own writes come last and count.
         let found: BTreeMap<&str, bool> =
             theirs.take_while(begins).chain(own.take_while(begins)).collect();
         found.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key.to_owned()).collect()
     }
 
-    /// The call failed, or another one begins: what it wrote was never there.
+    /// Drops the writes of a failed call, or of the call before.
     pub(crate) fn forget(&mut self) {
         self.changes.clear();
         self.growth = Growth::default();
         self.relied_on.clear();
     }
 
-    /// The call succeeded: what it wrote is there for everybody, and `keep` hears of it before any other call's changes are. Unless others were faster.
+    /// Commits the writes of a successful call. `keep` gets them before those of any other call. Fails after a
+    /// conflict with another call.
     pub(crate) fn commit(&mut self, keep: impl FnOnce(StateChanges)) -> Result<(), CallError> {
         let relied_on = std::mem::take(&mut self.relied_on);
         let changes = std::mem::take(&mut self.changes);
@@ -266,8 +268,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What steps answer, and what is there for everybody at the end. `a=x` sets, `a-` removes, `a?` gets, `a:x=y` compares and sets,
-    /// `a*` lists keys, `commit` and `forget` end the call.
+    /// The answers of these steps, and the shared values at the end. `a=x` sets, `a-` removes, `a?` gets, `a:x=y`
+    /// compares and sets, and `a*` lists keys. `commit` and `forget` end the call.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let bounds = StateBounds { keys: 3, bytes: 12 };
@@ -325,7 +327,7 @@ mod tests {
         check(set, &format!("Ok(true) Ok(()) Ok(true) Ok(()) Ok(true) Ok(()) {bound} 3 | "));
     }
 
-    /// What becomes of two calls that overlap: the steps of both, and then the first and the second succeed.
+    /// Two overlapping calls: the steps of both, and then the first and the second commit.
     #[track_caller]
     fn check_overlap(first: &[&str], second: &[&str], expect: Result<(), &str>, there: &str) {
         let shared = Arc::new(Mutex::new(PluginState::new(StateBounds { keys: 2, bytes: 100 })));
@@ -378,7 +380,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Set(u8, Option<u8>),
-        /// From what the call sees to this.
+        /// From the value that the call sees to this value.
         CompareAndSet(u8, Option<u8>),
         Commit,
         Forget,
@@ -394,7 +396,7 @@ mod tests {
         ]
     }
 
-    /// A call, and what it has done as it was told: key, what it relied on if it compared, and the new value.
+    /// A call and its successful steps: key, the compared value if it compared, and the new value.
     struct Overlapping {
         call: StateCall,
         done: Vec<(String, Option<Option<Bytes>>, Option<Bytes>)>,
@@ -405,7 +407,7 @@ mod tests {
             let (key, value) = (key.to_string(), value.map(|value| vec![value; value.into()]));
             let is_there = self.call.shared.lock().values.contains_key(&*key);
             if value.is_none() && !is_there && !self.call.relied_on.contains_key(&*key) {
-                // A removal of what is not there is none.
+                // A removal of an absent key is no change.
                 return;
             }
             let seen = compares.then(|| self.call.get(&key));
@@ -427,7 +429,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of calls that overlap those that succeed are as if they had been made one after another, in the order in which they succeeded.
+        /// Overlapping calls that succeed have the same result as calls in sequence, in the order of their commits.
         #[test]
         fn calls_that_succeed_are_as_if_made_one_after_another(
             steps in proptest::collection::vec((0..3usize, step()), 1..60),

@@ -1,4 +1,4 @@
-//! Looks at plugin files as a host would load them, and runs nothing of them but `describe`.
+//! Checks plugin files as a host would load them, and calls only `describe`.
 
 use crate::contract::component::WasiImports;
 use crate::contract::configuration::{
@@ -23,7 +23,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Looks at plugin files.
+/// Checks plugin files.
 pub struct PluginChecker {
     preparer: Preparer,
     configurations: Configurations,
@@ -32,58 +32,58 @@ pub struct PluginChecker {
 /// A plugin file as a host would load it.
 #[derive(Debug, Clone)]
 pub struct PluginReport {
-    /// That of its file.
+    /// The plugin's name, from its file.
     pub name: PluginName,
-    /// Of the file, in hexadecimal.
+    /// The hash of the file, in hexadecimal.
     pub sha256: String,
-    /// The file's.
+    /// The size of the file.
     pub bytes: usize,
-    /// Interfaces that it needs, `log` of the contract's package.
+    /// The imported interfaces of the contract, such as `log`.
     pub imports: Vec<String>,
-    /// What it needs of WASI.
+    /// The imports of WASI.
     pub wasi: WasiImports,
-    /// Interfaces that it has.
+    /// The exported interfaces.
     pub exports: Vec<String>,
-    /// What it asks for.
+    /// The plugin's descriptor.
     pub descriptor: Descriptor,
-    /// What it would run with.
+    /// The limits of the plugin.
     pub limits: Limits,
-    /// Who it would be to the cluster; none: the host's own user.
+    /// The plugin's service account; `None`: the host's own user.
     pub service_account: Option<ServiceAccount>,
-    /// In how many instances.
+    /// The number of shards.
     pub shards: usize,
-    /// The lines of a configuration that grant what it asks for.
+    /// The lines of a configuration that grant the descriptor's requests.
     pub grant: Vec<String>,
-    /// Why a host would have it wait, and what to write where; none if it would run.
+    /// The reason for which a host would have it wait, with the missing line; `None` if it would run.
     pub not_granted: Option<String>,
 }
 
-/// Why a file cannot be a plugin.
+/// The reason for which a file cannot be a plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// It does not end in `.wasm`.
+    /// The file name does not end in `.wasm`.
     #[error("plugin files end in .wasm, in small letters")]
     Ending,
-    /// What stands before that cannot be a plugin's name.
+    /// The rest of the file name is not a plugin's name.
     #[error(transparent)]
     Name(#[from] InvalidPluginName),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// A host would not load it.
+    /// A host would not load the file.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
 impl CheckError {
-    /// The error on one line of a terminal: it may name what the file is made of.
+    /// The error on one line of a terminal. It may contain names from the file.
     pub fn shown(&self) -> String {
         one_line(&self.to_string(), LOAD_ERROR_BYTES_MAX).into_owned()
     }
 }
 
 impl PluginChecker {
-    /// A checker that compiles so, with what the host's own configuration says.
+    /// A checker with this compiler and the host's own configuration.
     pub fn new(
         compiler: CompilerOptions,
         configurations: Configurations,
@@ -102,7 +102,7 @@ impl PluginChecker {
         Ok(Self { preparer, configurations })
     }
 
-    /// Looks at a file, with what stands in `NAME.yaml` beside it. Reads on this thread.
+    /// Checks a file, with `NAME.yaml` beside it. Reads on this thread.
     pub async fn check(&self, path: &Path) -> Result<PluginReport, CheckError> {
         let plugin = PluginInFile::read(path, None)?;
         let (name, bytes) = (plugin.name.clone(), plugin.content.len());
@@ -143,7 +143,7 @@ pub(crate) struct PluginInFile {
 }
 
 impl PluginInFile {
-    /// Reads `NAME.wasm`, and the configuration that is named or else stands in `NAME.yaml` beside it.
+    /// Reads `NAME.wasm`, and the named configuration or else `NAME.yaml` beside it.
     pub(crate) fn read(path: &Path, configuration: Option<&Path>) -> Result<Self, CheckError> {
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let name: PluginName =
@@ -156,7 +156,7 @@ impl PluginInFile {
         Ok(Self { name, content, sidecar })
     }
 
-    /// What is to be prepared.
+    /// The order to prepare the plugin.
     pub(crate) fn order(
         self,
         configurations: &Configurations,
@@ -178,7 +178,7 @@ fn asks_nothing(descriptor: &Descriptor) -> bool {
     descriptor.subscriptions.is_empty() && descriptor.reads.is_empty()
 }
 
-/// What would keep it waiting first, as a load says it.
+/// The first missing grant, in the words of a load.
 fn not_granted(
     settings: &PluginSettings,
     name: &PluginName,
@@ -190,7 +190,7 @@ fn not_granted(
     reads.and_then(|()| writes()).and_then(|()| http()).err()
 }
 
-/// The configuration beside a file; none if there is no file of the name, nor a link.
+/// The configuration beside a file; `None` if there is no file or link of the name.
 fn sidecar(name: &PluginName, path: &Path) -> io::Result<Option<Sidecar>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! The tape of a run: makes a transcript of what passes between the guest and its host.
+//! The tape of a run: makes a transcript of the calls between the guest and its host.
 
 use super::transcript::{Transcript, TranscriptLine};
 use crate::call_error::{CallError, Retry};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What only reads is no thing that a plugin does.
+/// Functions that only read are not shown.
 const READS: [&str; 6] =
     ["indexer.", "host-info.", "state.get", "state.keys", "workqueue.len", "workqueue.num-"];
 
@@ -22,17 +22,17 @@ pub(super) struct Journal {
     transcript: Mutex<Transcript>,
     /// The names of the version's subscriptions.
     subscriptions: Vec<String>,
-    /// Where a recording is played back.
+    /// The state of a playback.
     played: Mutex<Played>,
 }
 
-/// What a recording knows of the call in progress.
+/// The recorded host calls of the current call.
 #[derive(Default)]
 struct Played {
     is_one: bool,
-    /// And whether the guest has been answered so.
+    /// Each host call, and whether the playback has used it.
     asked: Vec<(RecordedHostCall, bool)>,
-    /// What is answered now is not in the recording.
+    /// Whether the current answer is not in the recording.
     is_unknown: bool,
 }
 
@@ -42,18 +42,18 @@ impl Journal {
         Self { surroundings, began, transcript, subscriptions, played: Mutex::default() }
     }
 
-    /// Something that happened outside of calls.
+    /// Notes something outside of calls.
     pub(super) fn note(&self, what: &str, with: Value) {
         self.line(false, what, with, None);
     }
 
-    /// From here on the guest is answered as in the recorded call.
+    /// From here on the guest gets the answers of the recorded call.
     pub(super) fn answer_from(&self, asked: Vec<RecordedHostCall>) {
         let asked = asked.into_iter().map(|it| (it, false)).collect();
         *self.played.lock() = Played { is_one: true, asked, is_unknown: false };
     }
 
-    /// The run ends before its end.
+    /// Notes that the run ends early.
     pub(super) fn cut_off(&self, why: String) {
         self.transcript.lock().cut_off(why);
     }
@@ -116,7 +116,7 @@ impl Journal {
     }
 }
 
-/// One journal for whoever asks.
+/// One journal for all instances.
 impl Tapes for Arc<Journal> {
     fn tape(&self, _: &TapeOf<'_>) -> Option<Arc<dyn Tape>> {
         Some(self.clone())
@@ -139,7 +139,7 @@ impl Tape for Journal {
         self.line(true, "answer", Value::Null, Some(answer));
     }
 
-    /// What was asked so in the recorded call and is not answered yet; else what was answered last.
+    /// The unused answer to this question in the recorded call; else the last answer to it.
     fn answer(&self, function: &'static str, with: &Value) -> Option<Value> {
         let mut played = self.played.lock();
         if !played.is_one {
@@ -193,7 +193,7 @@ impl Tape for Journal {
     }
 }
 
-/// Why a call failed, and when it comes again, as far as that is the plugin's to say.
+/// The error of a call, and its next attempt if the plugin decides that.
 fn failure(error: &CallError) -> Value {
     let text = error.to_string();
     match error {

@@ -1,5 +1,5 @@
-//! What answers a run's writes and requests: the events file where it says something, else writes as an API server would that had the run's objects. Nothing
-//! leaves the process, and nothing that is written is there afterwards.
+//! Answers a run's writes and requests. The events file's answers come first. Otherwise writes get the answer of an
+//! API server with the run's objects. Nothing leaves the process, and no write changes the objects.
 
 use super::script::{HttpAnswer, HttpResult, KubeAnswer, KubeResult, ScriptedAnswer};
 use super::world::{OfflineWorld, uid};
@@ -12,22 +12,22 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A patch and what it is applied to.
+/// A patch and its object.
 pub struct PatchOf<'a> {
-    /// Which kind of patch.
+    /// The kind of patch.
     pub content_type: &'a str,
-    /// Its bytes.
+    /// The bytes of the patch.
     pub patch: &'a [u8],
-    /// The object's.
+    /// The object's resource.
     pub resource: &'a GroupVersionResource,
-    /// The object as it is; null where an apply makes it.
+    /// The present object; null if an apply creates it.
     pub object: Value,
 }
 
-/// Applies a patch as an API server does: whoever runs plugins offline knows how.
+/// Applies a patch as an API server does. The caller of offline runs provides the function.
 pub type PatchObject = fn(PatchOf<'_>) -> Result<Value, WriteError>;
 
-/// Clones answer the same.
+/// Clones share the state.
 #[derive(Clone)]
 pub(super) struct Outside {
     world: OfflineWorld,
@@ -35,7 +35,7 @@ pub(super) struct Outside {
     answers: Arc<Mutex<Answers>>,
 }
 
-/// The newest one counts.
+/// The newest matching answer counts.
 #[derive(Default)]
 struct Answers {
     http: Vec<HttpAnswer>,
@@ -47,7 +47,7 @@ impl Outside {
         Self { world, patch, answers: Arc::default() }
     }
 
-    /// From here on such requests are answered so.
+    /// From here on such requests get this answer.
     pub(super) fn prepare(&self, answer: ScriptedAnswer) {
         match answer {
             ScriptedAnswer::Http(answer) => self.answers.lock().http.push(answer),
@@ -89,7 +89,7 @@ impl Outside {
         Some(found.answer.clone())
     }
 
-    /// The object as an API server would answer with.
+    /// The object in an API server's answer.
     fn as_it_would_be(&self, request: &WriteRequest) -> Result<Value, WriteError> {
         let path = &request.target;
         let there = self.world.find(&path.resource, &key(path));
@@ -164,7 +164,7 @@ impl Outside {
         Ok(self.newer(path, object))
     }
 
-    /// The object with what an API server gives it when it is written.
+    /// The object with the fields that an API server sets on a write.
     fn newer(&self, path: &WriteTarget, mut object: Value) -> Value {
         let name = object["metadata"]["name"].as_str().unwrap_or(&path.name).to_owned();
         if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -235,7 +235,7 @@ fn status(code: u16, reason: &str, message: &str) -> WriteError {
     WriteError::Status { code, reason, message, retry_after: None }
 }
 
-/// The object with one part of another: what is written to `status` changes nothing else.
+/// The object with one part of another: a write to `status` changes nothing else.
 fn with_part(mut object: Value, other: &Value, part: &str) -> Value {
     if let (Some(members), Some(value)) = (object.as_object_mut(), other.get(part)) {
         members.insert(part.to_owned(), value.clone());
@@ -264,7 +264,7 @@ mod tests {
         Outside::new(world, patch)
     }
 
-    /// Of a Pod in the namespace n: its name, and its subresource behind a slash.
+    /// A request for a Pod in the namespace n: its name, and its subresource behind a slash.
     fn request(method: &'static str, pod: &str, body: &str) -> WriteRequest {
         let (name, subresource) = pod.split_once('/').unwrap_or((pod, ""));
         let [namespace, name, subresource] = ["n", name, subresource].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! A plugin file that is ready to be run without a host, and what it has then.
+//! A plugin file that is ready to run without a host, and its surroundings.
 
 use super::journal::Journal;
 use super::outside::{Outside, PatchObject};
@@ -33,47 +33,47 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// The only shard there is.
+/// The only shard.
 const SHARD: usize = 0;
 
-/// How plugins are run offline.
+/// The options of offline runs.
 pub struct OfflineOptions {
-    /// How they are compiled.
+    /// The options for compiling.
     pub compiler: CompilerOptions,
-    /// What the host's own file says.
+    /// The host's own configuration.
     pub configurations: Configurations,
-    /// How patches change objects.
+    /// The function that patches objects.
     pub patch: PatchObject,
 }
 
-/// Why there is no run.
+/// The reason for which there is no run.
 #[derive(Debug, thiserror::Error)]
 pub enum OfflineError {
-    /// What runs plugins cannot be started.
+    /// The engine or the threads cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The file cannot be read, or is no plugin.
+    /// The file cannot be read, or is not a plugin.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// The plugin would not be loaded, or may not have what it asks for.
+    /// The plugin would not be loaded, or lacks a grant.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// An object cannot be one.
+    /// An invalid object.
     #[error("{from}: {resource}: {problem}")]
     Object {
-        /// Where it was found.
+        /// The source of the object.
         from: String,
-        /// What it was to be.
+        /// The object's resource.
         resource: GroupVersionResource,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The host's threads have ended.
+    /// The threads have ended.
     #[error("the run was cut off: the thread that it was on ended")]
     CutOff,
 }
 
-/// A plugin that is ready to be run, any number of times.
+/// A plugin that is ready to run, any number of times.
 pub struct OfflinePlugin {
     pub(super) name: PluginName,
     pub(super) prepared: Prepared,
@@ -83,7 +83,7 @@ pub struct OfflinePlugin {
 }
 
 impl OfflinePlugin {
-    /// Prepares the plugin in a file as a host does, with the configuration that is named or stands beside it.
+    /// Prepares the plugin in a file as a host does, with the named configuration or the one beside it.
     pub async fn load(
         file: &Path,
         configuration: Option<&Path>,
@@ -106,13 +106,13 @@ impl OfflinePlugin {
         let order = plugin.order(&options.configurations).map_err(LoadError::from)?;
         let mut prepared = preparer.prepare(order).await?;
         let settings = Arc::make_mut(&mut prepared.settings);
-        // Turns are taken by the system's clock, which is not the run's.
+        // Turns use the system's clock, which is not the run's.
         settings.limits.cluster_writes_per_second = u32::MAX;
         settings.limits.http_requests_per_second = u32::MAX;
         Ok(Self { name, prepared, engine, threads, patch: options.patch })
     }
 
-    /// Runs it through a script.
+    /// Runs the plugin through a script.
     pub async fn run(&self, script: Script) -> Result<Transcript, OfflineError> {
         let (world, begins) = (OfflineWorld::default(), script.begins());
         for KindedObject { source, resource, json } in script.objects {
@@ -132,7 +132,7 @@ impl OfflinePlugin {
     ) -> Result<T, OfflineError> {
         let (reply, answer) = oneshot::channel();
         let running = async move {
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = reply.send(run.await);
         };
         let task = self.threads.spawn(running, Pace::default());
@@ -142,7 +142,7 @@ impl OfflinePlugin {
     }
 }
 
-/// What a plugin's name has in a host that knows nothing of it.
+/// The core of a plugin's name without earlier data.
 pub(super) fn core(name: &PluginName, prepared: &Prepared, now: Timestamp) -> PluginCore {
     let limits = &prepared.settings.limits;
     let counters = Arc::<Counters>::default();
@@ -164,7 +164,7 @@ pub(super) fn actor(
     let cluster = WriteTurns::new(Arc::new(outside.clone()), Leading::default());
     let (events, _) = EventRecorder::new(cluster.clone());
     let http = HttpTurns::new(Arc::new(outside.clone()), Leading::default());
-    // Nobody sends any.
+    // There are no commands.
     let (_, commands) = mpsc::channel(1);
     Actor {
         name: plugin.name.clone(),

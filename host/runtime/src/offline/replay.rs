@@ -1,7 +1,8 @@
-//! Plays a recording back to a plugin: the calls in their order, at their time, with the answers that the recording has.
+//! Plays a recording back to a plugin: the calls in their order, at their time, with the recorded answers.
 //!
-//! A host function that is asked what the recording does not know is answered as by a host that has nothing: an empty cache, no state, no cluster, nobody who answers
-//! over HTTP; the transcript says so. Calls are those of the recording, attempts included: a build that fails where the recorded one did not gets no other.
+//! A host call that is not in the recording gets the answer of an empty host: an empty cache, no state, no cluster, no
+//! HTTP servers. The transcript marks it. The calls are those of the recording, with their attempts: a build that
+//! fails where the recorded one did not gets no further attempt.
 
 use super::journal::Journal;
 use super::plugin::{OfflineError, OfflinePlugin};
@@ -33,7 +34,7 @@ struct RecordingReplay {
     surroundings: Surroundings,
     journal: Arc<Journal>,
     began: Instant,
-    /// As the recorded version had them.
+    /// In the recorded version.
     recorded: Vec<NamedSubscription>,
 }
 
@@ -71,7 +72,7 @@ impl RecordingReplay {
         }
     }
 
-    /// What this version is called with where the recorded one was called so; else why it is not.
+    /// The call of this version for a recorded call; or the reason why there is none.
     fn told(&self, with: &CalledWith) -> Result<GuestCall, String> {
         Ok(match with {
             CalledWith::Start => GuestCall::Start,
@@ -93,7 +94,7 @@ impl RecordingReplay {
         })
     }
 
-    /// The subscription that this version has under the name of the recorded one's.
+    /// This version's subscription of the recorded one's name.
     fn subscription(&self, index: u32) -> Result<(SubscriptionId, u32), String> {
         let recorded = self.recorded.get(index as usize);
         let recorded = recorded.ok_or("the recording names no such subscription")?;

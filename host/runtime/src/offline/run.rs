@@ -1,4 +1,4 @@
-//! A run of one plugin without a host: the actor that calls plugins in one, over objects, answers and a clock that are given.
+//! A run of one plugin without a host: the host's own actor, with given objects, answers and clock.
 
 use super::journal::Journal;
 use super::outside::Outside;
@@ -23,16 +23,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Calls of one run, and what else it does step by step: a plugin that has always something to do ends here.
+/// The most steps of one run, calls included: a plugin that always has work ends here.
 const STEPS_MAX: usize = 200_000;
-/// What comes again after the last line of the events file has so long.
+/// The time for retries after the last line of the events file.
 const SETTLE_TIME: Duration = Duration::from_secs(60);
-/// Where random bytes begin.
+/// The seed of random bytes.
 const SEED: u64 = 0;
-/// The only load there is.
+/// The only load.
 pub(super) const LOAD: u64 = 1;
 
-/// What a plugin has in a host, without its tasks.
+/// A plugin in a host, without the tasks.
 pub(super) struct Run {
     actor: Actor,
     version: Arc<Version>,
@@ -46,7 +46,7 @@ pub(super) struct Run {
     steps_max: usize,
 }
 
-/// A subscription and what it wants to be told of again.
+/// A subscription and its resyncs.
 struct ReplayedSubscription {
     resource: GroupVersionResource,
     id: SubscriptionId,
@@ -56,7 +56,7 @@ struct ReplayedSubscription {
 }
 
 impl ReplayedSubscription {
-    /// Tells the handler of everything that is there.
+    /// Notifies the handler of all objects.
     fn tell_all(&self, world: &OfflineWorld, tell: impl Fn(&SubscriptionHandler, &Object)) {
         let all = Default::default();
         let found = world.store(&self.resource).indexer().list(None, &all, 0, None);
@@ -65,7 +65,7 @@ impl ReplayedSubscription {
         }
     }
 
-    /// The resync that comes next is counted from now.
+    /// Schedules the next resync, counted from now.
     fn wait_for_resync(&mut self, now: Instant) {
         self.resync_due = self.resync_period.and_then(|period| now.checked_add(period));
     }
@@ -118,13 +118,13 @@ impl Run {
         }
     }
 
-    /// For whoever calls the plugin in another way.
+    /// For a caller that calls the plugin in another way.
     pub(super) fn into_parts(self) -> (Actor, Arc<Version>, Surroundings, Arc<Journal>) {
         (self.actor, self.version, self.surroundings, self.journal)
     }
 
     pub(super) async fn through(mut self, mut steps: Vec<Step>) -> Transcript {
-        // Answers that the file begins with are there when the plugin starts and is told of what is there.
+        // Answers at the beginning of the file are set before the plugin starts and gets its initial objects.
         let begins = self.surroundings.wall();
         let answers = steps.iter().take_while(|step| step.is_answer_by(begins)).count();
         for step in steps.drain(..answers) {
@@ -150,7 +150,7 @@ impl Run {
         self.journal.take()
     }
 
-    /// Tells of what is there, as a first list does.
+    /// Notifies the handlers of all objects, as a first list does.
     async fn tell_initial(&mut self) {
         let queue = self.actor.core.queue.clone();
         for told in &self.handlers {
@@ -194,7 +194,7 @@ impl Run {
         Cause { reason, received: self.surroundings.now() }
     }
 
-    /// What an informer tells its handlers.
+    /// Notifies the handlers of a change.
     fn tell(&self, resource: &GroupVersionResource, changed: &Changed) {
         let (change, object): (_, &Object) = match changed {
             Changed::Added(object) => ("added", object),
@@ -218,7 +218,7 @@ impl Run {
         }
     }
 
-    /// Does what is due, until it is this late.
+    /// Does the due work up to this time.
     async fn work_until(&mut self, until: Instant) {
         loop {
             let due = self.actor.next_due(true).filter(|due| *due <= until);
@@ -236,7 +236,7 @@ impl Run {
         self.surroundings.pass(until.saturating_duration_since(self.surroundings.now()));
     }
 
-    /// Tells again of everything that is due. Answers whether there may be another step.
+    /// Notifies the due resyncs. Returns whether another step is allowed.
     fn resync_at(&mut self, at: Instant) -> bool {
         if !self.may_step() {
             return false;
@@ -256,7 +256,7 @@ impl Run {
         true
     }
 
-    /// Does what comes again, and lets schedules and resyncs be.
+    /// Does the remaining retries, without schedules and resyncs.
     async fn come_to_rest(&mut self) {
         let until = self.surroundings.now() + SETTLE_TIME;
         while let Some(due) = self.actor.next_due(false).filter(|due| *due <= until) {
@@ -266,7 +266,7 @@ impl Run {
         }
     }
 
-    /// Counts a step that is to be done, and answers whether it may be.
+    /// Counts a step. Returns whether it is allowed.
     fn may_step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > self.steps_max {
@@ -278,7 +278,7 @@ impl Run {
         !self.journal.is_cut()
     }
 
-    /// Does what is due. Answers whether there may be another step.
+    /// Does the due work. Returns whether another step is allowed.
     async fn step_at(&mut self, due: Instant) -> bool {
         if !self.may_step() {
             return false;
@@ -292,7 +292,7 @@ impl Run {
         true
     }
 
-    /// Calls that do not come again.
+    /// The number of calls that were given up.
     fn given_up(&self) -> u64 {
         let counters = &self.actor.core.counters;
         [&counters.dead, &counters.keys_dead, &counters.firings_dead]
@@ -301,7 +301,7 @@ impl Run {
             .sum()
     }
 
-    /// What has not come to its end.
+    /// Notes the unfinished work.
     fn tell_left(&self) {
         let core = &self.actor.core;
         let (events, keys) = core.queue.look(|it| (it.load().events, it.keys.count()));
@@ -317,7 +317,8 @@ mod tests {
     use crate::guest::compiler::CompilerOptions;
     use crate::offline::{OfflineOptions, Script};
 
-    /// What a run of the shipped text plugin, with this resync period, does with two objects and these events. It may do so many things.
+    /// The transcript of the shipped text plugin, with this resync period, two objects and these events, and a bound
+    /// of steps.
     async fn run(resync_period: &str, events: &str, steps_max: usize) -> Transcript {
         let text = include_str!("../../../../plugins/hello-wat/hello-wat.wat");
         let quoted = |json: &str| json.replace('"', "\\\"");

@@ -1,4 +1,4 @@
-//! What a run is given: objects that are there, and a file with one JSON object a line that says what happens then. Synchronous.
+//! The input of a run: objects, and a file with one JSON object on each line for later changes. Synchronous.
 
 use super::field_error;
 use crate::event::Change;
@@ -14,37 +14,37 @@ use std::time::Duration;
 
 /// Bytes of an events file: some thousand whole objects.
 pub(super) const SCRIPT_BYTES_MAX: usize = 64 << 20;
-/// Lines of one.
+/// The most lines of a file.
 pub(super) const STEPS_MAX: usize = 100_000;
-/// How long a run may let pass with one line: schedules and retries are worked on all along.
+/// The longest wait of one line: schedules and retries run all the time.
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 
-/// Everything that a run is given.
+/// The whole input of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    /// What is there from the beginning.
+    /// The objects at the beginning.
     pub objects: Vec<KindedObject>,
     pub(super) steps: Vec<Step>,
 }
 
-/// An object and the resource that it is one of.
+/// An object and its resource.
 #[derive(Debug, Clone)]
 pub struct KindedObject {
-    /// Where it was found, for whoever is told that it cannot be one.
+    /// The source of the object, for errors.
     pub source: String,
     /// The resource.
     pub resource: GroupVersionResource,
-    /// The object as JSON. What an API server gives objects is added where it is missing.
+    /// The object as JSON. Missing fields that an API server sets are added.
     pub json: Vec<u8>,
 }
 
-/// Why an events file cannot be read.
+/// The reason for which an events file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct ScriptError {
     /// From 1.
     pub line: usize,
-    /// What is wrong, for whoever wrote it.
+    /// The problem, for the author.
     pub problem: String,
 }
 
@@ -52,13 +52,13 @@ pub struct ScriptError {
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) line: usize,
-    /// When it happens; none: at once.
+    /// The time of the line; `None`: at once.
     pub(super) time: Option<Timestamp>,
     pub(super) what: What,
 }
 
 impl Step {
-    /// Whether all that it does is to prepare an answer, by then.
+    /// Whether the line only prepares an answer, at or before this time.
     pub(super) fn is_answer_by(&self, time: Timestamp) -> bool {
         matches!(self.what, What::Answer(_)) && self.time.is_none_or(|at| at <= time)
     }
@@ -67,10 +67,10 @@ impl Step {
 #[derive(Debug, Clone)]
 pub(super) enum What {
     Change(ScriptedChange),
-    /// Nothing happens for so long.
+    /// A pause.
     Wait(Duration),
     Answer(ScriptedAnswer),
-    /// Only its time comes.
+    /// Only the time changes.
     Nothing,
 }
 
@@ -82,20 +82,20 @@ pub(super) struct ScriptedChange {
     pub(super) old: Option<Bytes>,
 }
 
-/// From here on such requests and writes are answered so.
+/// From here on such requests and writes get this answer.
 #[derive(Debug, Clone)]
 pub(super) enum ScriptedAnswer {
     Http(HttpAnswer),
     Kube(KubeAnswer),
 }
 
-/// Which requests are meant, and what they are answered with.
+/// Matching requests, and their answer.
 #[derive(Debug, Clone)]
 pub(super) struct HttpAnswer {
     pub(super) method: Option<String>,
     pub(super) target: Target,
     pub(super) answer: Result<HttpResult, String>,
-    /// So often, and then no more; none: always.
+    /// The number of uses; `None`: always.
     pub(super) times: Option<u32>,
 }
 
@@ -103,11 +103,11 @@ pub(super) struct HttpAnswer {
 pub(super) struct HttpResult {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
-    /// A text as it is, anything else as JSON.
+    /// A text unchanged, any other value as JSON.
     pub(super) body: Value,
 }
 
-/// Which writes are meant, and what they are answered with. What is not said is any.
+/// Matching writes, and their answer. A missing field matches everything.
 #[derive(Debug, Clone)]
 pub(super) struct KubeAnswer {
     pub(super) of: KubeMatch,
@@ -120,7 +120,7 @@ pub(super) struct KubeAnswer {
 pub(super) struct KubeMatch {
     pub(super) verb: Option<String>,
     pub(super) resource: Option<String>,
-    /// `namespace/name`, or the name of what has no namespace.
+    /// `namespace/name`, or the name of an object without a namespace.
     pub(super) key: Option<String>,
     pub(super) subresource: Option<String>,
 }
@@ -128,20 +128,20 @@ pub(super) struct KubeMatch {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct KubeResult {
-    /// What the API server sends, instead of the object as it would be.
+    /// The object in the answer, in place of the computed one.
     pub(super) object: Option<Value>,
-    /// It refuses.
+    /// The status of a refusal.
     pub(super) status: Option<u16>,
     #[serde(default)]
     pub(super) reason: String,
     #[serde(default)]
     pub(super) message: String,
     pub(super) retry_after: Option<String>,
-    /// Nobody answers.
+    /// No answer, with this error.
     pub(super) error: Option<String>,
 }
 
-/// A line as it is written.
+/// A line in its written form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptLine<'a> {
@@ -166,7 +166,7 @@ struct HttpMatch {
     url: String,
 }
 
-/// What an HTTP request is answered with: an error's text, or an answer.
+/// The answer to an HTTP request: an error's text, or a response.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HttpSaid {
@@ -178,7 +178,7 @@ struct HttpSaid {
 }
 
 impl Script {
-    /// Reads an events file: a JSON object a line; empty lines and those that begin with `#` say nothing.
+    /// Reads an events file: a JSON object on each line. Empty lines, and lines that begin with `#`, are skipped.
     pub fn parse(text: &[u8]) -> Result<Self, ScriptError> {
         let fail = |line, problem| ScriptError { line, problem };
         if text.len() > SCRIPT_BYTES_MAX {
@@ -210,7 +210,7 @@ impl Script {
         Ok(Self { objects: Vec::new(), steps })
     }
 
-    /// When the run begins: at the first time that is said, or on the first day of 2026.
+    /// The start of the run: the first time in the file, or the first day of 2026.
     pub(super) fn begins(&self) -> Timestamp {
         let said = self.steps.first().and_then(|step| step.time);
         said.unwrap_or(Timestamp::constant(1_767_225_600, 0))
@@ -296,7 +296,7 @@ fn kube(line: ScriptLine<'_>) -> Result<KubeAnswer, String> {
 mod tests {
     use super::*;
 
-    /// What a file is read as, or why it is not.
+    /// The parsed file, or its problem.
     #[track_caller]
     fn check(text: &str, expect: &str) {
         let shown = match Script::parse(text.as_bytes()) {

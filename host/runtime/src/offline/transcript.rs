@@ -1,35 +1,35 @@
-//! What came of a run, a line for each thing: for people, for machines, and the same byte for byte each time.
+//! The result of a run, a line for each step: for people and for machines, and the same bytes in each run.
 
 use crate::one_line::one_line;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// Lines of a transcript.
+/// The most lines of a transcript.
 pub(super) const LINES_MAX: usize = 1_000_000;
-/// Bytes of what they say.
+/// The most bytes of the lines.
 pub(super) const BYTES_MAX: usize = 256 << 20;
 
-/// Says that what a call was for does not come again.
+/// The line after the last failed attempt of an event, key or firing.
 pub(super) const GAVE_UP: &str = "gave up";
 /// The last line.
 pub(super) const END: &str = "end";
 
-/// Everything that a plugin was called with and did, in order.
+/// All calls of a plugin and its actions, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
     lines: Vec<TranscriptLine>,
     bytes: usize,
-    /// Why it ended before its end.
+    /// The reason of an early end.
     cut: Option<String>,
 }
 
-/// One thing that happened.
+/// One step.
 #[derive(Debug, Clone)]
 pub(super) struct TranscriptLine {
-    /// Milliseconds since the run began.
+    /// Milliseconds since the start.
     pub(super) at: u64,
-    /// It belongs to the call above it.
+    /// Whether it belongs to the call above it.
     pub(super) is_inner: bool,
     pub(super) what: String,
     pub(super) with: Map<String, Value>,
@@ -37,17 +37,17 @@ pub(super) struct TranscriptLine {
 }
 
 impl Transcript {
-    /// Why the run ended before its end, if it did.
+    /// The reason of the run's early end, if it ended early.
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
     }
 
-    /// How often what the plugin was called for was given up, because it failed: events that became dead letters, keys, firings.
+    /// How many failed events, keys and firings were given up.
     pub fn given_up(&self) -> usize {
         self.lines.iter().filter(|line| line.what == GAVE_UP).count()
     }
 
-    /// How many events were neither handled nor given up when it ended: they had failed, or waited for one that had.
+    /// How many events were neither handled nor given up at the end: failed ones, and those behind them.
     pub fn unfinished(&self) -> u64 {
         let end = self.lines.iter().rfind(|line| line.what == END);
         end.and_then(|line| line.with.get("events")?.as_u64()).unwrap_or_default()
@@ -77,7 +77,7 @@ impl Transcript {
         self.lines.push(line);
     }
 
-    /// For people.
+    /// As text for people.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {
@@ -86,7 +86,7 @@ impl Transcript {
         text
     }
 
-    /// For machines: a JSON object a line.
+    /// As lines of JSON for machines.
     pub fn to_json_lines(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {
@@ -125,12 +125,12 @@ impl TranscriptLine {
                 let _ = write!(text, " -> {}", shown_answer(answer));
             }
         }
-        // Whatever a guest wrote stays on its line.
+        // A guest's text stays on its line.
         one_line(&text, usize::MAX / 2).into_owned()
     }
 }
 
-/// Bytes, about.
+/// Bytes. An estimate.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -149,7 +149,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// A text as it is where nobody can take it for something else, and so is JSON.
+/// A text without quotes if it is unambiguous, otherwise as JSON.
 fn shown(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_word = |text: &str| {
@@ -163,7 +163,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What a function answered: `ok` and what, or the error's name and text.
+/// The answer of a function: `ok` and its value, or the error's name and text.
 fn shown_answer(answer: &Value) -> String {
     let only = answer.as_object().filter(|it| it.len() == 1).and_then(|it| it.iter().next());
     match only {

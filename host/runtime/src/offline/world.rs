@@ -1,4 +1,4 @@
-//! The objects of a run: what a cluster would have, by resource. Synchronous.
+//! The objects of a run, by resource, as a cluster would have them. Synchronous.
 
 use super::field_error::{self, without_place};
 use super::script::ScriptedChange;
@@ -20,30 +20,30 @@ pub(super) struct OfflineWorld(Arc<Mutex<Objects>>);
 #[derive(Default)]
 struct Objects {
     stores: BTreeMap<GroupVersionResource, Store>,
-    /// The last resourceVersion that was given to what came without one.
+    /// The last generated resourceVersion.
     version: u64,
 }
 
-/// What a change is to whoever knew what was there before.
+/// A change, relative to the state before.
 pub(super) enum Changed {
     Added(Object),
     Updated(Object, Object),
-    /// As it was known, and its last state.
+    /// The known state, and the last state.
     Deleted(Object, Object),
 }
 
 impl OfflineWorld {
-    /// The store of a resource, made if there is none.
+    /// The store of a resource, made on first use.
     pub(super) fn store(&self, resource: &GroupVersionResource) -> Store {
         self.0.lock().stores.entry(resource.clone()).or_default().clone()
     }
 
-    /// An object as it is there.
+    /// The present object.
     pub(super) fn find(&self, resource: &GroupVersionResource, key: &ObjectKey) -> Option<Object> {
         self.0.lock().stores.get(resource)?.indexer().get(key)
     }
 
-    /// Puts an object there; an error says why it cannot be one.
+    /// Adds or replaces an object; an error has the problem.
     pub(super) fn put(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<(), String> {
         let object = self.object(resource, json)?;
         match self.store(resource).put(object.clone()) {
@@ -52,7 +52,7 @@ impl OfflineWorld {
         }
     }
 
-    /// What becomes of an object. Says why that cannot be, where it contradicts what is there.
+    /// Applies a change. Fails if it contradicts the present objects.
     pub(super) fn change(&self, change: &ScriptedChange) -> Result<Changed, String> {
         let ScriptedChange { resource, change, object, old } = change;
         let store = self.store(resource);
@@ -89,7 +89,7 @@ impl OfflineWorld {
         }
     }
 
-    /// The object that is there and of which this says no more than its name.
+    /// The present object, if the JSON has only its name.
     fn named(&self, resource: &GroupVersionResource, json: &[u8]) -> Option<Object> {
         let object: Map<String, Value> = serde_json::from_slice(json).ok()?;
         let of_any = ["apiVersion", "kind", "metadata"];
@@ -101,14 +101,14 @@ impl OfflineWorld {
         self.find(resource, &ObjectKey::new(text("namespace"), text("name")))
     }
 
-    /// The object in a newer version: that is how an API server tells of its end.
+    /// The object in a newer version: an API server reports a deletion so.
     fn again(&self, resource: &GroupVersionResource, object: &Object) -> Result<Object, String> {
         let mut value: Value = serde_json::from_slice(&object.json()).unwrap_or_default();
         value["metadata"]["resourceVersion"] = "".into();
         self.object(resource, value.to_string().as_bytes())
     }
 
-    /// The object with everything that an API server would have given it and that is missing.
+    /// The object with the missing fields that an API server would set.
     fn object(&self, resource: &GroupVersionResource, json: &[u8]) -> Result<Object, String> {
         let completed = self.completed(resource, json)?;
         Object::decode_without_last_applied(&completed, None).map_err(|error| match error {
@@ -138,7 +138,7 @@ impl OfflineWorld {
         serde_json::to_vec(&value).map(Bytes::from).map_err(unreadable)
     }
 
-    /// A resourceVersion that none of those had that were given before.
+    /// A resourceVersion above all earlier ones.
     pub(super) fn next_version(&self) -> String {
         let mut objects = self.0.lock();
         objects.version += 1;
@@ -146,7 +146,7 @@ impl OfflineWorld {
     }
 }
 
-/// What an API server refuses if it has another type, and plugins count on.
+/// Fields that plugins rely on; an API server refuses another type of them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only whether it can be read is of interest")]
@@ -161,7 +161,7 @@ struct Metadata {
     finalizers: Option<Vec<String>>,
 }
 
-/// The same for the same object each time, and looks like one that an API server gives.
+/// A UID in an API server's form, the same for the same object.
 pub(super) fn uid(resource: &GroupVersionResource, namespace: &str, name: &str) -> String {
     let hash = Sha256::digest(format!("{resource} {namespace}/{name}"));
     let text: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -173,7 +173,8 @@ pub(super) fn uid(resource: &GroupVersionResource, namespace: &str, name: &str) 
 mod tests {
     use super::*;
 
-    /// What each step is to whoever knew what was there before: `+a` adds, `~a` updates, `-a` deletes, `~a/` says what was there before.
+    /// The result of each step, relative to the state before: `+a` adds, `~a` updates, `-a` deletes, and `~a/`
+    /// includes the state before.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (world, resource) = (OfflineWorld::default(), "v1/pods".parse().expect("a resource"));

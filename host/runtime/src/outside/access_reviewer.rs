@@ -1,39 +1,39 @@
-//! Reviews of what somebody else may read, as the program asks for them that this host is a part of.
+//! Reviews of service accounts' permissions, which the surrounding program makes.
 
 use crate::outside::service_account::ServiceAccount;
 use futures::future::BoxFuture;
 use informant_apimachinery::GroupVersionResource;
 
-/// Asks an API server what a user may do there: a `SubjectAccessReview`.
+/// Asks an API server for a user's permissions: a `SubjectAccessReview`.
 pub trait AccessReviewer: Send + Sync + 'static {
-    /// Answers whether it may, or why nobody could say. It is polled within the runtime that the host of the plugins runs in; dropping the future
-    /// gives the review up.
+    /// Returns the answer, or the reason why there is none. The future is polled within the runtime of the plugin
+    /// host; dropping it cancels the review.
     fn review(&self, review: AccessReview) -> BoxFuture<'static, Result<AccessAnswer, String>>;
 }
 
-/// One question: whether this account may do that with all objects of a resource.
+/// A question: whether this account may use the verb on all objects of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessReview {
-    /// Who.
+    /// The account.
     pub account: ServiceAccount,
     /// `list` or `watch`.
     pub verb: &'static str,
-    /// What.
+    /// The resource.
     pub resource: GroupVersionResource,
-    /// Where; none: everywhere.
+    /// The namespace; `None`: all namespaces.
     pub namespace: Option<String>,
 }
 
-/// What an API server says.
+/// The answer of an API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessAnswer {
-    /// It may.
+    /// The account may.
     Allowed,
-    /// It may not. The text is the API server's, and may be empty.
+    /// The account may not. The text is the API server's, and may be empty.
     Denied(String),
 }
 
-/// For a host that has no cluster to ask: nobody can say anything.
+/// For a host without a cluster: there is no answer.
 #[derive(Debug, Clone, Copy)]
 pub struct NoReviews;
 

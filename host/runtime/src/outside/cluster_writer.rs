@@ -1,4 +1,4 @@
-//! Writes to the cluster as the program makes them that this host is a part of. What may be asked for is decided before.
+//! Writes to the cluster, which the surrounding program sends. Grants are checked before.
 
 use crate::outside::service_account::ServiceAccount;
 use futures::future::BoxFuture;
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 /// Sends writes to an API server.
 pub trait ClusterWriter: Send + Sync + 'static {
-    /// Sends the request as it is, with the host's credentials, in the name of whom it is for, and answers with the body of a success. Nothing is sent before the future is polled
-    /// for the first time, and then at once: whoever asks has just made sure that it may. Where hosts are elected it sends nothing once this host leads
-    /// no more, and gives up what is under way then. Dropping the future gives the request up, whatever has become of it. It is polled on threads
-    /// that have timers and no sockets.
+    /// Sends the request unchanged, with the host's credentials, in the name of its service account, and returns the
+    /// body of a success. The request is sent at the first poll and not before: the caller has just made sure that it
+    /// may. With leader election, nothing is sent once this host no longer leads, and a request under way is cancelled
+    /// then. Dropping the future cancels the request, whatever its state. The future is polled on threads with timers
+    /// and without sockets.
     fn write(&self, request: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>>;
 }
 
@@ -19,34 +20,35 @@ pub trait ClusterWriter: Send + Sync + 'static {
 pub struct WriteRequest {
     /// `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'static str,
-    /// Path and query: made of checked names only.
+    /// Path and query, made only from checked names.
     pub uri: String,
-    /// The object that the path leads to.
+    /// The object of the path.
     pub target: WriteTarget,
-    /// What the body is.
+    /// The media type of the body.
     pub content_type: &'static str,
     /// At most 3 MiB.
     pub body: Vec<u8>,
     /// A larger answer is an error.
     pub answer_bytes_max: usize,
-    /// In whose name; none: in the host's own user's. The API server has to let that one impersonate it.
+    /// The account of the request; `None`: the host's own user. The API server must allow the host's user to
+    /// impersonate it.
     pub service_account: Option<ServiceAccount>,
 }
 
 /// The object that a request writes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteTarget {
-    /// The resource that it is one of.
+    /// The resource of the object.
     pub resource: GroupVersionResource,
-    /// Empty: it is in none.
+    /// Empty: the object has no namespace.
     pub namespace: String,
-    /// Empty where a new object is posted to all the others.
+    /// Empty for the creation of an object without a known name.
     pub name: String,
     /// Empty: the object itself.
     pub subresource: String,
 }
 
-/// Why a write has no answer that could be handed on.
+/// The reason for which a write has no answer for the plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// The API server refused it.
@@ -54,22 +56,22 @@ pub enum WriteError {
     Status {
         /// The HTTP status.
         code: u16,
-        /// The API server's word for programs, empty where it has none.
+        /// The API server's word for programs; empty if it has none.
         reason: String,
-        /// Its text for people.
+        /// The API server's text for people.
         message: String,
-        /// When it may be tried again.
+        /// How long to wait before another try.
         retry_after: Option<Duration>,
     },
     /// Another host leads; nothing was sent.
     #[error("another host leads, and nothing was sent")]
     NotLeader,
-    /// Nobody knows whether it was done.
+    /// It is unknown whether the write was done.
     #[error("{0}")]
     Transport(String),
 }
 
-/// For a host that has no cluster to write to: every write fails.
+/// For a host without a cluster: every write fails.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCluster;
 

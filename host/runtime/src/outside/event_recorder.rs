@@ -1,8 +1,9 @@
-//! Kubernetes Events that plugins record about objects. Nobody waits for them: they go through a bounded queue (`waiting.rs`) to one task, which
-//! writes them one after the other. Answers to client-go's `tools/events`: what is recorded again is a series of one Event (`series.rs`).
+//! Kubernetes Events that plugins record about objects. No plugin waits for them: they go through a bounded queue
+//! (`waiting.rs`) to one task, which writes them in sequence. As in client-go's `tools/events`, repeated occurrences
+//! are a series of one Event (`series.rs`).
 //!
-//! It does not try again what the API server refuses, and what is counted within a series and not written when the host ends is lost. What was granted
-//! when it was recorded is written, though the grant may be gone by then.
+//! The task does not retry an Event that the API server refuses. Counts of a series that are not written when the host
+//! ends are lost. An Event that was granted when it was recorded is written, even if the grant is gone by then.
 
 mod series;
 mod waiting;
@@ -23,14 +24,14 @@ use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 use waiting::WaitingEvents;
 
-/// An API server that does not answer loses an Event, not all that follow.
+/// If an API server does not answer, one Event is lost, not all that follow.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(5);
-/// What is still written when the host ends.
+/// The time for the remaining Events when the host ends.
 const END_TIME_MAX: Duration = Duration::from_secs(2);
-/// What an API server says to an Event.
+/// The most bytes of an API server's answer to an Event.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// What a plugin has to say about an object.
+/// A plugin's Event about an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Occurrence {
     pub(crate) plugin: String,
@@ -38,11 +39,11 @@ pub(crate) struct Occurrence {
     pub(crate) is_warning: bool,
     pub(crate) reason: String,
     pub(crate) note: String,
-    /// Who records it; none: the host's own user.
+    /// The account that records it; `None`: the host's own user.
     pub(crate) service_account: Option<ServiceAccount>,
     pub(crate) dry_run: bool,
     pub(crate) at: Timestamp,
-    /// Where it counts.
+    /// The counters of the plugin.
     pub(crate) counters: Arc<Counters>,
 }
 
@@ -58,21 +59,21 @@ pub(crate) struct Regarding {
 }
 
 impl Regarding {
-    /// Where the Event is.
+    /// The namespace of the Event.
     pub(crate) fn event_namespace(&self) -> &str {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 }
 
-/// The way to the task. Clones share it.
+/// The handle to the task. Clones share it.
 #[derive(Clone)]
 pub(crate) struct EventRecorder {
     waiting: Arc<Mutex<WaitingEvents>>,
-    /// Has room for one, which is enough for the task to look.
+    /// Has room for one wake-up, which is enough.
     wake: mpsc::Sender<()>,
 }
 
-/// What is left to do: to be run until all recorders are gone.
+/// The task that writes Events. Run it until all recorders are dropped.
 pub(crate) struct EventTask {
     waiting: Arc<Mutex<WaitingEvents>>,
     woken: mpsc::Receiver<()>,
@@ -89,19 +90,19 @@ impl EventRecorder {
         (Self { waiting, wake }, task)
     }
 
-    /// Hands it to the task. Where too many wait one is dropped, and counted.
+    /// Passes the occurrence to the task. If too many wait, one is dropped and counted.
     pub(crate) fn record(&self, occurrence: Occurrence) {
         let dropped = self.waiting.lock().push(occurrence);
         if let Some(dropped) = dropped {
             add_one(&dropped.counters.events_dropped);
         }
-        // Where there is no room the task is already to look.
+        // A full channel means that the task will look anyway.
         let _ = self.wake.try_send(());
     }
 }
 
 impl EventTask {
-    /// Writes what is recorded until nobody can record any more, and what waits then.
+    /// Writes recorded Events until all recorders are dropped, and then the waiting ones.
     pub(crate) async fn run(mut self) {
         loop {
             for recorded in self.series.due(Instant::now()) {
@@ -123,7 +124,7 @@ impl EventTask {
     async fn record(&mut self, occurrence: &Occurrence) {
         match self.series.record(occurrence, Instant::now()) {
             Ok(Some(recorded)) => self.write(recorded).await,
-            // It counts in its series, which is written now and then.
+            // The occurrence counts in its series, which is written from time to time.
             Ok(None) => {}
             Err(_) => add_one(&occurrence.counters.events_dropped),
         }
@@ -149,11 +150,11 @@ impl EventTask {
             Ok(Some(Err(error))) => Some(error.to_string()),
             Err(_) => Some(format!("no answer within {} s", WRITE_TIME_MAX.as_secs())),
         };
-        // What comes next begins anew: the Event may be gone, or never have been.
+        // The next occurrence begins a new Event: this one may be gone, or never have existed.
         self.series.forget(&key);
         add_one(&counters.events_dropped);
         let Some(problem) = problem else {
-            // Everybody's are lost then, and the host ends.
+            // All Events are lost then, and the host ends.
             return debug!(plugin, "{verb} {uri} is not for this host to do any more");
         };
         let problem = one_line(&problem, ERROR_BYTES_MAX);
@@ -161,7 +162,7 @@ impl EventTask {
     }
 }
 
-/// Waits until the task has written what was recorded, for a short while. All recorders are to be gone.
+/// Waits a short while until the task has written the recorded Events. All recorders must be dropped before.
 pub(crate) async fn end(mut task: JoinHandle<()>) {
     match tokio::time::timeout(END_TIME_MAX, &mut task).await {
         Ok(Ok(())) => {}
@@ -181,7 +182,7 @@ mod tests {
     use futures::future::BoxFuture;
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// What a plugin says of a pod of this name.
+    /// A plugin's occurrence about a pod of this name.
     pub(crate) fn occurrence(plugin: &str, name: &str, note: &str) -> Occurrence {
         let text = str::to_owned;
         Occurrence {
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Keeps what it is asked.
+    /// Keeps its requests.
     #[derive(Default)]
     struct Cluster {
         asked: Mutex<Vec<String>>,
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What the cluster is asked once these were recorded, and how many were written and dropped.
+    /// The requests to the cluster after these occurrences, and the numbers of written and dropped ones.
     #[track_caller]
     fn check(leading: Leading, occurrences: &[Occurrence], expect: &[&str], counts: (u64, u64)) {
         let cluster = Arc::new(Cluster::default());

@@ -1,5 +1,5 @@
-//! Requests to the world outside, as the program makes them that this host is a part of. What may be asked of whom is decided before; which addresses
-//! a name leads to is found out there, and held against what comes along.
+//! Outside HTTP requests, which the surrounding program sends. Grants are checked before. The program resolves names,
+//! and compares the addresses with the request's allowed kinds.
 
 use crate::outside::outbound::{AddressKinds, SecretHeader, Target};
 use bytes::Bytes;
@@ -8,28 +8,29 @@ use std::net::IpAddr;
 
 /// Sends requests to HTTP servers.
 pub trait HttpClient: Send + Sync + 'static {
-    /// Sends the request as it is and answers with the whole answer, a redirect's too: none is followed. Only addresses that the request allows are
-    /// connected to, and connections are not shared between plugins. Nothing is sent before the future is polled for the first time. Dropping the
-    /// future gives the request up, whatever has become of it. It is polled on threads that have timers and no sockets.
+    /// Sends the request unchanged and returns the whole answer; redirects are not followed. Connects only to
+    /// addresses that the request allows, and shares no connection between plugins. Sends nothing before the first
+    /// poll. Dropping the future cancels the request, whatever its state. The future is polled on threads with timers
+    /// and without sockets.
     fn send(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, HttpError>>;
 }
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// Whose it is.
+    /// The plugin of the request.
     pub plugin: String,
     /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE` or `OPTIONS`.
     pub method: &'static str,
-    /// Where it goes.
+    /// The URL.
     pub target: Target,
-    /// Names in small letters and values: nothing that frames the message.
+    /// Lower-case names and values, without fields that frame the message.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Headers whose values the client finds and nobody else sees.
+    /// Headers whose values only the client finds and sees.
     pub secrets: Vec<SecretHeader>,
     /// The body.
     pub body: Bytes,
-    /// Which addresses it may go to.
+    /// The kinds of addresses that the request allows.
     pub addresses: AddressKinds,
     /// A larger status line and headers are an error.
     pub head_bytes_max: usize,
@@ -42,36 +43,36 @@ pub struct HttpRequest {
 pub struct HttpResponse {
     /// The status.
     pub status: u16,
-    /// Names in small letters and values, as they came.
+    /// Lower-case names and values, as received.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer that could be handed on. No text has anything of a credential, a path or a query in it.
+/// The reason for which there is no answer for the plugin. No text contains a part of a credential, a path or a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// Nothing was sent: of all addresses that the host has, which may be this one alone, the request allows none.
+    /// Nothing was sent: the request allows none of the host's addresses. This may be the only one.
     #[error("{0} is not allowed")]
     Address(IpAddr),
-    /// Nothing was sent: nobody may ask this at all.
+    /// Nothing was sent: no plugin may send this request.
     #[error("{0}")]
     Refused(String),
-    /// Nothing was sent: another host acts, or may soon.
+    /// Nothing was sent: another host leads, or may soon.
     #[error("this host leads no more")]
     NotLeader,
     /// Nothing was sent: no address, no connection, no credential.
     #[error("{0}")]
     Unsent(String),
-    /// The answer is larger than it may be.
+    /// The answer exceeds a bound.
     #[error("{0}")]
     TooLarge(String),
-    /// Nobody knows whether it was done.
+    /// It is unknown whether the request was handled.
     #[error("{0}")]
     Unknown(String),
 }
 
-/// For a host that has no way out: every request fails.
+/// For a host without outside access: every request fails.
 #[derive(Debug, Clone, Copy)]
 pub struct NoHttp;
 

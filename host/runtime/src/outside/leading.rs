@@ -1,8 +1,9 @@
-//! Whether this host is the one that acts: always, or while it holds the lease of an election.
+//! Whether this host leads: always, or while it holds the Lease of an election.
 
 use informant_cache::leader_election::Leadership;
 
-/// Who asks whether this host acts. Cheap to clone; a clone sees the same. The default is a host without an election, which always does.
+/// The lead of this host. Cheap to clone; clones share the state. The default is a host without an election, which
+/// always leads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leading {
     leadership: Option<Leadership>,
@@ -13,7 +14,7 @@ impl Leading {
         Self { leadership }
     }
 
-    /// Another host acts.
+    /// Another host leads.
     #[cfg(test)]
     pub(crate) fn of_another() -> Self {
         use informant_cache::leader_election::testing::FakeLock;
@@ -24,19 +25,20 @@ impl Leading {
         Self::new(Some(elector.expect("it can work").leadership()))
     }
 
-    /// Whether it acts at this moment. With an election this turns false before another host can act, even where nothing here runs.
+    /// Whether this host leads now. With an election this turns `false` before another host can lead, even if no task
+    /// of this host runs.
     pub(crate) fn is_leader(&self) -> bool {
         self.leadership.as_ref().is_none_or(Leadership::is_leader)
     }
 
-    /// Waits until it acts.
+    /// Waits until this host leads.
     pub(crate) async fn acquired(&self) {
         if let Some(leadership) = &self.leadership {
             leadership.acquired().await;
         }
     }
 
-    /// Who acts in this host's place, for people.
+    /// The host that leads in this one's place, as a text for people.
     pub(crate) fn elsewhere(&self) -> String {
         let Some(leadership) = &self.leadership else { return String::new() };
         match (leadership.leader(), leadership.failure()) {

@@ -1,5 +1,5 @@
-//! Requests that plugins make to the world outside the cluster's API: where one may go, what it may look like, what a redirect makes of it. All of
-//! this is synchronous; `powers/exchange.rs` waits, and the program sends (`outside/http_client.rs`).
+//! Outside requests of plugins: their form, their targets, and the effect of a redirect. All of this is synchronous;
+//! `powers/exchange.rs` waits, and the program sends (`outside/http_client.rs`).
 
 mod addresses;
 mod ambiguity;

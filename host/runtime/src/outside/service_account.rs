@@ -1,4 +1,5 @@
-//! The service account that a plugin acts as: its writes are made in its name, and what it may not read the plugin does not read.
+//! The service account of a plugin. The plugin's writes are made in its name, and the plugin reads only what the
+//! account may read.
 
 use crate::names::{is_namespace, is_subdomain};
 use std::fmt;
@@ -12,22 +13,22 @@ pub struct ServiceAccount {
 }
 
 impl ServiceAccount {
-    /// Where it is.
+    /// The account's namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// What it is called there.
+    /// The account's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The user that it is to an API server.
+    /// The account's user name for an API server.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 
-    /// The groups that such a user is in.
+    /// The groups of this user.
     pub fn groups(&self) -> [String; 3] {
         let of_namespace = format!("system:serviceaccounts:{}", self.namespace);
         ["system:serviceaccounts".to_owned(), of_namespace, "system:authenticated".to_owned()]

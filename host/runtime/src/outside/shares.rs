@@ -6,21 +6,21 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What each plugin has asked lately, of one kind of request. Clones share it.
+/// The recent requests of each plugin, of one kind. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Shares(Arc<Mutex<TokenBuckets<String>>>);
 
 impl Shares {
-    /// Waits until this plugin may ask again.
+    /// Waits until this plugin may send another request.
     pub(crate) async fn take(&self, plugin: &str, per_second: u32) {
-        // The runtime's time: it stands still where a test says so.
+        // The runtime's clock, which a test can stop.
         let now = || tokio::time::Instant::now().into_std();
         while let Err(wait) = self.spend(plugin, per_second, now()) {
             tokio::time::sleep(wait).await;
         }
     }
 
-    /// Takes one request, or says how long it takes until there is one. A second's worth may be asked at once after a pause.
+    /// Takes one request, or returns the time until there is one. After a pause, a second's worth may be sent at once.
     fn spend(&self, plugin: &str, per_second: u32, now: Instant) -> Result<(), Duration> {
         let rate = f64::from(per_second);
         let mut buckets = self.0.lock();

@@ -1,5 +1,5 @@
-//! The way of what all plugins send: requests of one kind. Each waits until its plugin may ask again (`outside/shares.rs`) and then for its turn
-//! (`outside/turns/line.rs`); nothing is sent by a host that does not lead when its turn has come.
+//! Turns for the requests of one kind, of all plugins. A request waits for its plugin's rate (`outside/shares.rs`) and
+//! then for its turn (`outside/turns/line.rs`). Nothing is sent if the host does not lead at that turn.
 
 mod line;
 
@@ -14,15 +14,15 @@ use tokio::sync::oneshot;
 
 pub(crate) use line::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 
-/// Those of writes to the cluster.
+/// The turns of writes to the cluster.
 pub(crate) type WriteTurns = RequestTurns<dyn ClusterWriter>;
-/// Those of requests to the world outside.
+/// The turns of outside HTTP requests.
 pub(crate) type HttpTurns = RequestTurns<dyn HttpClient>;
 
-/// Kubernetes Events are written for all plugins, by one task. No plugin is called so.
+/// One task writes Kubernetes Events for all plugins. No plugin has this name.
 const EVENTS: &str = "";
 
-/// Who hands out turns to send by `T`. Clones share them.
+/// Gives turns to send by `T`. Clones share them.
 pub(crate) struct RequestTurns<T: ?Sized> {
     sender: Arc<T>,
     line: Arc<SharedLine>,
@@ -32,7 +32,7 @@ pub(crate) struct RequestTurns<T: ?Sized> {
 
 type SharedLine = Mutex<TurnLine<oneshot::Sender<TurnPlace>>>;
 
-/// One request may be sent now. The turn ends with the answer, or with whoever waits for it.
+/// One request may be sent now. The turn ends with the answer, or when it is dropped.
 pub(crate) struct RequestTurn<'a, T: ?Sized> {
     sender: &'a T,
     _place: TurnPlace,
@@ -56,7 +56,7 @@ impl<T: ?Sized> RequestTurns<T> {
         Self { sender, line: Arc::default(), shares: Shares::default(), leading }
     }
 
-    /// Waits until this plugin may ask again, and then for a turn; none if this host does not lead, or not any more once it has got one.
+    /// Waits for this plugin's rate, and then for a turn. `None` if this host does not lead at that turn.
     pub(crate) async fn turn(&self, plugin: &str, per_second: u32) -> Option<RequestTurn<'_, T>> {
         self.shares.take(plugin, per_second).await;
         self.next(plugin).await
@@ -79,7 +79,7 @@ fn hand_out(line: &Arc<SharedLine>) {
     loop {
         let next = line.lock().next(|waiter| !waiter.is_closed());
         let Some((plugin, waiter)) = next else { return };
-        // Whoever gave up just now leaves the place to others, by dropping it.
+        // Dropping the place of a caller that gave up passes it on.
         drop(waiter.send(TurnPlace { line: line.clone(), plugin }));
     }
 }
@@ -92,21 +92,21 @@ impl Drop for TurnPlace {
 }
 
 impl RequestTurns<dyn ClusterWriter> {
-    /// A turn for Kubernetes Events, which one task writes one after the other, and which are bounded where they are recorded.
+    /// A turn for Kubernetes Events, which one task writes in sequence. Their rate is bounded where they are recorded.
     pub(crate) async fn turn_for_events(&self) -> Option<RequestTurn<'_, dyn ClusterWriter>> {
         self.next(EVENTS).await
     }
 }
 
 impl RequestTurn<'_, dyn ClusterWriter> {
-    /// Sends the request at once: between this and the turn nobody is to wait.
+    /// Sends the request at once. The caller must not wait between the turn and this call.
     pub(crate) async fn write(self, request: WriteRequest) -> Result<Vec<u8>, WriteError> {
         self.sender.write(request).await
     }
 }
 
 impl RequestTurn<'_, dyn HttpClient> {
-    /// Sends the request at once: between this and the turn nobody is to wait.
+    /// Sends the request at once. The caller must not wait between the turn and this call.
     pub(crate) async fn send(self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.sender.send(request).await
     }
@@ -129,7 +129,7 @@ mod tests {
         RequestTurns::new(Arc::new(NoCluster), leading)
     }
 
-    /// A turn for each of so many plugins, so that none is left.
+    /// Takes a turn for each of so many plugins, so that none is left.
     async fn all(turns: &WriteTurns) -> Vec<RequestTurn<'_, dyn ClusterWriter>> {
         let mut taken = Vec::new();
         for number in 0..AT_ONCE {
@@ -143,7 +143,7 @@ mod tests {
         let turns = writes(Leading::default());
         let mut taken = all(&turns).await;
         assert!(timeout(SECOND, turns.turn("a", 1)).await.is_err());
-        // Whoever gave up stands in nobody's way.
+        // A caller that gave up blocks no other.
         taken.pop();
         assert!(timeout(SECOND, turns.turn("b", 1)).await.is_ok());
     }
@@ -154,7 +154,7 @@ mod tests {
         let mut taken = all(&turns).await;
         let mut given_up = Box::pin(turns.turn("a", 1));
         assert!(timeout(SECOND, &mut given_up).await.is_err());
-        // It has its turn, and is gone before it looks.
+        // The caller has its turn, and is gone before it is polled.
         taken.pop();
         drop(given_up);
         assert!(timeout(SECOND, turns.turn("b", 1)).await.is_ok());
@@ -182,7 +182,7 @@ mod tests {
         assert!(turns.turn("c", 1).await.is_none());
     }
 
-    /// How many ms have gone by since `began` when a plugin has had so many turns.
+    /// The ms since `began` when a plugin has had so many turns.
     async fn asked<T: ?Sized>(
         turns: &RequestTurns<T>,
         began: tokio::time::Instant,

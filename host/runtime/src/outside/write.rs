@@ -15,17 +15,18 @@ use std::str::FromStr;
 
 pub(crate) use guesses::{SecretGuesses, too_many};
 
-/// What API servers take by default.
+/// The default limit of API servers.
 pub(crate) const WRITE_BYTES_MAX: usize = 3 << 20;
-/// What a plugin's name has before it as a field manager, so that it is no other program's: `argocd-controller.wasm` does not own what Argo CD
-/// owns. With the longest name it has 73 bytes; API servers take 128.
+/// The prefix of a plugin's name as a field manager, so that no other program has the same name:
+/// `argocd-controller.wasm` does not own Argo CD's fields. With the longest name it has 73 bytes; API servers accept
+/// 128.
 const MANAGER: &str = "informant-";
 /// As in a descriptor: the longest custom resource has 317.
 const RESOURCE_BYTES_MAX: usize = 320;
-/// A UID has 36; nothing says that it must.
+/// A UID has 36 bytes; no rule requires that.
 const UID_BYTES_MAX: usize = 128;
 
-/// What may be done to objects.
+/// The verb of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WriteVerb {
     Create,
@@ -37,7 +38,7 @@ pub(crate) enum WriteVerb {
 impl WriteVerb {
     pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Patch, Self::Delete];
 
-    /// As RBAC calls it.
+    /// As RBAC names it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -68,11 +69,12 @@ pub(crate) struct Writable {
     subresource: String,
 }
 
-/// Its objects have names that others cannot have.
+/// Its objects may have names that others cannot have.
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Subresources that lead into containers or to credentials.
 const GUARDED_SUBRESOURCES: [&str; 2] = ["token", "ephemeralcontainers"];
-/// Subresources that hand the request on to a container, a kubelet or another server: what those do with it knows no dry run, and no rule here bounds it.
+/// Subresources that pass the request on to a container, a kubelet or another server. Those know no dry run, and no
+/// rule here bounds their work.
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
 impl Writable {
@@ -85,7 +87,7 @@ impl Writable {
                 "{subresource:?} is a connection and cannot be written: no dry run and no grant would hold behind it"
             ));
         }
-        // Below a namespace's name the path goes on with what is in it, in every group.
+        // Below the name of a namespace the path continues with the objects in it, in every group.
         let is_namespaces = resource.resource == "namespaces";
         if is_namespaces && !["", "status", "finalize"].contains(&subresource) {
             return Err(format!("namespaces have no subresource {subresource:?}"));
@@ -97,7 +99,7 @@ impl Writable {
         &self.resource.group
     }
 
-    /// As rules of RBAC have it: `pods`, `pods/status`.
+    /// As rules of RBAC name it: `pods`, `pods/status`.
     pub(crate) fn rbac_name(&self) -> String {
         let resource = &self.resource.resource;
         match self.subresource.as_str() {
@@ -106,12 +108,12 @@ impl Writable {
         }
     }
 
-    /// Whether an object of it can be called so.
+    /// Whether an object of the resource can have this name.
     fn takes_name(&self, name: &str) -> bool {
         is_subdomain(name) || self.resource.group == RBAC && is_role_name(name)
     }
 
-    /// Whether what is written, or answered to that, has somebody's token.
+    /// Whether the write, or its answer, contains a token.
     pub(crate) fn is_tokens(&self) -> bool {
         self.subresource == "token" || self.resource.group == "authentication.k8s.io"
     }
@@ -120,7 +122,8 @@ impl Writable {
         self.resource.is_secrets()
     }
 
-    /// What is only for the host's own configuration to grant, under the plugin's name: writing it can give more power than is granted.
+    /// Whether only the host's own configuration can grant it, under the plugin's name: a write of it can give more
+    /// power than was granted.
     pub(crate) fn is_guarded(&self) -> bool {
         self.resource.is_secrets()
             || guarded_groups::is_guarded(&self.resource.group)
@@ -158,7 +161,7 @@ impl FromStr for Writable {
     }
 }
 
-/// How an object is written.
+/// The kind of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum How {
     Create,
@@ -166,14 +169,14 @@ pub(crate) enum How {
     JsonPatch,
     MergePatch,
     StrategicPatch,
-    /// True: take over conflicting fields.
+    /// `true`: takes over conflicting fields.
     Apply(bool),
-    /// Only the object with this UID.
+    /// With a UID: only the object with this UID.
     Delete(Option<String>),
 }
 
 impl How {
-    /// What it counts as.
+    /// The verb of the write.
     pub(crate) fn verb(&self) -> WriteVerb {
         match self {
             Self::Create => WriteVerb::Create,
@@ -186,7 +189,7 @@ impl How {
     }
 }
 
-/// Which object, as the plugin names it.
+/// The object, as the plugin names it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedObject<'a> {
     pub(crate) resource: &'a str,
@@ -195,22 +198,22 @@ pub(crate) struct NamedObject<'a> {
     pub(crate) subresource: &'a str,
 }
 
-/// One write, whose names are what they say they are.
+/// One write with checked names.
 #[derive(Debug)]
 pub(crate) struct Write {
     pub(crate) what: Writable,
     /// Empty: a cluster-scoped object.
     pub(crate) namespace: String,
-    /// Empty: the API server makes one.
+    /// Empty: the API server generates the name.
     pub(crate) name: String,
     how: How,
-    /// An update makes the object, where there is none and the API server does so.
+    /// Whether an update may create the object, on API servers that do so.
     may_make: bool,
     body: Vec<u8>,
 }
 
 impl Write {
-    /// Checks everything that can be checked without knowing who asks. An error says what is wrong.
+    /// Makes all checks that do not depend on the plugin. An error has the problem.
     pub(crate) fn new(named: NamedObject<'_>, how: How, body: Vec<u8>) -> Result<Self, String> {
         let NamedObject { resource, namespace, name, subresource } = named;
         if resource.len() > RESOURCE_BYTES_MAX {
@@ -250,12 +253,12 @@ impl Write {
         Ok(Self { what, namespace, name, how, may_make, body })
     }
 
-    /// What it counts as.
+    /// The verb of the write.
     pub(crate) fn verb(&self) -> WriteVerb {
         self.how.verb()
     }
 
-    /// What has to be granted: what is applied is made where there is nothing, and so may be an update that does not say of which object it is.
+    /// The verbs to grant. An apply may create the object, and so may an update that does not name the object's UID.
     pub(crate) fn verbs(&self) -> &'static [WriteVerb] {
         match self.how {
             How::Create => &[WriteVerb::Create],
@@ -267,7 +270,7 @@ impl Write {
         }
     }
 
-    /// The request, in the name of the host's own user. The fields are the plugin's, as [`MANAGER`] says.
+    /// The request, in the name of the host's own user. The plugin owns the fields, by [`MANAGER`].
     pub(crate) fn request(
         self,
         plugin: &str,
@@ -323,7 +326,7 @@ fn path(target: &WriteTarget) -> String {
     below.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
-/// With a body the API server looks at no query.
+/// The API server ignores the query if there is a body.
 fn delete_options(uid: Option<&str>, dry_run: bool) -> Vec<u8> {
     let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
     if let Some(uid) = uid {

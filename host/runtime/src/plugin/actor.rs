@@ -1,5 +1,5 @@
-//! The actor of one shard of a plugin, which makes all calls of the shard's guest: it takes the next work, calls
-//! the guest and settles the work. Each shard has a mailbox of its own; `together.rs` has what the shards share.
+//! The actor of one shard of a plugin. It takes the next work, calls the shard's guest and settles the work. Each
+//! shard has its own mailbox; `together.rs` has the shared state of all shards.
 
 mod call;
 mod event_ends;
@@ -52,39 +52,39 @@ use tokio::sync::mpsc;
 use tracing::warn;
 pub(crate) use version::{Subscription, Version, VersionTapes};
 
-/// Events handed over before the thread's other plugins have a turn, which costs about as much as an event; and how long they
-/// may take together: a guest's own turn is no longer than a tick.
+/// The number of events that an actor delivers before the thread's other plugins have a turn, which costs about as
+/// much as one event. `TURN_MAX` bounds their time: a guest's own turn is no longer than a tick.
 const EVENTS_AT_ONCE: usize = 64;
 const TURN_MAX: Duration = Duration::from_millis(1);
-/// An old version is stopped after the new one's first event, or after this when nothing happens.
+/// An old version is stopped after the new version's first event, or after this time without an event.
 const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
-/// What others may ask of an actor.
+/// A command to an actor.
 pub(crate) enum ActorCommand {
-    /// Take over with this version once all shards are ready for it; on an error of any the old one goes on.
+    /// Takes over with this version once all shards are ready. If one shard fails, the old version goes on.
     Swap(ShardTakeover),
-    /// Pauses deliveries after the present call, or resumes them, also those that the breaker holds.
+    /// Pauses deliveries after the current call, or resumes them, also those that the breaker holds.
     Hold(Arc<Hold>),
-    /// Stop the guest and end.
+    /// Stops the guest, and ends the actor.
     Stop,
 }
 
-/// Is called once the request is carried out and shown, or with the reason why not.
+/// Called with success once the request is carried out and shown, or with the reason why not.
 pub(crate) type Done = Box<dyn FnOnce(Result<(), AdminError>) + Send>;
 
-/// More commands than the one task that sends them can have under way.
+/// The one task that sends commands has fewer of them under way.
 pub(crate) const COMMANDS_MAX: usize = 4;
 
 pub(crate) struct Actor {
     pub(crate) name: PluginName,
-    /// Which of the plugin's shards is its own. It may have more than there are now.
+    /// The actor's shard. It may exceed the current number of shards.
     pub(crate) shard: usize,
-    /// What it shares with the others.
+    /// The shared state of all shards.
     pub(crate) together: Arc<Together>,
     pub(crate) engine: Engine,
-    /// Those of the version in charge.
+    /// The limits of the version in charge.
     pub(crate) limits: Limits,
-    /// The guest is called only while this host leads; but for being told to stop.
+    /// The guest is called only while this host leads; a stop is called always.
     pub(crate) leading: Leading,
     pub(crate) pace: Pace,
     pub(crate) powers: Powers,
@@ -93,23 +93,23 @@ pub(crate) struct Actor {
     pub(crate) running: Running,
     pub(crate) last_call: LastCall,
     pub(crate) paused: bool,
-    /// Whom it and its guest have the time from.
+    /// The source of the time, for the actor and its guest.
     pub(crate) surroundings: Surroundings,
-    /// Where everything between its instances and the host is written down; mostly nowhere.
+    /// The tapes that record all exchanges between the instances and the host; usually none.
     pub(crate) tapes: Option<Arc<dyn Tapes>>,
-    /// The instance of the version before, and when it ends at the latest.
+    /// The instance of the version before, and its latest end.
     pub(crate) retired: Option<(Box<Instance>, Instant)>,
 }
 
 /// The last call of a guest.
 pub(crate) struct LastCall {
     pub(crate) began: Instant,
-    /// The writes of the last call for an event to the cluster.
+    /// The writes to the cluster that the last call for an event made.
     pub(crate) wrote: String,
 }
 
 impl LastCall {
-    /// Before the first call.
+    /// The state before the first call.
     pub(crate) fn none(now: Instant) -> Self {
         Self { began: now, wrote: String::new() }
     }
@@ -117,7 +117,7 @@ impl LastCall {
 
 /// The version in charge and its instance.
 pub(crate) enum Running {
-    /// Nothing was started yet.
+    /// No instance was started yet.
     Nothing,
     Alive {
         version: Arc<Version>,
@@ -132,7 +132,7 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// What the actor of a shard can do now; none before a version runs.
+    /// The abilities of a shard's actor; `None` before a version runs.
     fn hands(&self, shard: usize) -> Option<Hands> {
         let (has_instance, reconciles, from) = match self {
             Self::Nothing => return None,
@@ -150,7 +150,7 @@ impl Running {
         Some(Hands { has_instance, reconciles, fires: shard == 0, from })
     }
 
-    /// The same with what the guest owes for its log.
+    /// The same, restricted by the guest's log budget.
     fn hands_in_debt(&mut self, shard: usize, now: Instant) -> Option<Hands> {
         let hands = self.hands(shard)?;
         let Self::Alive { instance, .. } = self else { return Some(hands) };
@@ -158,7 +158,7 @@ impl Running {
         Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
     }
 
-    /// Waits for the next work and takes it; none if what can be done has changed. Cancelling it loses nothing, so that a command can interrupt it.
+    /// Waits for the next work and takes it. `None` if the abilities have changed. A command may cancel this.
     async fn work(
         &mut self,
         shard: usize,
@@ -188,7 +188,7 @@ enum Wake {
 }
 
 impl Actor {
-    /// Runs until it is told to stop. What is rare is boxed: an actor is as large as the largest of what it may be about.
+    /// Runs until the stop command. Rare futures are boxed: an actor is as large as its largest future.
     pub(crate) async fn run(mut self) {
         // Invariants 25 and 28.
         loop {
@@ -254,14 +254,14 @@ impl Actor {
         }
     }
 
-    /// The last call of an instance, which may never have been in charge.
+    /// Stops an instance, which may never have been in charge.
     async fn stop_instance(&self, mut instance: Box<Instance>) {
         if let Err(error) = instance.stop().await {
             warn!(plugin = self.name.as_str(), "stop failed: {error}");
         }
     }
 
-    /// Does this work and what follows it, until there is something else to do or to wait for. An actor has room for one work: it is handed on by reference.
+    /// Does `work`, one at a time, and the work that follows, until a command or until nothing is due.
     async fn do_some(&mut self, work: &mut Work) {
         let began = Instant::now();
         let mut now = began;
@@ -280,7 +280,7 @@ impl Actor {
         give_turn().await;
     }
 
-    /// The next work, if there is any now.
+    /// The next due work, if there is any.
     fn take(&mut self, now: Instant) -> Option<Work> {
         // Invariant 20.
         if !self.leading.is_leader() {
@@ -290,7 +290,7 @@ impl Actor {
         self.core.queue.change(|it| it.next(self.shard, hands, now, || self.surroundings.wall()))
     }
 
-    /// Does some work and settles it; answers when, if other work may follow at once.
+    /// Does a work and settles it. Returns the time if other work may follow at once.
     async fn do_work(&mut self, work: &Work, now: Instant) -> Option<Instant> {
         match work {
             Work::Start => {
@@ -368,7 +368,7 @@ impl Actor {
         }
     }
 
-    /// Of subscriptions that nothing is left to be seen again of, nothing has to be remembered.
+    /// Forgets reevaluated events of subscriptions that have no old event left.
     fn forget_reevaluated(&mut self) {
         let Running::Alive { version, .. } = &self.running else { return };
         let queue = &self.core.queue;
@@ -379,7 +379,7 @@ impl Actor {
         self.together.retain(|id| !is_over(id));
     }
 
-    /// What a call has left behind. Answers whether the guest has to wait for having logged too much.
+    /// Handles the effects of a call on the log. Returns whether the guest has to wait because it logged too much.
     fn look_after(
         name: &PluginName,
         counters: &Counters,

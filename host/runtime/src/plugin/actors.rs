@@ -29,7 +29,7 @@ pub(super) struct ActorHandle {
 impl ActorHandle {
     /// Stops the guest and waits until the actor has ended.
     async fn stop(self) {
-        // It cannot be told if it ended already.
+        // The send fails if the actor ended already.
         let _ = self.commands.send(ActorCommand::Stop).await;
         if let Err(error) = self.task.ended().await {
             error!("a plugin's actor ended early: {error}");
@@ -38,7 +38,8 @@ impl ActorHandle {
 }
 
 impl Plugin {
-    /// The way to the actors of so many shards and of those that there are beside. Each is started if there is none, or if a defect of ours ended it.
+    /// The commands to the actors of so many shards and to all further actors. An actor is started if there is none,
+    /// or if a defect of the host ended it.
     pub(crate) fn takeover(
         &mut self,
         name: &PluginName,
@@ -83,7 +84,7 @@ impl Plugin {
         Takeover { commands, core: self.core.clone(), together }
     }
 
-    /// What the one before it may have left in flight comes again.
+    /// Starts an actor. The work that an earlier actor left in flight comes again.
     fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
         self.core.queue.look(|mailboxes| mailboxes.recover(shard, now));
@@ -98,13 +99,13 @@ impl Plugin {
         join_all(std::mem::take(&mut self.actors).into_iter().map(ActorHandle::stop)).await;
     }
 
-    /// Holds the plugin's events back, or lets them go. The actors show it, in the order of what happens to them.
+    /// Pauses or resumes the plugin. The actors show the change, in the order of their other changes.
     pub(crate) fn pause(&mut self, paused: bool, done: Done) {
         let mut live = Vec::with_capacity(self.actors.len());
         for actor in &self.actors {
             match actor.commands.try_reserve() {
                 Ok(permit) => live.push(permit),
-                // One that has ended is started anew with the next version, and knows it then.
+                // An actor that has ended starts again with the next version, and gets the pause then.
                 Err(TrySendError::Closed(())) => {}
                 Err(TrySendError::Full(())) => {
                     let text =

@@ -1,10 +1,10 @@
-//! What may be asked of a running host of plugins: the host's task carries it out between two of its other steps.
+//! Requests to a running plugin host. The host's task carries them out between its other steps.
 
 use crate::kept::dead_letters::Selection;
 use crate::plugin_name::PluginName;
 use tokio::sync::{mpsc, oneshot};
 
-/// Requests that wait for the host's task; more wait at their sender.
+/// Requests that wait for the host's task; further senders wait.
 pub(crate) const REQUESTS_MAX: usize = 16;
 
 /// Changes a running host's plugins. Cheap to clone.
@@ -13,13 +13,13 @@ pub struct PluginAdmin {
     requests: mpsc::Sender<Request>,
 }
 
-/// Why something that was asked for was not done.
+/// The reason for which a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdminError {
     /// No file of that name is in the directories.
     #[error("there is no plugin {0}; `informant plugin list` shows those there are")]
     NoSuchPlugin(PluginName),
-    /// It cannot be done now.
+    /// The request cannot be carried out now.
     #[error("{0}")]
     Refused(String),
     /// The host is ending.
@@ -27,14 +27,14 @@ pub enum AdminError {
     Stopping,
 }
 
-/// One thing to do, and whom to tell how it went.
+/// A request, and the channel for its result.
 pub(crate) struct Request {
     pub(crate) name: PluginName,
     pub(crate) action: Action,
     pub(crate) reply: Reply,
 }
 
-/// The way back: what was done, in words.
+/// The channel for the result, as a text.
 pub(crate) type Reply = oneshot::Sender<Result<String, AdminError>>;
 
 pub(crate) enum Action {
@@ -52,18 +52,20 @@ impl PluginAdmin {
         (Self { requests }, receiver)
     }
 
-    /// Loads the plugin's file again, as if it had changed. Answers once the version took over, or why it did not.
+    /// Loads the plugin's file again, as if it had changed. Returns once the version took over, or with the reason why
+    /// not.
     pub async fn reload(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Reload).await
     }
 
-    /// Puts the version before in charge again; asking twice goes back and forth. The file stays as it is, and is loaded again
+    /// Puts the previous version in charge again; a second call undoes the first. The file stays, and is loaded again
     /// when its content changes.
     pub async fn rollback(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Rollback).await
     }
 
-    /// From here on the plugin's events wait: answers once the one in its hands has ended. New versions are loaded all the same.
+    /// From here on the plugin's events wait. Returns once the current calls have ended. New versions are still
+    /// loaded.
     pub async fn pause(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Pause).await
     }
@@ -73,8 +75,8 @@ impl PluginAdmin {
         self.ask(name, Action::Resume).await
     }
 
-    /// Tells the plugin the present state of the objects of these dead letters (`deleted` for those that are gone), with the reason
-    /// `redrive`, and forgets the letters.
+    /// Delivers the present state of the objects of these dead letters (`deleted` for objects that are gone), with the
+    /// reason `redrive`. Deletes the letters.
     pub async fn redrive(
         &self,
         name: &PluginName,
@@ -83,7 +85,7 @@ impl PluginAdmin {
         self.ask(name, Action::Redrive(selection)).await
     }
 
-    /// Forgets these dead letters.
+    /// Deletes these dead letters.
     pub async fn purge(
         &self,
         name: &PluginName,

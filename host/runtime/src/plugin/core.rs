@@ -28,25 +28,25 @@ pub(crate) use replaying::Replaying;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A host that is not ready gives its plugins' first loads so long: one that hangs may take 380 s, and a file that somebody drops is no reason to keep a
-/// whole host out of service. The largest known plugin takes 5 s.
+/// A host that is not ready waits for its plugins' first loads so long. A load that hangs may take 380 s, and a single
+/// dropped file must not keep the whole host out of service. The largest known plugin takes 5 s.
 const FIRST_LOAD_MAX: SignedDuration = SignedDuration::from_secs(60);
 
-/// What belongs to one plugin's name. The plugin and its actors share it.
+/// The data of one plugin's name. The plugin and its actors share it.
 pub(crate) struct PluginCore {
     pub(crate) name: PluginName,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queue: Arc<PluginQueue>,
-    /// Its own metrics.
+    /// The plugin's own metrics.
     pub(crate) metrics: Arc<Mutex<PluginMetrics>>,
     pub(crate) dead_letters: Mutex<DeadLetters>,
-    /// What the plugin keeps in `state`.
+    /// The plugin's `state`.
     pub(crate) state: Arc<Mutex<PluginState>>,
-    /// What of all this outlives the host.
+    /// The parts of this data that outlive the host.
     pub(crate) archive: PluginArchive,
-    /// What the running version may do no more.
+    /// The requests that the running version may no longer make.
     pub(crate) restriction: Restriction,
-    /// Of each of the running version's subscriptions.
+    /// One entry for each of the running version's subscriptions.
     replays: Mutex<Vec<Replaying>>,
     access: Mutex<Option<AccessShown>>,
     facts: Mutex<Facts>,
@@ -76,7 +76,7 @@ impl PluginCore {
         }
     }
 
-    /// What happens at once is seen at once.
+    /// Applies several inputs under one lock, so that readers see them together.
     pub(crate) fn apply(&self, inputs: impl IntoIterator<Item = Input>, now: Timestamp) {
         let mut facts = self.facts.lock();
         for input in inputs {
@@ -84,7 +84,7 @@ impl PluginCore {
         }
     }
 
-    /// A version has the queue, in so many shards; what went wrong before is not its own.
+    /// A version takes over the queue, in so many shards. Earlier failures are not its own.
     pub(crate) fn swapped(&self, shards: usize, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Loaded, now);
@@ -101,7 +101,7 @@ impl PluginCore {
         facts.step(Input::Crashed { reason }, now);
     }
 
-    /// A shard has an instance again. The plugin backs off for as long as one of them lacks its own.
+    /// A shard has an instance again. The plugin backs off while any shard lacks its instance.
     pub(crate) fn restarted(&self, shard: usize, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.lost.remove(&shard);
@@ -110,26 +110,26 @@ impl PluginCore {
         }
     }
 
-    /// Whoever held the plugin lets it go on, and instances that are missing start at once.
+    /// The pause has ended, and missing instances start at once.
     pub(crate) fn resumed(&self, now: Timestamp) {
         let missing = "its instance ended and the next one starts";
         self.facts.lock().goes_on(Input::Resumed, missing, now);
     }
 
-    /// The breaker has turned. What is shown is how it is now: another shard's call may have turned it once more.
+    /// Shows the current state of the breaker: another shard's call may have changed it again.
     pub(crate) fn shows_breaker(&self, now: Timestamp) {
         let mut facts = self.facts.lock();
         match self.queue.look(|mailboxes| mailboxes.tripped().map(str::to_owned)) {
             Some(reason) => facts.step(Input::Tripped { reason }, now),
-            // A call succeeded in one shard: another may lack its instance.
+            // A call succeeded in one shard; another shard may lack its instance.
             None => {
                 facts.goes_on(Input::Recovered, "an instance ended and the next one is due", now)
             }
         }
     }
 
-    /// A version took over, and its subscriptions are in place. The state, the version and the result of its load change together, so
-    /// that nobody sees one without the others.
+    /// A version took over, and its subscriptions are in place. The state, the version and the result of its load
+    /// change together, so that no reader sees one without the others.
     pub(crate) fn took_over(&self, version: RunningVersion, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(Input::Subscribed, now);
@@ -142,37 +142,37 @@ impl PluginCore {
         self.facts.lock().last_load = Some(LastLoad::new("ok", None, sha256, now));
     }
 
-    /// A version will not take over: `input` says why.
+    /// A version will not take over; `input` has the reason.
     pub(crate) fn refused(&self, sha256: &str, reason: &str, input: Input, now: Timestamp) {
         let mut facts = self.facts.lock();
         facts.step(input, now);
         facts.last_load = Some(LastLoad::new("failed", Some(reason), sha256, now));
     }
 
-    /// The plugin has been told of what these letters were sent again as.
+    /// The plugin got the events that these letters were redriven as.
     pub(crate) fn told(&self, letters: &[u64]) {
         if !letters.is_empty() {
             self.dead_letters.lock().told(letters);
         }
     }
 
-    /// What was put by of a subscription is told after all.
+    /// Releases the withheld events of a subscription.
     pub(crate) fn release_withheld(&self, id: SubscriptionId) {
         self.queue.change(|it| it.release_withheld(id, Instant::now()));
     }
 
-    /// How far the actor of each shard has come.
+    /// The progress of each shard's actor.
     pub(crate) fn pulses(&self, now: Instant) -> Vec<Pulse> {
         let shards = self.facts.lock().shards;
         self.queue.pulses(shards, now)
     }
 
-    /// The subscriptions of the version in charge are in place.
+    /// Sets the subscriptions of the version in charge.
     pub(crate) fn replays(&self, replays: Vec<Replaying>) {
         *self.replays.lock() = replays;
     }
 
-    /// Notes what went wrong in a call.
+    /// Notes the error of a call.
     pub(crate) fn failed(&self, error: &str, now: Timestamp) {
         self.facts.lock().last_error = Some((error.to_owned(), now));
     }
@@ -187,12 +187,12 @@ impl PluginCore {
         self.facts.lock().last_key_retry = Some(error.to_owned());
     }
 
-    /// Notes that keys of events are missing, and whether that is new of this version.
+    /// Notes that keys of events are missing. Returns whether that is new for this version.
     pub(crate) fn misses_keys(&self) -> bool {
         !std::mem::replace(&mut self.facts.lock().misses_keys, true)
     }
 
-    /// Whether its first version is on its way, and has been for no longer than is waited for.
+    /// Whether a ready host waits for the plugin: its first version is being loaded, for less than `FIRST_LOAD_MAX`.
     pub(crate) fn is_awaited(&self, now: Timestamp) -> bool {
         let facts = self.facts.lock();
         facts.state.is_first_load() && now.duration_since(facts.since) < FIRST_LOAD_MAX
@@ -202,12 +202,12 @@ impl PluginCore {
         self.facts.lock().state.clone()
     }
 
-    /// What is known of it now, and does not change as long as this is held.
+    /// The facts, which do not change while the guard is held.
     pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
         self.facts.lock()
     }
 
-    /// How far the replays are that are not through.
+    /// The progress of the replays that have not ended.
     pub(crate) fn replays_left(&self) -> Vec<ReplaySnapshot> {
         let replays = self.replays.lock();
         replays.iter().filter_map(|it| it.snapshot(&self.queue)).collect()
@@ -218,7 +218,7 @@ impl PluginCore {
         self.replays.lock().clone()
     }
 
-    /// Whom it acts as, and what that one may not read.
+    /// The plugin's service account, and the reads that the account may not make.
     pub(crate) fn access(&self) -> Option<AccessShown> {
         self.access.lock().clone()
     }
@@ -255,8 +255,8 @@ pub(crate) mod tests {
         check(0, false);
     }
 
-    /// What is shown of a plugin in two shards after each step: `0` and `1` lose their instance, `+0` and `+1` have one again, `t` trips, `c` closes the
-    /// breaker, `p` pauses and `r` resumes.
+    /// The state of a plugin in two shards after each step: `0` and `1` lose their instance, `+0` and `+1` have one
+    /// again. `t` opens the breaker, `c` closes it, `p` pauses and `r` resumes.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (core, now) = (core(), Timestamp::UNIX_EPOCH);

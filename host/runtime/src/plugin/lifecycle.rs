@@ -2,105 +2,106 @@
 
 use crate::delivery::not_now::NotNow;
 
-/// What a plugin is doing.
+/// The state of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LifecycleState {
-    /// Its first version is being checked, compiled and started.
+    /// The first version is being checked, compiled and started.
     Loading,
-    /// Its first version has started, and its subscriptions are not all in place yet.
+    /// The first version has started, and its subscriptions are not all in place yet.
     Subscribing {
-        /// What the version is doing.
+        /// The version's state afterwards.
         then: Box<LifecycleState>,
     },
-    /// It asks for something that it was not given, or this host does not lead; nothing of it runs.
+    /// The plugin asks for a grant that it lacks, or this host does not lead. Nothing of the plugin runs.
     Waiting {
-        /// What it waits for.
+        /// The missing grant, or the lead.
         reason: String,
     },
-    /// It takes events, and hears of everything that changes from here on.
+    /// The plugin takes events, and gets every change from here on.
     Running,
-    /// A new version is being prepared, and the one before it goes on; or it has taken over, and its subscriptions are not all in place yet.
+    /// A new version is being prepared while the one before it goes on. Or the new version has taken over, and its
+    /// subscriptions are not all in place yet.
     Reloading {
-        /// What the one that has the queue is doing.
+        /// The state of the version that has the queue.
         before: Box<LifecycleState>,
     },
-    /// Its instance ended and a new one is due.
+    /// The instance ended and a new one is due.
     BackingOff {
         /// How the instance ended.
         reason: String,
     },
-    /// It failed too often. Now and then one event is tried; the others wait until one succeeds.
+    /// The plugin failed too often. One event is tried from time to time; the others wait until one succeeds.
     Tripped {
-        /// How it failed.
+        /// The failures.
         reason: String,
     },
-    /// Somebody holds it: its events wait until it is resumed.
+    /// A user paused the plugin: its events wait until the plugin is resumed.
     Paused {
-        /// What it goes on with.
+        /// The state after the pause.
         then: Box<LifecycleState>,
     },
-    /// Its file is gone: what waits is told, and nothing else.
+    /// The file is gone: waiting events are delivered, and no new ones.
     Draining {
-        /// What its version is doing.
+        /// The state of the version.
         then: Box<LifecycleState>,
     },
     /// There is no version that can run.
     Stopped {
-        /// Why the only version there is was refused.
+        /// The reason for which the only version was refused.
         reason: String,
     },
 }
 
-/// What happens to a plugin.
+/// An input of the plugin's state machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Its file has new content, or a version is to be loaded again.
+    /// The file has new content, or a version is to be loaded again.
     FileChanged,
     /// The version of the file has the queue.
     Loaded,
-    /// Its subscriptions are in place.
+    /// The subscriptions are in place.
     Subscribed,
     /// The version of the file was refused.
     LoadFailed {
-        /// Why.
+        /// The error.
         reason: String,
     },
-    /// The version of the file asks for more than it may have.
+    /// The version of the file asks for a grant that it lacks.
     NotGranted {
-        /// What is missing.
+        /// The missing grant.
         reason: String,
     },
-    /// Its version is ready, and runs when this host leads.
+    /// The version is ready, and runs when this host leads.
     Standby {
-        /// Who leads.
+        /// The host that leads.
         reason: String,
     },
     /// The running instance ended.
     Crashed {
-        /// How.
+        /// How the instance ended.
         reason: String,
     },
     /// A new instance of the same version runs.
     Restarted,
     /// The breaker opened.
     Tripped {
-        /// What was too much.
+        /// The failures.
         reason: String,
     },
-    /// The breaker closed: the event that was tried succeeded.
+    /// The breaker closed: the tried event succeeded.
     Recovered,
-    /// Its file is gone.
+    /// The file is gone.
     FileGone,
     /// The file is there again.
     FileBack,
-    /// Somebody holds it.
+    /// A user paused the plugin.
     Paused,
-    /// Whoever held it lets it go on. One that is tripped tries again at once.
+    /// A user resumed the plugin. An open breaker tries again at once.
     Resumed,
 }
 
 impl LifecycleState {
-    /// The state after `input`. A version that runs goes on running whatever happens to its successor. Invariant 24.
+    /// The state after `input`. A running version goes on, whatever the result of later loads. Invariant 24.
     #[must_use]
     pub fn step(self, input: Input) -> Self {
         use Input as I;
@@ -139,7 +140,7 @@ impl LifecycleState {
         }
     }
 
-    /// Nothing runs, so only loads matter.
+    /// The next state while nothing runs: only loads matter.
     fn step_without_version(self, input: Input) -> Self {
         match input {
             Input::FileChanged => Self::Loading,
@@ -149,7 +150,7 @@ impl LifecycleState {
         }
     }
 
-    /// Some version has the queue.
+    /// The next state while a version has the queue.
     fn step_with_version(self, input: Input) -> Self {
         match (self, input) {
             (Self::Running | Self::BackingOff { .. }, Input::Crashed { reason }) => {
@@ -177,7 +178,7 @@ impl LifecycleState {
         }
     }
 
-    /// Why the plugin is not simply running.
+    /// The reason for which the plugin is not simply running.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Loading | Self::Running => None,
@@ -192,7 +193,8 @@ impl LifecycleState {
         }
     }
 
-    /// Whether some version takes events now, in all of its shards: one that backs off in any, is tripped or paused does not.
+    /// Whether a version takes events now in all of its shards. One that is tripped, paused, or backs off in any shard
+    /// does not.
     pub fn takes_events(&self) -> bool {
         match self {
             Self::Running => true,
@@ -203,7 +205,7 @@ impl LifecycleState {
         }
     }
 
-    /// Why the plugin is not called at all, if somebody or something holds it.
+    /// The reason for which no event is delivered, if the plugin is held.
     pub(crate) fn not_now(&self) -> Option<NotNow> {
         match self {
             Self::Paused { .. } => Some(NotNow::Paused),
@@ -213,7 +215,7 @@ impl LifecycleState {
         }
     }
 
-    /// Whether it failed too often, whatever happens to it beside that.
+    /// Whether the breaker is open, whatever the rest of the state.
     pub fn is_tripped(&self) -> bool {
         match self {
             Self::Tripped { .. } => true,
@@ -225,7 +227,7 @@ impl LifecycleState {
         }
     }
 
-    /// Whether its first version is still on its way.
+    /// Whether the first version is still being loaded.
     pub fn is_first_load(&self) -> bool {
         match self {
             Self::Loading | Self::Subscribing { .. } => true,
@@ -351,7 +353,7 @@ mod tests {
         check(&["loaded", "paused", "gone", "back"], "paused");
     }
 
-    /// Whatever comes in whatever order, a version that took over is never forgotten.
+    /// A version that took over is never forgotten, whatever the inputs and their order.
     #[test]
     fn what_has_run_never_stops_for_good() {
         let inputs = || {

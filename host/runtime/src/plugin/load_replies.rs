@@ -55,7 +55,7 @@ impl LoadReplies {
 
 fn tell(replies: impl Iterator<Item = Reply>, answer: &Result<String, AdminError>) {
     for reply in replies {
-        // Whoever asked may have gone.
+        // The caller may be gone.
         let _ = reply.send(answer.clone());
     }
 }
@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use tokio::sync::oneshot;
 
-    /// `a` asks for the file, `r` it is read, `b` its load begins, `e` the load ends, `n` it cannot be read, `g` the plugin goes. Shows after
-    /// which step each who asked was answered.
+    /// `a`: a caller asks for the file. `r`: the file is read. `b`: its load begins. `e`: the load ends. `n`: the file
+    /// cannot be read. `g`: the plugin is removed. Shows the step that answered each caller.
     #[track_caller]
     fn check(steps: &str, expect: &[Option<usize>]) {
         let (mut asked, mut waiting) = (LoadReplies::default(), Vec::new());
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn an_answer_is_that_of_the_load_that_was_asked_for() {
         check("arbe", &[Some(3)]);
-        // It asks while another load is under way.
+        // The caller asks while another load is under way.
         check("rbaerbe", &[Some(6)]);
         check("rbarebe", &[Some(6)]);
         check("arbaerbe", &[Some(4), Some(7)]);
         check("aarbe", &[Some(4), Some(4)]);
-        // Newer content takes the place of what has not begun.
+        // Newer content replaces content whose load has not begun.
         check("rbarrebe", &[Some(7)]);
         check("rba", &[None]);
     }

@@ -1,5 +1,5 @@
-//! What is under way for plugins beside the host's task: preparations, swaps and stops. They take as long
-//! as the guest takes, so the host never waits for one of them alone.
+//! Steps of plugins beside the host's task: preparations, swaps and stops. They take as long as the guest takes, so
+//! the host never waits for a single one.
 
 use crate::contract::configuration::Sidecar;
 use crate::event::SubscriptionId;
@@ -14,14 +14,14 @@ use std::future::Future;
 use std::time::Instant;
 use tokio::task::{Id, JoinSet};
 
-/// One version on its way. Its number tells it from other loads of the same name.
+/// One version on its way. Its number separates it from other loads of the same name.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
     pub(crate) name: PluginName,
     pub(crate) number: u64,
-    /// Of the plugin file, in hexadecimal.
+    /// The hash of the plugin file, in hexadecimal.
     pub(crate) sha256: String,
-    /// Somebody wants the version before back.
+    /// Whether the load is a rollback.
     pub(crate) is_rollback: bool,
     began: Instant,
 }
@@ -40,11 +40,11 @@ impl Load {
     }
 }
 
-/// How a step ended.
+/// The end of a step.
 pub(crate) enum StepOutcome {
-    /// What is kept of the plugin was read; none: nobody reads or writes it any more.
+    /// The plugin's kept data was read. `None`: nothing reads or writes it any more.
     Read(Load, Option<Kept>),
-    /// The file beside a plugin's was read by the step of this number.
+    /// The step with this number read the file beside a plugin's.
     Configured(PluginName, u64, Box<Sidecar>),
     /// The version can be started.
     Prepared(Load, Prepared),
@@ -54,18 +54,18 @@ pub(crate) enum StepOutcome {
     Refused(Load, LoadError),
     /// A removed plugin of this name has ended.
     Stopped(PluginName),
-    /// A plugin whose file is gone has been told what waited, or as much as there was time for.
+    /// A plugin whose file is gone got its waiting events, or as many as there was time for.
     Drained(PluginName, u64),
-    /// What is kept of a plugin that is not there was read, for whoever wants some of it thrown away.
+    /// The kept data of an absent plugin was read, for a purge.
     Absent(Box<AbsentPurge>),
 }
 
-/// Somebody wants dead letters thrown away of a plugin that is not there.
+/// A request to purge dead letters of an absent plugin.
 pub(crate) struct AbsentPurge {
     pub(crate) name: PluginName,
     pub(crate) selection: Selection,
     pub(crate) reply: Reply,
-    /// None: nobody reads or writes it any more.
+    /// `None`: nothing reads or writes the data any more.
     pub(crate) kept: Option<Kept>,
 }
 
@@ -74,9 +74,9 @@ pub(crate) struct TookOver {
     pub(crate) prepared: Prepared,
     /// The ids of its subscriptions, in the descriptor's order.
     pub(crate) ids: Vec<SubscriptionId>,
-    /// It knows what the version before it knew.
+    /// Whether the version restored the snapshot of the version before.
     pub(crate) restored: bool,
-    /// What it may read.
+    /// The reads that the version may make.
     pub(crate) granted: VersionPermissions,
 }
 
@@ -85,14 +85,14 @@ pub(crate) struct TookOver {
 pub(crate) struct Loads {
     steps: JoinSet<StepOutcome>,
     loads: HashMap<Id, Load>,
-    /// Plugins that were removed and have not ended yet.
+    /// Removed plugins that have not ended yet.
     stops: HashMap<Id, PluginName>,
     /// Drains by plugin and number.
     drains: HashMap<Id, (PluginName, u64)>,
 }
 
 impl Loads {
-    /// Carries out a step of a load. If it panics the load is refused.
+    /// Carries out a step of a load. If the step panics, the load is refused.
     pub(crate) fn spawn(
         &mut self,
         load: Load,
@@ -102,7 +102,7 @@ impl Loads {
         self.loads.insert(id, load);
     }
 
-    /// Lets a plugin that was removed end.
+    /// Stops a removed plugin.
     pub(crate) fn spawn_stop(
         &mut self,
         name: PluginName,
@@ -116,7 +116,7 @@ impl Loads {
         self.stops.insert(stop.id(), name);
     }
 
-    /// Waits until a plugin whose file is gone has been told what waits.
+    /// Waits until a plugin whose file is gone has got its waiting events.
     pub(crate) fn spawn_drain(
         &mut self,
         (name, number): (PluginName, u64),
@@ -140,7 +140,7 @@ impl Loads {
             .spawn(async move { StepOutcome::Configured(name, number, Box::new(read.await)) });
     }
 
-    /// Reads what is kept of a plugin that is not there. Whoever asked is told nothing if that fails by a defect.
+    /// Reads the kept data of an absent plugin. If a defect ends the read, the caller gets no answer.
     pub(crate) fn spawn_read(&mut self, read: impl Future<Output = AbsentPurge> + Send + 'static) {
         self.steps.spawn(async move { StepOutcome::Absent(Box::new(read.await)) });
     }
@@ -150,7 +150,7 @@ impl Loads {
         self.stops.values().any(|stopping| stopping == name)
     }
 
-    /// The next end of a step; none while nothing is under way.
+    /// The next end of a step; `None` while no step is under way.
     pub(crate) async fn next(&mut self) -> Option<StepOutcome> {
         loop {
             let ended = self.steps.join_next_with_id().await?;
@@ -173,7 +173,7 @@ impl Loads {
         }
     }
 
-    /// Forgets loads, and waits for nothing but stops.
+    /// Drops all loads, and waits only for stops.
     pub(crate) async fn shutdown(&mut self) {
         self.steps.shutdown().await;
     }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 pub(crate) struct Room {
     /// Bytes of the plugin's account when the load began.
     before: u64,
-    /// Bytes more that it wanted, if it was refused for that.
+    /// Bytes above `before` that the load wanted, if it was refused for that.
     wants: Option<u64>,
 }
 
@@ -23,14 +23,14 @@ impl Plugin {
         self.room = Room { before: self.core.account().memory_bytes(), wants: None };
     }
 
-    /// The load was refused, because the plugin would have held too much with it.
+    /// The load was refused, because the plugin would have exceeded its memory.
     pub(crate) fn refuse_room(&mut self) {
         let wanted = self.core.counters.ledger.wanted();
         self.room.wants = Some(wanted.saturating_sub(self.room.before));
     }
 
-    /// Whether there is room now for a load that was refused for want of it; says so once for each load. It may be refused again, with
-    /// what it wants then.
+    /// Whether there is room now for a load that was refused for want of it. Returns `true` once for each load. The
+    /// new load may be refused again, for its own need.
     pub(crate) fn take_room(&mut self) -> bool {
         if self.load.is_some() || self.next.is_some() {
             return false;
@@ -46,7 +46,8 @@ impl Plugin {
         has_room
     }
 
-    /// Why the plugin may not go on; none while it may. A version that is on its way is waited for: it may hold less.
+    /// The reason for which the plugin may not go on; `None` while it may. The check waits for a version that is being
+    /// loaded, which may hold less.
     pub(crate) fn overdraft(&self) -> Option<String> {
         if self.current.is_none() || self.load.is_some() || self.draining.is_some() {
             return None;
@@ -58,7 +59,7 @@ impl Plugin {
         Some(format!("{reason}; it starts again when its file or its configuration changes{lost}"))
     }
 
-    /// What ends with the plugin where no state directory keeps it; nothing if that is nothing.
+    /// The data that the plugin loses without a state directory; empty if there is none.
     fn lost(&self) -> String {
         if self.core.archive.snapshot().is_some() {
             return String::new();
@@ -75,7 +76,7 @@ impl Plugin {
         )
     }
 
-    /// The plugin once it has been stopped for that: it has nothing, and what was counted of it stays.
+    /// The plugin after a stop for too much memory: it holds nothing, and its counters stay.
     pub(crate) fn stopped(&self, name: &PluginName, names: &MetricNames, reason: &str) -> Self {
         let counters = self.core.counters.clone();
         counters.restart("account");

@@ -1,4 +1,4 @@
-//! Prepares one version of a plugin aside, while the one before it goes on: configure, check, compile, describe.
+//! Prepares one version of a plugin while the version before it goes on: configures, checks, compiles and describes.
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
@@ -22,82 +22,84 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// A descriptor takes so many times its bytes: as it was read, in each subscription's handler, and as the actors have it.
+/// The memory of a descriptor as a multiple of its bytes: as it was read, in each subscription's handler, and in the
+/// actors.
 const DESCRIPTOR_TIMES: usize = 8;
 
-/// A version that is ready to be started. A cheap handle, as far as its code goes.
+/// A version that is ready to be started. The code is shared, so a clone is cheap.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) template: Template,
     pub(crate) descriptor: Descriptor,
-    /// What it runs with.
+    /// The settings of the version.
     pub(crate) settings: Arc<PluginSettings>,
-    /// In how many instances.
+    /// The number of shards.
     pub(crate) shards: usize,
-    /// Its descriptor and configuration, in the plugin's account.
+    /// The version's descriptor and configuration, in the plugin's account.
     _held: Arc<Held>,
 }
 
-/// What is to be prepared.
+/// The order to prepare a version.
 pub(crate) struct PrepareOrder {
     pub(crate) name: PluginName,
-    /// Of the plugin file, in hexadecimal.
+    /// The hash of the plugin file, in hexadecimal.
     pub(crate) sha256: String,
     pub(crate) code: Code,
-    /// What it is to run with.
+    /// The settings of the version.
     pub(crate) settings: Arc<PluginSettings>,
-    /// Where what is held for it is noted.
+    /// The plugin's ledger, which notes the version's memory.
     pub(crate) ledger: Arc<Ledger>,
 }
 
-/// Where a version's code comes from.
+/// The source of a version's code.
 pub(crate) enum Code {
-    /// A plugin file; what was compiled last of this plugin is taken if it is of the same content.
+    /// A plugin file. The plugin's last compiled code is used if it has the same content.
     File(Content, LastCompiled),
     Compiled(Template),
 }
 
-/// The code of a plugin that was compiled last, with its file's hash: another configuration for it needs no compiling. Clones share it.
+/// A plugin's last compiled code, with the hash of its file: a change of the configuration needs no compilation.
+/// Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct LastCompiled(Arc<Mutex<Option<(String, Template)>>>);
 
-/// Why a plugin file was not loaded. The text is for people.
+/// The reason for which a plugin file was not loaded. Its text is for people.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// The file is not a plugin for this host, or cannot be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// `describe` did not answer.
+    /// `describe` failed.
     #[error("describe failed: {0}")]
     Describe(CallError),
-    /// What `describe` answered cannot be used.
+    /// The descriptor cannot be used.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// `start` of the new version failed.
     #[error("start failed: {0}")]
     Start(CallError),
-    /// The new version did not accept what the one before it had to say.
+    /// The new version did not accept the snapshot of the version before.
     #[error("restore failed: {0}")]
     Restore(CallError),
-    /// It asks for more than it may have.
+    /// The version asks for a grant that it lacks.
     #[error("{0}")]
     NotGranted(String),
-    /// What it says of itself is more than the plugin may hold beside the rest of its account.
+    /// The descriptor exceeds the rest of the plugin's account.
     #[error(transparent)]
     Account(#[from] Overdraft),
-    /// It cannot run in so many instances.
+    /// The version cannot run in so many shards.
     #[error("{0}")]
     Shards(String),
-    /// Its configuration cannot be used.
+    /// The configuration cannot be used.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// A part of the host ended that should not have.
+    /// A part of the host ended unexpectedly.
     #[error("the host could not carry it out: {0}")]
     Host(String),
 }
 
 impl LoadError {
-    /// Whether the plugin would have held too much with the version.
+    /// Whether the plugin would have exceeded its memory with the version.
     pub(crate) fn is_want_of_room(&self) -> bool {
         match self {
             Self::Account(_) | Self::Compile(CompileError::Account(_)) => true,
@@ -108,7 +110,7 @@ impl LoadError {
         }
     }
 
-    /// Whether the plugin itself refused, which may be for what its `config` says.
+    /// Whether the plugin itself refused, possibly because of its `config`.
     pub(crate) fn is_of_plugin(&self) -> bool {
         match self {
             Self::Describe(error) | Self::Start(error) => {
@@ -128,12 +130,12 @@ pub(crate) struct Preparer {
     pub(crate) powers: Powers,
     pub(crate) compiler: Compiler,
     pub(crate) leading: Leading,
-    /// Where everything between plugins and the host is written down; `functions` are those for it then.
+    /// The tapes that record all exchanges between plugins and the host. `functions` then record them.
     pub(crate) tapes: Option<Arc<dyn Tapes>>,
 }
 
 impl Preparer {
-    /// Makes a version ready that gets all that it asks for.
+    /// Prepares a version that gets all requested grants.
     pub(crate) async fn prepare(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
         let name = order.name.clone();
         let prepared = self.describe(order).await?;
@@ -146,7 +148,7 @@ impl Preparer {
         Ok(prepared)
     }
 
-    /// Makes a version ready, whatever it asks for.
+    /// Prepares a version, whatever it asks for.
     pub(crate) async fn describe(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
         let PrepareOrder { name, sha256, code, settings, ledger } = order;
         let memory_max = settings.limits.host_memory_max;
@@ -169,12 +171,12 @@ impl Preparer {
                 }
             },
         };
-        // What is compiled already may be to run with less than before.
+        // Compiled code may have to run with a lower limit than before.
         template.report().check_instance(instance_bytes_max)?;
         let (described, engine) = (template.clone(), self.engine.clone());
         let with = settings.clone();
         let (reply, answer) = oneshot::channel();
-        // A version that is not loaded yet runs on the guests' threads, too.
+        // A version that is not loaded yet also runs on the threads for guests.
         let pace = Pace::default();
         let state = {
             // A budget for each load: loads come one at a time and take much longer than a second's lines.
@@ -185,7 +187,7 @@ impl Preparer {
             state.charged_to(&ledger)
         };
         let describing = async move {
-            // Nobody waits for it any more when the plugin was removed meanwhile.
+            // The send fails if the plugin was removed meanwhile.
             let _ = reply.send(describe(&described, &engine, state, &with.config).await);
         };
         self.threads.spawn(describing, pace);
@@ -211,7 +213,7 @@ impl LastCompiled {
     }
 }
 
-/// What one instance hands to its successor is not the memory of several.
+/// One instance's snapshot is not the memory of several instances.
 fn check_shards(
     shards: usize,
     is_stateful: bool,
@@ -226,7 +228,8 @@ fn check_shards(
     )))
 }
 
-/// Asks a version what it wants, in an instance that has nothing and is dropped afterwards. Answers with the bytes of that as well.
+/// Calls `describe` in an instance without permissions, which is dropped afterwards. Also returns the bytes of the
+/// descriptor.
 async fn describe(
     template: &Template,
     engine: &Engine,

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl Plugin {
-    /// Queues the present state of the letters' objects. It is read in the informers' tasks, between two notifications, so that no
-    /// older state of an object can follow it.
+    /// Queues the present state of the letters' objects. The informers' tasks read this state between two
+    /// notifications, so that no older state of an object can follow it.
     pub(crate) fn redrive(&mut self, selection: &Selection) -> Result<String, AdminError> {
         if self.load.is_some() {
             let text = "a version is being loaded; try again when that has ended";
@@ -61,7 +61,7 @@ impl Plugin {
                         true => core.queue.push(event),
                         false => {
                             add_one(&core.counters.filtered);
-                            // Of the object's other events, one of which may wait for its retry, this says nothing.
+                            // The object's other events, for example a retry, are not concerned.
                             core.archive.told(&event.letters);
                             core.told(&event.letters);
                         }
@@ -79,7 +79,8 @@ impl Plugin {
     }
 }
 
-/// Letters on their way to the informer's task. One that has stopped drops what it is handed: then they lie as before.
+/// Letters on their way to the informer's task. If the informer has stopped, it drops this value: then the letters lie
+/// as before.
 struct Sent {
     core: Arc<PluginCore>,
     ids: BTreeSet<u64>,
@@ -90,7 +91,7 @@ impl Sent {
         Self { core, ids: letters.iter().map(|letter| letter.id).collect() }
     }
 
-    /// From here on their events are on their way.
+    /// From here on the letters' events are on their way.
     fn arrive(&mut self) {
         self.ids.clear();
     }
@@ -106,7 +107,7 @@ impl Drop for Sent {
 }
 
 impl Active {
-    /// Whether it is known what has become of the letter's object: what is not listed yet is not gone.
+    /// Whether the state of the letter's object is known: an object that is not listed yet is not gone.
     fn knows_of(&self, letter: &DeadLetter) -> bool {
         let (view, informer) = (View::from(&self.spec), self.informer.informer());
         match letter.event.object.key().namespace() {
@@ -119,7 +120,7 @@ impl Active {
 }
 
 impl Plugin {
-    /// Throws letters away.
+    /// Deletes letters.
     pub(crate) fn purge(&self, selection: &Selection) -> String {
         let mut letters = self.core.dead_letters.lock();
         let taken = letters.take(selection);
@@ -127,7 +128,8 @@ impl Plugin {
         format!("{} thrown away", counted(taken.len(), "dead letter"))
     }
 
-    /// Takes letters back that were sent again to subscriptions that this version has not: what waits for those is dropped.
+    /// Takes back letters that were redriven to subscriptions that this version lacks: the waiting events of those are
+    /// dropped.
     pub(super) fn take_back(&self, descriptor: &Descriptor) {
         let is_lost = |letter: &DeadLetter| {
             !descriptor.subscriptions.iter().any(|spec| {
@@ -138,7 +140,7 @@ impl Plugin {
     }
 }
 
-/// One event for each object, in the order of their last letters.
+/// One event for each object, in the order of the objects' last letters.
 fn redriven(
     (subscription, asked_by): (SubscriptionId, u64),
     letters: Vec<DeadLetter>,
@@ -178,7 +180,7 @@ fn redriven(
             letters: ids.get(letter.event.object.key()).cloned().unwrap_or_default(),
             received: now,
             before_sync: false,
-            // It was called with what it gave up.
+            // The plugin was called with the event that it gave up.
             knew: true,
             keys: EventKeys::default(),
         }
@@ -213,7 +215,7 @@ mod tests {
         DeadLetter { id: 0, subscription, resource, event, attempts: 1, parked: false, error, at }
     }
 
-    /// What letters become where the cache holds `present`; the view wants what is red.
+    /// The events of redriven letters while the cache holds `present`; the view contains red objects.
     #[track_caller]
     fn check(letters: &[(&str, Change)], present: &[Object], expect: &[&str]) {
         let descriptor = Descriptor::parse(DESCRIPTOR).expect("a descriptor");
@@ -289,7 +291,8 @@ mod tests {
         });
     }
 
-    /// The letters that lie after a redrive to an informer that runs, or has stopped: it calls what it is handed, or drops it.
+    /// The letters that remain after a redrive to an informer. A running informer makes the call, and a stopped one
+    /// drops it.
     #[track_caller]
     fn check_sent(runs: bool, expect: usize) {
         let core = Arc::new(crate::plugin::core::tests::core());

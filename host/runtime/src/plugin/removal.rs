@@ -11,20 +11,20 @@ use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is to be told before a plugin ends: events, what replays that are under way have yet to come to, and keys that are not for later.
+/// The remaining work before a plugin's end: events, the rest of running replays, and keys that are due.
 pub(crate) struct Drain {
     core: Arc<PluginCore>,
     walks: Vec<Arc<Progress>>,
-    /// How long that may take.
+    /// The time limit of the drain.
     pub(crate) limit: Duration,
 }
 
 impl Drain {
-    /// Tells what can be told in time.
+    /// Waits until the remaining work is done, or the time is over.
     pub(crate) async fn carry_out(self) {
         let all_told = async {
             loop {
-                // Whoever makes progress from here on is heard.
+                // Progress from here on wakes this wait.
                 let progress = self.core.queue.progress();
                 if self.is_over() || self.core.state().is_tripped() {
                     return;
@@ -35,7 +35,7 @@ impl Drain {
         let _: Result<(), _> = tokio::time::timeout(self.limit, all_told).await;
     }
 
-    /// Whether nothing is left. Of a walk come events, and of events keys.
+    /// Whether no work is left. Replays add events, and events add keys.
     fn is_over(&self) -> bool {
         self.walks.iter().all(|walk| walk.count().is_none())
             && self.core.queue.look(|mailboxes| mailboxes.is_drained(Instant::now()))
@@ -43,8 +43,9 @@ impl Drain {
 }
 
 impl Plugin {
-    /// Takes nothing new in any more, and answers with what is to be told before it ends; none if nothing is: nothing waits, or nothing would be told, or
-    /// that is not wanted. In the middle of a load nobody knows to which version to tell it.
+    /// Takes in no new events. Returns the remaining work before the plugin's end. `None` if no work waits, if none
+    /// could be delivered, or if the settings want no drain. During a load there is no drain, because no version is
+    /// certain to get the events.
     pub(crate) fn drain(&mut self, number: u64) -> Option<Drain> {
         let settings = &self.current.as_ref()?.prepared.settings;
         let limit = settings.limits.drain_time;
@@ -63,19 +64,19 @@ impl Plugin {
         Some(drain)
     }
 
-    /// How many events wait, and how many keys there are.
+    /// The number of waiting events, and of keys.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         self.core.queue.look(|mailboxes| (mailboxes.load().events, mailboxes.keys.count()))
     }
 
-    /// Replays that are under way. One whose first list is still to come has nothing to tell, maybe for ever.
+    /// The running replays. A replay before the first list has no events, maybe for ever, and does not count.
     fn walks(&self) -> Vec<Arc<Progress>> {
         let active = self.subscriptions.values();
         let synced = active.filter(|active| active.informer.informer().has_synced());
         synced.map(|active| active.handler.progress()).collect()
     }
 
-    /// Its file is there again. Answers whether it was gone.
+    /// The file is there again. Returns whether the file was gone.
     pub(crate) fn goes_on(&mut self) -> bool {
         let was_gone = self.draining.take().is_some();
         if was_gone {

@@ -15,27 +15,28 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
-/// A retry that came due while no host ran waits so long for the first list, so that what that says of its object takes its place.
+/// A retry that came due while no host ran waits so long for the first list. The list's event for the object can then
+/// replace it.
 const LIST_WAIT: Duration = Duration::from_secs(1);
 
-/// What is remembered and not in its place yet.
+/// Kept data that is not in its place yet.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// It has been asked for what is kept, and answered.
+    /// Whether the kept data was read.
     is_read: bool,
-    /// Somebody has paused or resumed it since the host started: that counts more.
+    /// Whether a user paused or resumed the plugin since the host started: that replaces the kept pause.
     pub(super) pause_is_said: bool,
     /// Retries whose subscriptions have not begun.
     retries: Vec<(Arc<str>, WaitingRetry)>,
 }
 
 impl Plugin {
-    /// Whether what is kept of it has been read.
+    /// Whether the kept data was read.
     pub(crate) fn remembers(&self) -> bool {
         self.memory.is_read
     }
 
-    /// Takes up what the host before has left. What cannot be understood is left alone.
+    /// Takes over the data of an earlier host. Unreadable data is left alone.
     pub(crate) fn remember(&mut self, name: &str, archive: &Archive, kept: Option<Kept>) {
         self.memory.is_read = true;
         let Some(kept) = kept else {
@@ -66,8 +67,8 @@ impl Plugin {
         }
     }
 
-    /// Puts the retries of subscriptions that begin into the queue, and answers which objects the plugin has been told of. Those of
-    /// subscriptions that the version has not are dropped, as they are at a reload.
+    /// Queues the retries of subscriptions that begin, and returns the objects that were delivered to the plugin.
+    /// Retries of subscriptions that the version lacks are dropped, as at a reload.
     pub(super) fn restore(
         &mut self,
         descriptor: &Descriptor,
@@ -103,7 +104,7 @@ impl Plugin {
     }
 }
 
-/// How long a retry has still to wait, and no longer than it had at first: the clock may have been set back.
+/// The remaining wait of a retry, at most the original wait: the clock may have been set back.
 fn wait(due: Timestamp, at_first: Duration, now: Timestamp) -> Duration {
     Duration::try_from(due.duration_since(now)).unwrap_or_default().min(at_first)
 }

@@ -11,7 +11,7 @@ pub(crate) struct Standby {
     pub(crate) prepared: Prepared,
 }
 
-/// What keeps informers running until a version that was on standby has subscriptions of its own.
+/// Keeps informers running until a standby version has its own subscriptions.
 pub(crate) struct Warm {
     pub(crate) _reads: Reads,
     pub(crate) _subscriptions: Vec<InformerLease>,

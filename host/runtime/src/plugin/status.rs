@@ -22,12 +22,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One of the shards that a plugin runs in.
+/// One of the plugin's shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardStatus {
-    /// Its instance ended, and the next one is due.
+    /// Whether the shard's instance ended and the next one is due.
     pub is_lost: bool,
-    /// Events that wait for it.
+    /// Events that wait for the shard.
     pub depth: usize,
 }
 
@@ -36,35 +36,35 @@ pub struct ShardStatus {
 pub struct PluginStatus {
     /// The plugin's name.
     pub name: PluginName,
-    /// What it is doing.
+    /// The plugin's state.
     pub state: LifecycleState,
-    /// The shards that it runs in, by number; none before a version runs.
+    /// The plugin's shards, by number; empty before a version runs.
     pub shards: Vec<ShardStatus>,
     /// Its queue.
     pub queue: QueueSnapshot,
     /// Its workqueue.
     pub keys: KeysSnapshot,
-    /// Replays that are not through, in the subscriptions' order.
+    /// Replays that have not ended, in the order of the subscriptions.
     pub replays: Vec<ReplaySnapshot>,
-    /// Its schedules and when each comes next, as `/plugins` shows them.
+    /// The plugin's schedules and their next times, as `/plugins` shows them.
     pub schedules: Value,
-    /// Those of them whose moment has come, and those whose last call failed.
+    /// The due schedules, and those whose last call failed.
     pub timers: TimersSnapshot,
-    /// How many series its metrics have, and the bytes that they may take on the page.
+    /// The number of series in its metrics, and the bytes that they may take on the page.
     pub metric_size: (usize, usize),
-    /// What the host holds and has done for it.
+    /// The memory and time that the plugin uses.
     pub account: Account,
-    /// Its counters, which go on counting.
+    /// The live counters.
     pub counters: Arc<Counters>,
     /// Dead letters that are kept.
     pub dead_letters: usize,
-    /// Failed calls of `synced` that no later call has made good: at most one for each shard and subscription.
+    /// Failed calls of `synced` without a later success: at most one for each shard and subscription.
     pub failed_syncs: usize,
     /// Keys of the plugin's `state`, and bytes of its keys and values.
     pub state_size: (usize, usize),
-    /// What outlives the host; none without a state directory.
+    /// The plugin's data on disk; `None` without a state directory.
     pub kept: Option<KeptSnapshot>,
-    /// What keeps its file, or the one beside it, from being read.
+    /// The reason for which the file, or the one beside it, cannot be read.
     file_problem: Option<Problem>,
     access: Option<AccessShown>,
     since: Timestamp,
@@ -79,10 +79,10 @@ pub struct PluginStatus {
 }
 
 impl PluginStatus {
-    /// That of this plugin now.
+    /// The current status of this plugin.
     pub(crate) fn of(core: &PluginCore) -> Self {
         let facts = core.facts();
-        // One lock after the other: those in the fields of one expression would all be held until it ends.
+        // One lock after the other: the locks in one expression would all be held until its end.
         let account = core.account_of(facts.running.as_ref());
         let at = Now::read();
         let ((depths, queue, keys), (schedules, timers), (failed_syncs, failed_sync)) =
@@ -130,7 +130,7 @@ impl PluginStatus {
 }
 
 impl PluginStatus {
-    /// Why no event is delivered now, whichever it is.
+    /// The reason for which no event of the plugin is delivered now.
     pub(crate) fn not_now(&self) -> Option<NotNow> {
         let of_queue = || match self.keys.holds_events {
             true => Some(NotNow::Workqueue),
@@ -139,13 +139,13 @@ impl PluginStatus {
         self.state.not_now().or_else(of_queue)
     }
 
-    /// The same, with what keeps its file or the one beside it from being read.
+    /// The same status, with the problem of a file that cannot be read.
     pub(crate) fn with_file_problem(self, file_problem: Option<Problem>) -> Self {
         Self { file_problem, ..self }
     }
 }
 
-/// The shards with what waits for each. Others may be looking while their number changes.
+/// The shards with their waiting events. `depths` may have another length while the number of shards changes.
 fn shards(facts: &Facts, depths: &[usize]) -> Vec<ShardStatus> {
     let depth = |shard: usize| depths.get(shard).copied().unwrap_or_default();
     let one = |shard| ShardStatus { is_lost: facts.lost.contains(&shard), depth: depth(shard) };

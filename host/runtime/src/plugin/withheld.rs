@@ -1,9 +1,8 @@
-//! Withheld subscriptions: the plugin's service account may not list and watch their resource. None
-//! of their events is delivered, and none is lost. Waiting events are put aside
-//! (`delivery/mailbox/withheld.rs`). The keys that were in the cache are remembered, so that a
-//! deletion meanwhile is delivered later. When the account may read the resource again, the
-//! subscription begins anew with the objects of that moment. An object that was never delivered,
-//! and that came and went meanwhile, may be delivered as deleted.
+//! Withheld subscriptions: the plugin's service account may not list and watch their resource. None of their events is
+//! delivered, and none is lost. Waiting events are put aside (`delivery/mailbox/withheld.rs`). The keys that were in
+//! the cache are remembered, so that a deletion meanwhile is delivered later. When the account may read the resource
+//! again, the subscription begins again with the objects of that moment. An object that was never delivered, and that
+//! came and went meanwhile, may be delivered as deleted.
 
 use super::{Active, BegunSubscription, Plugin};
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
@@ -16,40 +15,40 @@ use informant_cache::{Object, SharedInformerFactory};
 use std::collections::BTreeSet;
 use tracing::{info, warn};
 
-/// A subscription that is not told of anything.
+/// A subscription that is withheld: no event of it is delivered.
 pub(super) struct Withheld {
     pub(super) id: SubscriptionId,
-    /// The load since which it wants to hear of the same.
+    /// The load since which the subscription is unchanged.
     pub(super) asked_by: u64,
     pub(super) spec: SubscriptionSpec,
-    /// What the plugin has been told of, or what waits to be told.
+    /// The objects that were delivered to the plugin, or wait in the queue.
     pub(super) told: Vec<Object>,
 }
 
 impl Plugin {
-    /// The subscription of this name, whether it is told of changes or not.
+    /// The subscription of this name, withheld or not.
     pub(super) fn known(&self, name: &str) -> Option<(SubscriptionId, u64, &SubscriptionSpec)> {
         let active = self.subscriptions.get(name).map(|it| (it.id, it.asked_by, &it.spec));
         active.or_else(|| self.withheld.get(name).map(|it| (it.id, it.asked_by, &it.spec)))
     }
 
-    /// Whether the descriptor's subscription with this number may not be told of anything now.
+    /// Whether the descriptor's subscription with this number may not be delivered now.
     pub(super) fn is_refused(&self, number: usize) -> bool {
         self.granted.subscriptions.get(number).is_some_and(|permissions| !permissions.allow())
     }
 
-    /// Tells nothing more of a subscription, which may have been told of something until now.
+    /// Withholds a subscription, which may have been delivered until now.
     pub(super) fn withhold(&mut self, mut withheld: Withheld, active: Option<Box<Active>>) {
         self.core.queue.change(|it| it.withhold(withheld.id));
         if let Some(Active { registration, informer, spec, handler, .. }) =
             active.map(|active| *active)
         {
-            // First nothing more is told: what comes from here on is not remembered as told.
+            // First the handler ends: later changes must not count as delivered.
             drop(registration);
             let all = LabelSelector::default();
             let present = informer.informer().indexer().list(None, &all, usize::MAX, None);
             let present = present.map(|page| page.items).unwrap_or_default();
-            // Others may have caused more to be cached; and the plugin may know what a view before this one had.
+            // Other users may have widened the cache. And the plugin may know objects of an earlier view.
             let (view, progress) = (View::from(&spec), handler.progress());
             let is_known = |object: &Object| view.contains(object) || progress.knows(object);
             withheld.told.extend(present.into_iter().filter(is_known));
@@ -57,7 +56,8 @@ impl Plugin {
         self.withheld.insert(withheld.spec.name.clone(), withheld);
     }
 
-    /// What plugins may read has changed: goes on with what this one may read again, and withholds what it may not any more.
+    /// Applies a change of the plugin's permissions: releases the subscriptions that it may read again, and withholds
+    /// those that it may no longer read.
     pub(crate) fn follow_access(&mut self, informers: &SharedInformerFactory) {
         if self.granted.account.is_none() {
             return;
@@ -76,12 +76,12 @@ impl Plugin {
                 }
                 (false, Some(Withheld { id, asked_by, told, .. })) => {
                     self.core.release_withheld(id);
-                    // Any load will do that says of itself when its objects are through.
+                    // Any load will do that notes when its initial objects are settled.
                     let begun = BegunSubscription { id, asked_by, begun_by: asked_by };
                     let active = self.begin(begun, spec, None, told, informers);
                     self.subscriptions.insert(spec.name.clone(), Box::new(active));
                 }
-                // An actor may have seen that it was refused for a moment.
+                // An actor may have seen a refusal for a moment.
                 (false, None) => {
                     if let Some(active) = self.subscriptions.get(&spec.name) {
                         self.core.release_withheld(active.id);
@@ -93,7 +93,7 @@ impl Plugin {
         self.show_access(&descriptor);
     }
 
-    /// Shows what is refused, and says what is so no more or from here on.
+    /// Shows the refused reads, and logs the changes of this list.
     pub(super) fn show_access(&self, descriptor: &Descriptor) {
         let subscriptions = descriptor.subscriptions.iter().zip(&self.granted.subscriptions);
         let subscriptions = subscriptions.filter_map(|(spec, permissions)| {

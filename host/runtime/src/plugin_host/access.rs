@@ -1,9 +1,9 @@
-//! What plugins may read that act as service accounts.
+//! The reads of plugins with service accounts.
 
 use super::PluginHost;
 
 impl PluginHost {
-    /// Something may be read that might not before, or the other way round.
+    /// Applies a change of permissions.
     pub(super) fn follow_access(&mut self) {
         for plugin in self.plugins.values_mut() {
             plugin.follow_access(&self.informers);

@@ -1,18 +1,19 @@
-//! Plugins that use more than their account allows. Each is stopped alone. It starts again when its
-//! file or its configuration changes, or by a command, with its records of the state directory.
+//! Plugins that use more than their account allows. Each is stopped alone. It starts again when its file or its
+//! configuration changes, or by a command, with its records of the state directory.
 //!
-//! A version that was refused, because the plugin would have held too much with it, is loaded again when the plugin holds less.
+//! A version that was refused, because the plugin would have exceeded its memory, is loaded again when the plugin
+//! holds less.
 
 use super::PluginHost;
 use crate::plugin_name::PluginName;
 use std::time::Duration;
 use tracing::{error, info};
 
-/// How often accounts are looked at, and who leads while this host does not. What an instance asks for beyond its plugin's account is refused at
-/// once; everything else has a bound of its own until then.
+/// The interval of the checks of accounts, and of the leader while this host does not lead. An instance's request
+/// beyond its plugin's account is refused at once; every other part has its own bound until the next check.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The moments at which they are.
+/// The times of the checks.
 pub(super) fn looks() -> tokio::time::Interval {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -36,7 +37,7 @@ impl PluginHost {
         }
     }
 
-    /// Everything that it has ends with it, as if its file were gone.
+    /// Stops the plugin and drops its data, as if its file were gone.
     fn stop_overdrawn(&mut self, name: &PluginName, reason: &str) {
         let Some(plugin) = self.plugins.remove(name) else { return };
         let stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));

@@ -1,7 +1,7 @@
-//! What plugins run with: the files beside theirs, and the host's own configuration.
+//! The settings of plugins: the files beside theirs, and the host's own configuration.
 //!
-//! What a configuration takes away is gone as soon as the configuration was read. It has a way of its own: it waits for no
-//! load, neither of this plugin nor of another.
+//! A lost permission ends as soon as the configuration was read. This does not wait for any load, of this plugin or of
+//! another.
 
 use super::PluginHost;
 use crate::contract::configuration::{ConfigurationError, Configurations, PluginSettings, Sidecar};
@@ -13,15 +13,15 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tracing::info;
 
-/// The configurations that were read: of the host, and of plugins.
+/// The configurations that were read, of the host and of plugins.
 pub(super) struct ReadConfigurations {
-    /// Newer configurations of the host.
+    /// Receives newer configurations of the host.
     pub(super) receiver: watch::Receiver<Arc<Configurations>>,
-    /// The host's own configuration, as it is in force.
+    /// The host's own configuration in force.
     pub(super) of_host: Arc<Configurations>,
     /// The files beside plugins' files.
     beside: BTreeMap<PluginName, Beside>,
-    /// Reads those files, one after the other.
+    /// Reads these files, one after the other.
     steps: LoadSteps,
 }
 
@@ -32,16 +32,16 @@ impl ReadConfigurations {
     }
 }
 
-/// What stands beside a plugin's file.
+/// The file beside a plugin's.
 enum Beside {
-    /// A file that the step of this number reads. The plugin's loads wait for it.
+    /// The step of this number reads the file. The plugin's loads wait for it.
     Reading(u64),
     /// A file that was read.
     Read(Box<Sidecar>),
 }
 
 impl PluginHost {
-    /// What the plugin's next load, which follows, is to be made with.
+    /// Sets the configuration for the plugin's next load, which follows.
     pub(super) fn configure(&mut self, name: PluginName, file: ConfigurationFile) {
         let file = match file {
             ConfigurationFile::Read(file) => file,
@@ -83,7 +83,7 @@ impl PluginHost {
         matches!(self.configuration.beside.get(name), Some(Beside::Reading(_)))
     }
 
-    /// What the plugin is to run with from now on. None while the file beside its own is being read.
+    /// The plugin's settings from now on. `None` while the file beside its own is being read.
     fn settings(
         &self,
         name: &PluginName,
@@ -96,8 +96,8 @@ impl PluginHost {
         Some(self.configuration.of_host.settings(name, sidecar).map(Arc::new))
     }
 
-    /// Holds the plugin to what it is to run with. A configuration that cannot be used changes nothing: the next load says
-    /// what is wrong with it.
+    /// Restricts the plugin to its new settings. An unusable configuration changes nothing: the next load reports its
+    /// problem.
     pub(super) fn follow_settings(&mut self, name: &PluginName) {
         let Some(Ok(settings)) = self.settings(name) else { return };
         if let Some(plugin) = self.plugins.get_mut(name) {
@@ -105,8 +105,8 @@ impl PluginHost {
         }
     }
 
-    /// What a load that begins now is made with. While a file beside the plugin's is being read that is what was read before
-    /// it: the version is prepared again once the file was read.
+    /// The settings for a load that begins now. While the file beside the plugin's is being read, the earlier file
+    /// counts: the version is prepared again after the read.
     pub(super) fn settings_of_load(
         &mut self,
         name: &PluginName,
@@ -125,7 +125,8 @@ impl PluginHost {
         Ok(settings)
     }
 
-    /// The host's own configuration says something else: those whom that concerns are loaded again, as where the file beside theirs changes.
+    /// Applies a new configuration of the host: plugins with changed settings are loaded again, as after a change of
+    /// the file beside theirs.
     pub(super) fn reconfigure(&mut self) {
         let said = self.configuration.receiver.borrow_and_update().clone();
         let before = std::mem::replace(&mut self.configuration.of_host, said);

@@ -1,4 +1,4 @@
-//! How many instances all plugins may have together.
+//! The bound of all plugins' instances together.
 
 use super::PluginHost;
 use crate::plugin::Plugin;
@@ -7,7 +7,7 @@ use crate::plugin_name::PluginName;
 use crate::shard::MORE_INSTANCES_MAX;
 
 impl PluginHost {
-    /// Whether there is room for a version in so many shards. Each plugin has one instance in any case.
+    /// Checks that there is room for a version with so many shards. Each plugin may have one instance in any case.
     pub(super) fn check_instances(
         &self,
         name: &PluginName,
@@ -18,7 +18,7 @@ impl PluginHost {
     }
 }
 
-/// The instances that a plugin has beside its first, or is about to have.
+/// The present or future instances of a plugin beside its first.
 fn more(plugin: &Plugin) -> usize {
     let current = plugin.current.as_ref().map_or(0, |loaded| loaded.prepared.shards);
     current.max(plugin.shards_ahead).saturating_sub(1)

@@ -1,4 +1,4 @@
-//! What the host of the plugins is made of, and why it cannot be.
+//! The options of the plugin host, and the errors of its start.
 
 use crate::contract::configuration::Configurations;
 use crate::guest::compiler::{CodeCacheError, CompilerOptions};
@@ -15,35 +15,36 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// What the host of the plugins needs.
+/// The options of the plugin host.
 pub struct PluginHostOptions {
-    /// Where plugin files are dropped.
+    /// The directories of plugin files.
     pub directories: Vec<PathBuf>,
-    /// What the host's own configuration says of plugins. Where it says something else than before those that it concerns are loaded again.
+    /// The host's own configuration of plugins. After a change, plugins with changed settings are loaded again.
     pub configurations: watch::Receiver<Arc<Configurations>>,
-    /// Where informers come from.
+    /// The source of informers.
     pub informers: Arc<SharedInformerFactory>,
-    /// Who sends plugins' writes to the cluster.
+    /// Sends plugins' writes to the cluster.
     pub cluster: Arc<dyn ClusterWriter>,
-    /// Who says what service accounts may read.
+    /// Answers which resources service accounts may read.
     pub access: Arc<dyn AccessReviewer>,
-    /// How often it is asked again. What it has allowed is allowed for five minutes longer, if it does not answer then.
+    /// The interval of the reviews. Without an answer, an allowed read stays allowed for five more minutes.
     pub review_every: Duration,
-    /// Who sends plugins' requests to the world outside.
+    /// Sends plugins' outside HTTP requests.
     pub http: Arc<dyn HttpClient>,
     /// Threads that guests run on.
     pub threads: usize,
-    /// How plugins are compiled, and where the code is kept.
+    /// The options for compiling and for the code cache.
     pub compiler: CompilerOptions,
-    /// Where what is to outlive the host is kept; none: it ends with the host.
+    /// The state directory; `None`: the data ends with the host.
     pub state: Option<StateDirectoryOptions>,
-    /// Plugins run only while this says so; none: always. Who loses the lead ends the host: what another one did meanwhile is not made up for.
+    /// Plugins run only while this host leads; `None`: always. A host that loses the lead must end: it cannot catch up
+    /// with another host's work.
     pub leadership: Option<Leadership>,
 }
 
 impl PluginHostOptions {
-    /// A host over these directories and informers alone, with one thread: its plugins may send nothing to a cluster or over HTTP, nothing is configured,
-    /// nothing outlives it, and no other host is beside it.
+    /// A host over these directories and informers alone, with one thread. Its plugins may send nothing to a cluster
+    /// or over HTTP, and nothing is configured. No data outlives the host, and no other host runs beside it.
     pub fn alone(directories: Vec<PathBuf>, informers: Arc<SharedInformerFactory>) -> Self {
         Self {
             directories,
@@ -67,13 +68,13 @@ pub enum StartError {
     /// The engine cannot run here.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Compiled code cannot be kept where it is to be kept.
+    /// The directory for compiled code cannot be used.
     #[error(transparent)]
     CodeCache(#[from] CodeCacheError),
-    /// What is to outlive the host cannot be kept where it is to be kept.
+    /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateDirectoryError),
-    /// What is to be recorded cannot be written.
+    /// The recordings cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The system gives no more threads.

@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use tracing::error;
 
 impl PluginHost {
-    /// Goes on with a load whose step ended, if its plugin still waits for it.
+    /// Continues a load after a step, if its plugin still waits for it.
     pub(super) fn settle(&mut self, outcome: StepOutcome) {
         let load = match &outcome {
             StepOutcome::Read(load, _)
             | StepOutcome::Prepared(load, _)
             | StepOutcome::Swapped(load, _)
             | StepOutcome::Refused(load, _) => load.clone(),
-            // One of the same name may have waited for that.
+            // A new plugin of the same name may wait for this end.
             StepOutcome::Stopped(name) => return self.load_next(name),
             StepOutcome::Drained(name, number) => return self.drained(name, *number),
             StepOutcome::Absent(_) | StepOutcome::Configured(..) => {
@@ -60,11 +60,11 @@ impl PluginHost {
             plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
-        // The one before it may be ready.
+        // The version before may be ready.
         self.show_standby(&load.name);
     }
 
-    /// Goes on with a step that belongs to no load.
+    /// Continues after a step that belongs to no load.
     fn settle_beside(&mut self, outcome: StepOutcome) {
         match outcome {
             StepOutcome::Configured(name, number, sidecar) => {
@@ -74,16 +74,16 @@ impl PluginHost {
         }
     }
 
-    /// Whether the plugin was configured anew since the version was prepared. It never runs with what it has: it is
-    /// prepared again, with its code.
+    /// Whether the plugin's settings changed since the version was prepared. The version never runs with old settings:
+    /// it is prepared again, with its code.
     fn is_superseded(&self, name: &PluginName, prepared: &Prepared) -> bool {
         // Invariant 40.
         self.plugins.get(name).is_some_and(|plugin| !plugin.is_configured_as(prepared))
     }
 
-    /// Keeps what runs, and says why the new version does not. Invariant 24.
+    /// Keeps the running version, and reports the new version's error. Invariant 24.
     fn refused(&mut self, load: &Load, error: &LoadError) -> String {
-        // It may name what the file is made of.
+        // The error may contain names from the file.
         let mut reason = one_line(&error.to_string(), LOAD_ERROR_BYTES_MAX).into_owned();
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return reason };
         if error.is_want_of_room() {

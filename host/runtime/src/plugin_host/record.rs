@@ -5,7 +5,7 @@ use crate::guest::host_functions::HostFunctions;
 use crate::recording::{CallRecorder, RecordOptions};
 
 impl PluginHost {
-    /// Has the plugins recorded that are loaded from here on: to be called before [`run`](Self::run).
+    /// Records plugins that are loaded from here on: call this before [`run`](Self::run).
     pub fn record(&mut self, options: RecordOptions) -> Result<(), StartError> {
         let recorder = CallRecorder::start(options)?;
         self.preparer.functions = HostFunctions::taped(&self.preparer.engine)?;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tracing::info;
 
 impl PluginHost {
-    /// The plugin's file is gone: it is told what waits, if that is wanted, and ends.
+    /// The plugin's file is gone: delivers waiting events if the settings want that, and ends the plugin.
     pub(super) fn gone(&mut self, name: &PluginName) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
         plugin.asked.gone(&Err(AdminError::NoSuchPlugin(name.clone())));
@@ -23,7 +23,7 @@ impl PluginHost {
         self.loads.spawn_drain((name.clone(), number), drain.carry_out());
     }
 
-    /// The plugin has been told what waited, unless its file came back meanwhile.
+    /// The drain has ended. Ends the plugin, unless its file came back meanwhile.
     pub(super) fn drained(&mut self, name: &PluginName, number: u64) {
         if self.plugins.get(name).is_some_and(|plugin| plugin.draining == Some(number)) {
             self.end(name);

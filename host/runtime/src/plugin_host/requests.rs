@@ -1,4 +1,4 @@
-//! What the host of the plugins is asked to do while it runs.
+//! Requests to the running plugin host.
 
 use super::PluginHost;
 use crate::counted::counted;
@@ -8,12 +8,12 @@ use crate::plugin::loads::{AbsentPurge, StepOutcome};
 use crate::plugin::prepare::Code;
 use crate::plugin_name::PluginName;
 
-/// What is added to an answer where it may be forgotten.
+/// A note in an answer if the change may be lost.
 const NOT_WRITTEN: &str =
     " (the state directory cannot be written now: this may not outlive the host)";
 
 impl PluginHost {
-    /// Does what was asked for. A load answers when it has ended, a pause when the plugin's actor has heard of it.
+    /// Carries out a request. A load answers at its end, a pause when the plugin's actors have handled it.
     pub(super) fn answer(&mut self, request: Request) {
         let Request { name, action, reply } = request;
         if let (false, Action::Redrive(_)) = (self.leads, &action) {
@@ -34,7 +34,7 @@ impl PluginHost {
         tell(self.archive(), answer, reply);
     }
 
-    /// Of a plugin that is not there only what is kept can be changed.
+    /// For an absent plugin, only its kept data can be changed.
     fn answer_for_absent(&mut self, name: PluginName, action: Action, reply: Reply) {
         let (Action::Purge(selection), Some(archive)) = (action, self.archive()) else {
             return tell(None, Err(AdminError::NoSuchPlugin(name)), reply);
@@ -45,7 +45,7 @@ impl PluginHost {
         });
     }
 
-    /// Throws away what is kept, if the plugin is still not there.
+    /// Purges the kept data, if the plugin is still absent.
     pub(super) fn purge_absent(&mut self, outcome: StepOutcome) {
         let StepOutcome::Absent(purge) = outcome else { return };
         let AbsentPurge { name, selection, reply, kept } = *purge;
@@ -69,7 +69,7 @@ impl PluginHost {
         tell(Some(archive), Ok(answer), reply);
     }
 
-    /// Holds the plugin back, or lets it go on.
+    /// Pauses or resumes the plugin.
     fn hold(&mut self, name: &PluginName, paused: bool, reply: Reply) {
         let archive = self.archive();
         let Some(plugin) = self.plugins.get_mut(name) else { return };
@@ -88,7 +88,7 @@ impl PluginHost {
         self.directories.load_again(name);
     }
 
-    /// Tells those whose reload the last look has not brought that it will not come.
+    /// Answers the callers whose reload the last scan did not bring: the reload will not come.
     pub(super) fn refuse_reloads(&mut self) {
         for (name, plugin) in &mut self.plugins {
             if !self.directories.is_to_load_again(name) {
@@ -98,7 +98,7 @@ impl PluginHost {
         }
     }
 
-    /// Puts the version before in charge, with the configuration that there is now.
+    /// Puts the version before in charge, with the present configuration.
     fn rollback(&mut self, name: &PluginName, reply: Reply) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
         let loads = plugin.load.is_some()
@@ -115,7 +115,7 @@ impl PluginHost {
                 Some(version) => format!("version {version} goes on"),
                 None => "no version of it runs".to_owned(),
             };
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(Err(AdminError::Refused(format!("{text}; {goes_on}"))));
             return;
         }
@@ -127,13 +127,13 @@ impl PluginHost {
     }
 }
 
-/// Answers: what is said to be done is not undone by the end of the host.
+/// Answers after the state directory has the change, so that the host's end does not undo it.
 fn tell(archive: Option<Archive>, answer: Result<String, AdminError>, reply: Reply) {
     // Invariant 23.
     match archive {
         Some(archive) if answer.is_ok() => archive.when_written(move |is_written| {
             let note = if is_written { "" } else { NOT_WRITTEN };
-            // Whoever asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(answer.map(|text| text + note));
         }),
         _ => _ = reply.send(answer),

@@ -18,7 +18,7 @@ impl PluginHost {
     pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
         let descriptor = &prepared.descriptor;
         let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
-        // Nothing of it is read: what is granted is asked for when it takes over.
+        // The standby version reads nothing. Its permissions are reviewed when it takes over.
         let granted = VersionPermissions::everything(descriptor);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ledger = &plugin.core.counters.ledger;
@@ -47,7 +47,7 @@ impl PluginHost {
         self.show_standbys();
     }
 
-    /// Of all plugins: another host may lead than before.
+    /// Updates the shown state of all plugins: another host may lead now.
     pub(super) fn show_standbys(&mut self) {
         let names: Vec<PluginName> = self.plugins.keys().cloned().collect();
         for name in names {
@@ -55,8 +55,8 @@ impl PluginHost {
         }
     }
 
-    /// Shows that the plugin waits for this host to lead, or lets the version run that does. While another one is on its way that has to be
-    /// known first.
+    /// Shows that the plugin's standby version waits for the lead, or starts that version once this host leads. Does
+    /// nothing during a load.
     pub(super) fn show_standby(&mut self, name: &PluginName) {
         let leads = self.leads;
         let Some(plugin) = self.plugins.get_mut(name).filter(|plugin| plugin.load.is_none()) else {

@@ -3,7 +3,7 @@
 use super::PluginHost;
 
 impl PluginHost {
-    /// All plugins at once, each with its own deadline.
+    /// Stops all plugins at once, each with its own deadline.
     pub(super) async fn stop(mut self) {
         self.loads.shutdown().await;
         let stops = self.plugins.into_values().map(|plugin| plugin.stop());

@@ -8,11 +8,11 @@ use std::path::Path;
 
 /// The problems that `GET /problems` shows.
 pub(super) struct Problems {
-    /// Of the files in the directories.
+    /// Problems of the files in the directories.
     pub(super) of_directories: Vec<Problem>,
     /// Configured names that no plugin has.
     of_names: Vec<Problem>,
-    /// A file is there that no scan has read yet: it may be the plugin of a name.
+    /// Whether a file exists that no scan has read yet: it may belong to a configured name.
     pub(super) is_file_awaited: bool,
 }
 
@@ -23,8 +23,8 @@ impl Problems {
 }
 
 impl PluginHost {
-    /// Says what is not as somebody will have meant it: in the directories, and which names of the host's own configuration are those of no plugin. While
-    /// a file is still to be looked at, nothing new is said of names.
+    /// Reports probable mistakes in the directories, and names in the host's own configuration without a plugin. While
+    /// a file is unread, no new names are reported.
     pub(super) fn tell_problems(&mut self) {
         if !self.problems.is_file_awaited {
             let names: Vec<&str> = self.plugins.keys().map(PluginName::as_str).collect();

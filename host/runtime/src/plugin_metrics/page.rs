@@ -1,5 +1,5 @@
-//! One plugin's series for whoever writes the page: piece by piece, so that neither all of them are ever copied nor the plugin waits while they are
-//! written.
+//! One plugin's series for the page's writer, in pieces. So the series are never copied all at once, and the plugin
+//! does not wait during the write.
 
 use super::{MetricKind, MetricLabels, MetricValue, PluginMetrics};
 use crate::plugin_name::PluginName;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Where a plugin's series are read.
+/// The reader of a plugin's series.
 #[derive(Debug)]
 pub struct PluginSeries {
     plugin: PluginName,
@@ -15,23 +15,23 @@ pub struct PluginSeries {
 }
 
 impl PluginSeries {
-    /// What nobody has touched for long at `now` is gone.
+    /// A reader. Drops the series without a recent change at `now`.
     pub fn new(plugin: PluginName, metrics: Arc<Mutex<PluginMetrics>>, now: Instant) -> Self {
         metrics.lock().expire(now);
         Self { plugin, metrics }
     }
 
-    /// Whose they are.
+    /// The plugin of the series.
     pub fn plugin(&self) -> &PluginName {
         &self.plugin
     }
 
-    /// The first name in order, or the one that comes after another; and what it is.
+    /// The first name in order, or the next after another, with its kind.
     pub fn name_after(&self, name: Option<&str>) -> Option<(Arc<str>, MetricKind)> {
         self.metrics.lock().name_after(name)
     }
 
-    /// The next series of a name if it is of this kind: some of the first ones in order, or of those that come after another.
+    /// The next series of a name of this kind: the first ones in order, or those after another.
     pub fn series_after(
         &self,
         name: &str,

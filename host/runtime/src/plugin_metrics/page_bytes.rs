@@ -1,14 +1,15 @@
-//! What a plugin's series take on the page, at most: what the account of `limits.metricBytes` is kept in.
+//! The most bytes of a plugin's series on the page, for `limits.metricBytes`.
 
 use super::{METRIC_BUCKETS, MetricKind, MetricLabels};
 
-/// What a line has beside the metric's name, the plugin's and the labels: `_bucket` (7), `{plugin=""}` (11), `le="0.00025",` (13), a space, a
-/// number (24) and the line's end.
+/// The bytes of a line beside the metric's name, the plugin's name and the labels: `_bucket` (7), `{plugin=""}` (11),
+/// `le="0.00025",` (13), a space, a number (24) and the line's end.
 const LINE_BYTES: usize = 57;
-/// What the two lines before a name's series have beside the name: `# HELP  A plugin's own` and `# TYPE  histogram`.
+/// The bytes of the two lines in front of a name's series, beside the name: `# HELP  A plugin's own` and `# TYPE
+/// histogram`.
 const FAMILY_BYTES: usize = 41;
 
-/// Of one series.
+/// The bytes of one series.
 pub(super) fn series_bytes(
     plugin: &str,
     kind: MetricKind,
@@ -17,7 +18,7 @@ pub(super) fn series_bytes(
 ) -> usize {
     let lines = match kind {
         MetricKind::Counter | MetricKind::Gauge => 1,
-        // The sum, the count and the bucket of what is above all bounds.
+        // The sum, the count and the bucket above all bounds.
         MetricKind::Histogram => METRIC_BUCKETS.len() + 3,
     };
     // `,name="value"`
@@ -25,7 +26,7 @@ pub(super) fn series_bytes(
     lines * (LINE_BYTES + name.len() + plugin.len() + labels.sum::<usize>())
 }
 
-/// Of the lines before a name's series.
+/// The bytes of the lines in front of a name's series.
 pub(super) fn family_bytes(name: &str) -> usize {
     FAMILY_BYTES + 2 * name.len()
 }

@@ -1,4 +1,4 @@
-//! What may be a metric's name, a label and a value.
+//! Valid names, labels and values of metrics.
 
 use super::{MetricKind, MetricLabels};
 
@@ -8,14 +8,14 @@ pub(super) const NAME_BYTES_MAX: usize = 128;
 pub(super) const VALUE_BYTES_MAX: usize = 256;
 /// Labels of one series.
 pub(super) const LABELS_MAX: usize = 16;
-/// The names of the host, of its process and of what Prometheus says of a scrape begin so.
+/// Prefixes of the names of the host, of its process and of Prometheus' own scrape metrics.
 const OF_THE_HOST: [&str; 4] = ["informant_", "leader_election_", "process_", "scrape_"];
-/// What Prometheus itself calls so.
+/// Names that Prometheus itself uses.
 const OF_PROMETHEUS: [&str; 3] = ["up", "ALERTS", "ALERTS_FOR_STATE"];
-/// What Prometheus writes behind names, or takes for more than a name: on counters' and histograms' lines.
+/// Endings that Prometheus adds to names, or gives a meaning: in lines of counters and histograms.
 const SUFFIXES: [&str; 6] = ["_total", "_created", "_bucket", "_count", "_sum", "_info"];
 
-/// The name as the page's families have it.
+/// The name in the form of the page's families.
 pub(super) fn checked_name(kind: MetricKind, name: &str) -> Result<&str, String> {
     check_word("the name", name)?;
     if let Some(prefix) = OF_THE_HOST.iter().find(|prefix| name.starts_with(**prefix)) {
@@ -59,7 +59,7 @@ pub(super) fn checked_labels(labels: Vec<(String, String)>) -> Result<MetricLabe
     }
 }
 
-/// What Prometheus takes for a name in a metric and in a label alike.
+/// Checks a name of a metric or a label by Prometheus' rules for both.
 fn check_word(what: &str, word: &str) -> Result<(), String> {
     if word.is_empty() || word.len() > NAME_BYTES_MAX {
         let found = word.len();

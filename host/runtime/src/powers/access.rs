@@ -1,7 +1,6 @@
-//! Permissions of service accounts: the reads of a plugin that acts as an account. The host asks
-//! the API server about each resource and namespace before it delivers or reads anything of it, and
-//! again while the plugin uses it. `powers/access/reviews.rs` decides when to ask and reads the
-//! answers; this file asks.
+//! Permissions of service accounts: the reads of a plugin that acts as an account. The host asks the API server about
+//! a resource and namespace before it delivers or reads their objects. It asks again while the plugin uses them.
+//! `powers/access/reviews.rs` decides when to ask and reads the answers; this file asks.
 
 mod permission;
 mod reviews;
@@ -23,35 +22,35 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::task::{Id, JoinSet};
 
-/// An API server that does not answer in this time has not answered.
+/// The time for an API server's answer to a review.
 const REVIEW_TIME_MAX: Duration = Duration::from_secs(10);
-/// A version waits so long for the first answers about what it may read, and begins without those that are not there. With all that can be asked for they
-/// take longer; with what a few dozen plugins ask for they do not.
+/// How long a version waits for the first answers about its reads; it begins without the missing ones. The most
+/// possible reviews take longer; those of a few dozen plugins do not.
 pub(crate) const ANSWERS_TIME_MAX: Duration = Duration::from_secs(30);
-/// What has to be allowed. Whoever may do both is told of all objects and of all changes.
+/// The verbs to allow. An account with both sees all objects and all changes.
 const VERBS: [&str; 2] = ["list", "watch"];
 
-/// How often the API server was asked, by what it said, and how much is asked of it again and again.
+/// The numbers of reviews, by answer, and of the questions that are reviewed periodically.
 #[derive(Debug, Default)]
 pub struct AccessCounts {
-    /// It may be read.
+    /// The read is allowed.
     pub allowed: AtomicU64,
-    /// It may not.
+    /// The read is denied.
     pub denied: AtomicU64,
-    /// Nobody could say.
+    /// There was no answer.
     pub failed: AtomicU64,
-    /// Resources in a namespace, or in all, that are reviewed again and again.
+    /// Questions about a resource in a namespace, or in all, that are reviewed periodically.
     pub asks: AtomicU64,
 }
 
-/// Who knows what service accounts may read.
+/// The known permissions of service accounts.
 pub(crate) struct Access {
     reviewer: Arc<dyn AccessReviewer>,
     reviews: Reviews,
-    /// As they were handed out; those that nobody has any more are forgotten.
+    /// The permissions that were handed out; unused ones are forgotten.
     permissions: BTreeMap<AccessQuestion, Permission>,
     under_way: JoinSet<ReviewResult>,
-    /// Which ask each of them is for.
+    /// The question of each review.
     asks: HashMap<Id, AccessQuestion>,
     counts: Arc<AccessCounts>,
 }
@@ -68,12 +67,12 @@ impl Access {
         }
     }
 
-    /// What it has counted, and goes on counting.
+    /// The live counters.
     pub(crate) fn counts(&self) -> Arc<AccessCounts> {
         self.counts.clone()
     }
 
-    /// What a plugin may read that asks for this and acts as that account. Everything, as far as anybody here knows, where it acts as none.
+    /// The permissions of a plugin with this descriptor and account. Without an account, everything is allowed here.
     pub(crate) fn of(
         &mut self,
         account: Option<&ServiceAccount>,
@@ -108,7 +107,7 @@ impl Access {
         scopes.map(of).collect()
     }
 
-    /// The permission that everybody has who asks for the same.
+    /// The permission of all readers with the same question.
     fn permission(&mut self, ask: AccessQuestion) -> Permission {
         if let Some(known) = self.permissions.get(&ask) {
             return known.clone();
@@ -138,8 +137,7 @@ impl Access {
         self.counts.asks.store(self.permissions.len() as u64, Relaxed);
     }
 
-    /// Has everything reviewed that is due, until something may be read that might not before, or the other way round. Nothing is lost when it is
-    /// dropped and called again.
+    /// Makes all due reviews until a permission changes. Dropping this future and calling again loses nothing.
     pub(crate) async fn changed(&mut self) {
         loop {
             self.forget_unused();
@@ -178,7 +176,7 @@ impl Access {
         self.reviews.answered(&ask, answered, now());
     }
 
-    /// Lets everybody see what is so; answers whether that is something else than before.
+    /// Sets all permissions. Returns whether one has changed.
     fn show(&self) -> bool {
         let mut has_changed = false;
         for (ask, permission) in &self.permissions {
@@ -212,7 +210,7 @@ fn past(verb: &str) -> &'static str {
     if verb == "list" { "listed" } else { "watched" }
 }
 
-/// The runtime's time: it stands still where a test says so.
+/// The runtime's clock, which a test can stop.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -13,29 +13,30 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tracing::debug;
 
-/// What an answer's status line and headers may have together.
+/// The most bytes of an answer's status line and headers together.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 << 10;
-/// Servers want to know whom they talk to; some answer nobody else.
+/// The user agent: some servers answer no request without one.
 const USER_AGENT: &str = concat!("informant/", env!("CARGO_PKG_VERSION"));
 
-/// Fields that ask for a part of an answer: what is in the other parts nobody sees, and in each may be a part of a secret.
+/// Fields that request a part of an answer. Each part may contain a part of a secret, which the check of whole answers
+/// would miss.
 const OF_PARTS: [&str; 2] = ["range", "if-range"];
 
-/// Who asks, and by what.
+/// The plugin and its powers for a request.
 pub(crate) struct Exchange<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) settings: &'a PluginSettings,
-    /// What has to grant it beside them.
+    /// Must grant the request too.
     pub(crate) restriction: &'a Restriction,
     pub(crate) turns: &'a HttpTurns,
-    /// Something may have been sent: for whoever gives up waiting.
+    /// Set before a request is sent, for a caller that stops waiting.
     pub(crate) sent: &'a AtomicBool,
 }
 
-/// Why there is no answer.
+/// The reason for which there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ExchangeFailure {
-    /// The text has the line that would grant it, if there is one.
+    /// The text has the line that would grant the request, if there is one.
     NotGranted(String),
     NotLeader,
     TooLarge(String),
@@ -45,13 +46,13 @@ pub(crate) enum ExchangeFailure {
 }
 
 impl Exchange<'_> {
-    /// The answer in the end.
+    /// Sends the request and follows redirects. Returns the last answer.
     pub(crate) async fn run(
         &self,
         mut request: OutboundRequest,
     ) -> Result<HttpResponse, ExchangeFailure> {
         let origin = request.target.origin().to_owned();
-        // A credential was meant for where the plugin wanted to go, not for where somebody there sends it.
+        // A credential is meant for the plugin's own target, not for a redirect's.
         let mut is_at_home = true;
         for redirects in 0..=REDIRECTS_MAX {
             is_at_home &= request.target.origin() == origin;
@@ -82,7 +83,7 @@ impl Exchange<'_> {
         let limits = &self.settings.limits;
         let turn = self.turns.turn(self.plugin, limits.http_requests_per_second).await;
         let turn = turn.ok_or(ExchangeFailure::NotLeader)?;
-        // It may have been taken away while it waited.
+        // The grant may have been taken away during the wait.
         let granted = granted()?;
         let mut headers = request.headers.clone();
         if !headers.iter().any(|(name, _)| name == "user-agent") {
@@ -112,7 +113,7 @@ impl Exchange<'_> {
         })
     }
 
-    /// What the rules have for it, or what is missing.
+    /// The headers and addresses that the rules grant; or the missing grant.
     fn granted(
         &self,
         request: &OutboundRequest,
@@ -145,7 +146,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Why this address is not asked, and what would grant it. What a name leads to is for whoever runs the host to know.
+    /// The error for a refused address, with the line that would grant it. The resolved address itself is shown only
+    /// to the host's user.
     fn refused(
         &self,
         request: &OutboundRequest,
@@ -171,7 +173,7 @@ impl Exchange<'_> {
 }
 
 impl ExchangeFailure {
-    /// The same of a request that the answer of this origin led to: one was sent before, and answered.
+    /// The same error for a redirect from this origin: an earlier request was sent, and answered.
     fn behind(self, origin: &str) -> Self {
         let text = |text: &str| format!("{origin} was asked and leads elsewhere: {text}");
         match self {

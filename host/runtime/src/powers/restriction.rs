@@ -60,7 +60,7 @@ impl Restriction {
         *self.0.write() = Some(Arc::new(restricted));
     }
 
-    /// The running version has the newest configuration.
+    /// Lifts the restriction: the running version has the newest configuration.
     pub(crate) fn lift(&self) {
         *self.0.write() = None;
     }
@@ -70,7 +70,8 @@ impl Restriction {
         self.0.read().as_ref().map(|restricted| restricted.settings.clone())
     }
 
-    /// Whether a resource that the version reads may be read still. The version that is to take over has its own settings, which say so by themselves.
+    /// Whether the version may still read a resource. The version that is about to take over has its own settings,
+    /// which already decide this.
     pub(crate) fn check_read(
         &self,
         own: &Arc<PluginSettings>,
@@ -82,7 +83,7 @@ impl Restriction {
         withdrawn.map_or(Ok(()), |why| Err(why.clone()))
     }
 
-    /// For `/plugins`.
+    /// The text for `/plugins`.
     pub(crate) fn shown(&self) -> Option<String> {
         let restricted = self.0.read();
         let reads: Vec<&str> = restricted.as_ref()?.reads.keys().map(String::as_str).collect();
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
     use crate::contract::configuration::{Configurations, Document, Layer, read};
 
-    /// What a plugin is configured with, by the host's own word.
+    /// The settings of a plugin in the host's own configuration.
     fn settings(text: &str) -> Arc<PluginSettings> {
         let document = Document::read("host.yaml", text.as_bytes()).expect("it is YAML");
         let layer = read(&document, Layer::of_plugin).expect("it is well formed");
@@ -110,7 +111,8 @@ mod tests {
         Arc::new(settings.expect("nothing bounds it"))
     }
 
-    /// What a version that reads pods in `shop` and nodes, and runs with the first, may still read once it is to have the second.
+    /// The remaining reads of a version that reads pods in `shop` and nodes. It runs with `running`, and `later` is
+    /// configured.
     #[track_caller]
     fn check(running: &str, later: &str, still: &[&str], is_shown: bool) {
         let descriptor = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}],"reads":[{"resource":"v1/nodes"}]}"#;

@@ -1,4 +1,5 @@
-//! A recording's lines, as they are written and read: a JSON object each, the first of which says what it is. Synchronous.
+//! The lines of a recording in their written form: a JSON object each. The first line describes the recording.
+//! Synchronous.
 
 use crate::event::CurrentEvent;
 use crate::event::{Change, Gone, Reason};
@@ -8,31 +9,31 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The only version there is.
+/// The only version.
 const VERSION: u32 = 1;
-/// What the first line says.
+/// The kind in the first line.
 const KIND: &str = "recording";
-/// Lines that are read: more than the largest recording has room for in practice.
+/// The most lines that are read: more than the largest recording has in practice.
 const LINES_MAX: usize = 10_000_000;
-/// One line: a page of answers and its escapes.
+/// The bytes of one line: a page of answers with its escapes.
 const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// Why a file is no recording.
+/// The reason for which a file is not a recording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct RecordingError {
     /// From 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
-/// What was recorded of one version of a plugin in one shard.
+/// The recording of one version of a plugin in one shard.
 #[derive(Debug, Clone)]
 pub struct Recording {
     pub(crate) head: RecordingHead,
     pub(crate) moments: Vec<Moment>,
-    /// Why it ended; none if nobody came to say it.
+    /// The reason of its end; `None` if the file has no last line.
     pub(crate) stopped: Option<String>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct RecordingHead {
     pub(crate) host: String,
     pub(crate) plugin: String,
     pub(crate) plugin_version: String,
-    /// Which of how many.
+    /// The shard's number, and the number of shards.
     pub(crate) shard: [usize; 2],
     pub(crate) began: Timestamp,
     /// In the descriptor's order.
@@ -59,7 +60,7 @@ pub(crate) struct NamedSubscription {
     pub(crate) resource: String,
 }
 
-/// A call and what came of it.
+/// A call, its host calls and its end.
 #[derive(Debug, Clone)]
 pub(crate) struct Moment {
     /// Milliseconds since the recording began.
@@ -77,17 +78,17 @@ pub(crate) enum RecordingLine {
         with: CalledWith,
     },
     Asked(RecordedHostCall),
-    /// How the call ended.
+    /// The end of the call.
     Ended {
         result: Value,
     },
-    /// The recording ended.
+    /// The end of the recording.
     Stopped {
         why: String,
     },
 }
 
-/// What a host function was asked and has answered.
+/// A call of a host function, with its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RecordedHostCall {
     pub(crate) function: String,
@@ -95,14 +96,14 @@ pub(crate) struct RecordedHostCall {
     pub(crate) answer: Value,
 }
 
-/// What the guest was called with.
+/// The call of the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum CalledWith {
     Start,
     Stop,
     Snapshot,
-    /// What the version before had to say is not in a recording.
+    /// The snapshot is not in a recording.
     Restore {
         from: String,
     },
@@ -120,7 +121,7 @@ pub(crate) enum CalledWith {
     Handle(Box<HandledEvent>),
 }
 
-/// An event as the guest was told of it, with the whole of both states.
+/// An event as the guest got it, with the whole of both states.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct HandledEvent {
@@ -131,12 +132,12 @@ pub(crate) struct HandledEvent {
     pub(crate) gone: Option<Word<Gone>>,
     pub(crate) coalesced: u32,
     pub(crate) attempt: u32,
-    /// The newest state, as text; of what is gone the last one.
+    /// The newest state as text, or the last state of a deleted object.
     pub(crate) object: String,
     pub(crate) old: Option<String>,
 }
 
-/// One of few words, as the contract spells it.
+/// One of a few words, as the contract spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word<T>(pub(crate) T);
 
@@ -163,7 +164,7 @@ word!(Reason);
 word!(Gone);
 
 impl CalledWith {
-    /// None where a word has no counterpart, which a guest's never lacks.
+    /// `None` if a word has no counterpart, which never happens for a guest's words.
     pub(crate) fn of(call: &Called<'_>) -> Option<Self> {
         Some(match call {
             Called::Start => Self::Start,
@@ -184,7 +185,7 @@ impl CalledWith {
 
 fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<HandledEvent> {
     let text = |object: &informant_cache::Object| String::from_utf8(object.json().to_vec()).ok();
-    // Of what is gone the last state is `object`.
+    // The last state of a deleted object is `object`.
     let old = current.new.as_ref().and(current.old.as_ref());
     Some(HandledEvent {
         seq: event.seq,
@@ -221,7 +222,7 @@ impl RecordingHead {
 }
 
 impl Recording {
-    /// Reads a recording. A last line without its end, as a host leaves it that is killed, is none.
+    /// Reads a recording. An incomplete last line, which a killed host leaves, is ignored.
     pub fn parse(text: &[u8]) -> Result<Self, RecordingError> {
         Self::parse_within(text, LINES_MAX)
     }
@@ -291,7 +292,7 @@ fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
     })
 }
 
-/// Lines of bytes that end with a line's end.
+/// Lines of bytes, each with its line end.
 trait ReadLines {
     fn split_terminator_lines(&self) -> impl Iterator<Item = &[u8]>;
 }
@@ -310,7 +311,7 @@ mod tests {
     const HEAD: &str = r#"{"informant":"recording","version":1,"host":"0.1.0","plugin":"p","pluginVersion":"1","shard":[0,1],"began":"2026-01-01T00:00:00Z","subscriptions":[{"name":"v1/pods","resource":"v1/pods"}]}"#;
     const START: &str = r#"{"line":"call","at":0,"with":"start"}"#;
 
-    /// How many calls, asks and ends are read, or why nothing is.
+    /// The number of calls, host calls and ends, or the problem.
     #[track_caller]
     fn check(lines: &[&str], expect: &str) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();

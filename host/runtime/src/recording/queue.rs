@@ -1,5 +1,5 @@
-//! What plugins' threads hand to the thread that writes: as they saw it, in its order, in a queue that is bounded by bytes. Nobody waits for room; who
-//! finds none is told so.
+//! The queue from plugins' threads to the writing thread: unchanged data, in order, bounded by bytes. No plugin waits
+//! for room; without room the push is refused.
 
 use super::format::{CalledWith, RecordedHostCall, RecordingHead};
 use crate::account::Weighed;
@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
 
-/// Bytes that wait to be written. With an answer of some MiB a call, there are still a dozen calls.
+/// Bytes that wait to be written. With some MiB for each call, this is still a dozen calls.
 pub(super) const WAITING_BYTES_MAX: usize = 64 << 20;
-/// And those of one recording: a plugin that is quicker than the disk ends its own recording, and not those beside it.
+/// Bytes that wait of one recording: a plugin that is quicker than the disk ends its own recording, and not those of
+/// others.
 pub(super) const WAITING_BYTES_OF_ONE_MAX: usize = WAITING_BYTES_MAX / 2;
-/// What a thing that waits takes beside its texts, and each value in it, roughly: many small ones are bounded, too.
+/// The bytes of a waiting line beside its texts, and of each value in it. An estimate, so that many small lines are
+/// bounded too.
 const THING_BYTES: usize = 128;
 const VALUE_BYTES: usize = size_of::<Value>();
 
@@ -24,9 +26,9 @@ pub(super) struct Recorded {
     pub(super) number: u64,
     pub(super) plugin: PluginName,
     pub(super) path: PathBuf,
-    /// Whether nothing is taken for it any more. Either side may end it.
+    /// Whether the recording takes no more lines. Either side may end it.
     is_over: AtomicBool,
-    /// Bytes of it that wait.
+    /// The bytes of its waiting lines.
     waiting: AtomicUsize,
 }
 
@@ -40,7 +42,7 @@ impl Recorded {
         self.is_over.load(Relaxed)
     }
 
-    /// Ends it; answers whether it was not over before.
+    /// Ends the recording. Returns whether it had not ended before.
     pub(super) fn end(&self) -> bool {
         !self.is_over.swap(true, Relaxed)
     }
@@ -56,7 +58,7 @@ impl Weighed for Recorded {
     }
 }
 
-/// Why a recording ends.
+/// The reason of a recording's end.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EndReason {
     #[error("the plugin was stopped")]
@@ -76,7 +78,7 @@ pub(super) enum EndReason {
 }
 
 impl EndReason {
-    /// What to do about an end that nobody has asked for.
+    /// The advice about an unexpected end.
     pub(super) fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::Stopped | Self::Ended | Self::HostEnded => return None,
@@ -90,12 +92,12 @@ impl EndReason {
     }
 }
 
-/// Something to be written, as it was told: what is secret is still in it.
+/// A line to write, unchanged: secrets are still in it.
 pub(super) enum PendingLine {
     Called {
         at: u64,
         with: CalledWith,
-        /// That of the event's object.
+        /// The resource of the event's object.
         resource: String,
     },
     Ended {
@@ -119,7 +121,7 @@ impl PendingLine {
     }
 }
 
-/// What a value of a host function takes: few values, some of them long.
+/// The bytes of a host function's value: few parts, some of them long.
 fn bytes_of(value: &Value) -> usize {
     VALUE_BYTES
         + match value {
@@ -132,34 +134,34 @@ fn bytes_of(value: &Value) -> usize {
         }
 }
 
-/// What the thread is told.
+/// A message to the thread.
 pub(super) enum Message {
     /// A recording begins; it may have so many bytes.
     Begin { of: Arc<Recorded>, file: Box<dyn Write + Send>, bytes_max: u64, head: RecordingHead },
-    /// Something that takes so many bytes of the queue.
+    /// A line that takes so many bytes of the queue.
     Told(Arc<Recorded>, PendingLine, usize),
     /// A recording has ended.
     End(Arc<Recorded>, EndReason),
-    /// All of them have.
+    /// All recordings have ended.
     Stop,
 }
 
-/// Nothing was taken.
+/// A push was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     NoRoom,
-    /// The thread that writes is gone.
+    /// The writing thread has ended.
     Gone,
 }
 
-/// The way to the thread. Clones lead to the same.
+/// The handle to the thread. Clones share it.
 #[derive(Clone)]
 pub(super) struct Sender {
     messages: mpsc::Sender<Message>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// The thread's end.
+/// The thread's end of the queue.
 pub(super) struct Receiver {
     pub(super) messages: mpsc::Receiver<Message>,
     waiting: Arc<AtomicUsize>,
@@ -175,7 +177,7 @@ pub(super) fn queue() -> (Sender, Receiver) {
 }
 
 impl Sender {
-    /// Never waits.
+    /// Pushes a line. Never waits.
     pub(super) fn tell(&self, of: &Arc<Recorded>, told: PendingLine) -> Result<(), Refused> {
         let bytes = told.bytes();
         let of_all = self.waiting.fetch_add(bytes, Relaxed) + bytes;
@@ -191,14 +193,14 @@ impl Sender {
         sent
     }
 
-    /// For beginnings and ends, of which there are as many as recordings: they need no room.
+    /// For beginnings and ends, as many as recordings: they need no room.
     pub(super) fn send(&self, message: Message) -> Result<(), Refused> {
         self.messages.send(message).map_err(|_| Refused::Gone)
     }
 }
 
 impl Receiver {
-    /// Something has been written, or will never be.
+    /// Notes that a line was written, or never will be.
     pub(super) fn is_done(&self, of: &Recorded, bytes: usize) {
         self.waiting.fetch_sub(bytes, Relaxed);
         of.waiting.fetch_sub(bytes, Relaxed);
@@ -213,7 +215,7 @@ mod tests {
         Arc::new(Recorded::new(number, "p".parse().expect("a name"), "p.rec".into()))
     }
 
-    /// A thing that takes so many bytes of the queue.
+    /// A line that takes so many bytes of the queue.
     fn thing(bytes: usize) -> PendingLine {
         PendingLine::Ended { result: "x".repeat(bytes - THING_BYTES - VALUE_BYTES).into() }
     }

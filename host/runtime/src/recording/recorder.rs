@@ -20,25 +20,25 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use tracing::{error, info, warn};
 
-/// Bytes of one recording, if nothing else is said: an hour of a plugin that is told of five objects of 4 KB a second.
+/// The default bytes of one recording: an hour of a plugin that gets five objects of 4 KB a second.
 pub const RECORDING_BYTES_DEFAULT: u64 = 64 << 20;
-/// And at most.
+/// The most bytes of one recording.
 pub const RECORDING_BYTES_MAX: u64 = 1 << 30;
-/// Recordings of one host: it may run for months, and load new versions all the time.
+/// The most recordings of one host: it may run for months, and load new versions all the time.
 const RECORDINGS_MAX: u64 = 1_000;
 
-/// What is to be recorded.
+/// The options for recordings.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
-    /// Directory of this host's own, where the files are put.
+    /// A directory of this host's own, for the files.
     pub directory: PathBuf,
-    /// Only these plugins; none: all.
+    /// Only these plugins; empty: all.
     pub plugins: Vec<PluginName>,
     /// Bytes of one file, up to [`RECORDING_BYTES_MAX`].
     pub bytes_max: u64,
 }
 
-/// Nothing can be recorded.
+/// The recordings cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("recordings cannot be written to {}: {problem}", directory.display())]
 pub struct RecordError {
@@ -46,14 +46,14 @@ pub struct RecordError {
     problem: io::Error,
 }
 
-/// Who records. It ends with its host.
+/// The recorder of a host. It ends with the host.
 pub(crate) struct CallRecorder {
     tapes: Arc<RecordingTapes>,
     thread: JoinHandle<()>,
 }
 
 impl CallRecorder {
-    /// Looks at the directory and starts the thread that writes.
+    /// Checks the directory and starts the writing thread.
     pub(crate) fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let directory = options.directory.clone();
         let failed = |problem| RecordError { directory: directory.clone(), problem };
@@ -64,18 +64,18 @@ impl CallRecorder {
         Ok(Self { tapes: Arc::new(tapes), thread })
     }
 
-    /// For those that are to be recorded.
+    /// The tapes of the recorded plugins.
     pub(crate) fn tapes(&self) -> Arc<dyn Tapes> {
         self.tapes.clone()
     }
 
-    /// Writes what was recorded, once no plugin runs any more.
+    /// Writes the remaining lines, after the last plugin has ended.
     pub(crate) async fn stop(self) {
         let Self { tapes, thread } = self;
         let ended = tokio::task::spawn_blocking(move || {
             let begun: Vec<_> = tapes.begun.lock().tapes.drain(..).collect();
             begun.iter().filter_map(Weak::upgrade).for_each(|tape| tape.end(EndReason::HostEnded));
-            // A thread that is gone needs no word.
+            // A thread that has ended needs no message.
             let _ = tapes.sender.send(Message::Stop);
             thread.join()
         });
@@ -94,14 +94,14 @@ struct RecordingTapes {
 #[derive(Default)]
 struct BegunRecording {
     number: u64,
-    /// Plugins that are not recorded for what they are granted, and that it was said of.
+    /// Plugins that are not recorded because of their grants, and that the log has named.
     left_out: HashSet<PluginName>,
-    /// Those of the versions that there are.
+    /// The tapes of the existing versions.
     tapes: Vec<Weak<RecordingTape>>,
 }
 
 impl BegunRecording {
-    /// That of the next recording, as long as there may be one.
+    /// The number of the next recording, while there may be one.
     fn next_number(&mut self) -> Option<u64> {
         let number = self.number + 1;
         (number <= RECORDINGS_MAX).then(|| {
@@ -180,12 +180,12 @@ fn subscriptions(of: &[(&str, &str)]) -> Vec<NamedSubscription> {
     of.iter().map(named).collect()
 }
 
-/// One recording that is being made: hands everything on, as it is, to the thread that writes.
+/// One recording in progress: passes all data unchanged to the writing thread.
 struct RecordingTape {
     recorded: Arc<Recorded>,
     began: Instant,
     sender: Sender,
-    /// The guest hears its last call.
+    /// Whether the guest gets its last call.
     is_stopping: AtomicBool,
 }
 
@@ -209,14 +209,14 @@ impl RecordingTape {
     fn tell(&self, told: PendingLine) {
         match self.sender.tell(&self.recorded, told) {
             Ok(()) => {}
-            // Also where the thread is gone: the end finds that.
+            // Also if the thread has ended: `end` finds that.
             Err(Refused::NoRoom | Refused::Gone) => self.end(EndReason::Slow),
         }
     }
 }
 
 impl Drop for RecordingTape {
-    /// A version that never started, or lost its instance, is not stopped.
+    /// A version that never started, or lost its instance, gets no stop call.
     fn drop(&mut self) {
         self.end(EndReason::Ended);
     }

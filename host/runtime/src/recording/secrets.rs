@@ -1,7 +1,8 @@
-//! What is kept out of recordings: everything that is in a Secret, wherever a plugin carries it, and what requests over HTTP say who they are with.
-//! Synchronous.
+//! The hidden parts of recordings: all values of Secrets, wherever a plugin copies them, and the credentials of HTTP
+//! requests. Synchronous.
 //!
-//! What is hidden is replaced by the same text everywhere, so that a plugin that is told of it in a playback makes of it what the recording has.
+//! A hidden value has the same substitute everywhere. So in a playback the plugin derives the recorded results from
+//! it.
 
 mod search;
 mod tree;
@@ -15,38 +16,38 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use tree::tree;
 
-/// What stands in the place of something hidden, and the same as Secrets' data has it.
+/// The substitute of a hidden value, and its base64 form in a Secret's data.
 pub(crate) const HIDDEN: &str = "REDACTED";
 pub(crate) const HIDDEN_BASE64: &str = "UkVEQUNURUQ=";
-/// Shorter values are not looked for elsewhere: they would be found in everything.
+/// Shorter values are not searched for elsewhere: they would match everywhere.
 const NEEDLE_BYTES_MIN: usize = 6;
-/// Values that are looked for, and their bytes.
+/// The most values that are searched for, and their bytes.
 const NEEDLES_MAX: usize = 10_000;
 const NEEDLE_BYTES_MAX: usize = 8 << 20;
-/// What a whole Secret is kept in by kubectl.
+/// The annotation in which kubectl keeps a whole Secret.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Headers that say who asks.
+/// Headers with credentials.
 const HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token"];
 
-/// More Secrets have been seen than can be kept out.
+/// The plugin has seen more Secrets than a recording can hide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the plugin was shown more Secrets than a recording keeps out")]
 pub(crate) struct TooMany;
 
-/// The values of all Secrets that one plugin was shown while it was recorded.
+/// The values of all Secrets that one plugin has seen since its recording began.
 #[derive(Default)]
 pub(crate) struct Secrets {
     needles: HashSet<Arc<str>>,
     bytes: usize,
-    /// What stands in the place of each.
+    /// The search, with the substitute of each value.
     search: Search,
-    /// There are values that are not looked for: nothing that is written could be trusted any more.
+    /// Some values are not searched for: no later line may be written.
     is_full: bool,
 }
 
 impl Secrets {
-    /// Hides what is in an object of a resource, if that is Secrets, and remembers it.
+    /// Hides the content of an object, if its resource is Secrets, and remembers the values.
     pub(crate) fn object(&mut self, resource: &str, json: &str) -> Result<String, TooMany> {
         if !is_secrets(resource) {
             return Ok(json.to_owned());
@@ -76,7 +77,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// One value of a Secret's data, in base64, and what that stands for.
+    /// Remembers one value of a Secret's data, in base64 and decoded.
     fn remember_data(&mut self, text: &str) -> Result<(), TooMany> {
         self.remember(text, HIDDEN_BASE64)?;
         let decoded = STANDARD.decode(text).ok().and_then(|it| String::from_utf8(it).ok());
@@ -102,7 +103,8 @@ impl Secrets {
         Ok(())
     }
 
-    /// Hides what is in the answer of a host function about Secrets, and remembers it; and in whatever else is said of it.
+    /// Hides the values of Secrets in a host call and its answer, and remembers them. Hides all known values in the
+    /// other parts.
     pub(crate) fn call(
         &mut self,
         function: &str,
@@ -115,7 +117,7 @@ impl Secrets {
         self.everywhere(answer)
     }
 
-    /// What an answer, or a write, shows of Secrets.
+    /// Remembers the values that an answer, or a write, shows of Secrets.
     fn remember_call(
         &mut self,
         function: &str,
@@ -128,7 +130,7 @@ impl Secrets {
         if !of_secrets(with) {
             return Ok(());
         }
-        // Of an index nobody knows here what it is of.
+        // The kind of values in an index is not known here.
         for text in answer["ok"]["values"].as_array().into_iter().flatten() {
             text.as_str().map_or(Ok(()), |it| self.remember_data(it))?;
         }
@@ -152,7 +154,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// Where requests for tokens and questions about them have those.
+    /// Remembers the tokens in requests for tokens and in reviews of them.
     fn remember_tokens(&mut self, with: &Value, answer: &Value) -> Result<(), TooMany> {
         let texts = [&with["object"], &with["patch"], &answer["ok"]];
         for text in texts.into_iter().filter_map(Value::as_str) {
@@ -164,7 +166,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// The texts of a part of a Secret of which nobody knows which part it is; names of members and objects are no secret.
+    /// Remembers the texts of an unknown part of a Secret; names of members and objects are no secret.
     fn remember_leaves(&mut self, value: &Value) -> Result<(), TooMany> {
         match value {
             // A patch, or the value of a field.
@@ -194,7 +196,7 @@ impl Secrets {
 
     /// Hides the known values in all texts of a value.
     pub(crate) fn everywhere(&mut self, value: &mut Value) -> Result<(), TooMany> {
-        // It can be too large for what numbers its states, and for nothing else.
+        // The only error: the search has too many states.
         self.is_full |= self.search.prepare().is_err();
         if self.is_full {
             return Err(TooMany);
@@ -214,7 +216,7 @@ fn hide_texts(value: &mut Value, search: &Search) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|it| hide_texts(it, search)),
-        // Bytes that are no text: a value may be anywhere among them.
+        // Bytes that are not text: a value may be anywhere among them.
         Value::Object(found) if found.len() == 1 && found.contains_key("base64") => {
             found.insert("base64".to_owned(), HIDDEN_BASE64.into());
         }
@@ -232,7 +234,8 @@ fn hide_texts(value: &mut Value, search: &Search) {
     }
 }
 
-/// Hides in a call of a host function what can be hidden without knowing any Secret: the same is hidden of a call that is looked for in a recording.
+/// Hides the parts of a host call that are always hidden, without known Secrets. The same parts are hidden when a
+/// playback looks for the call.
 pub(crate) fn hide_in_call(function: &str, with: &mut Value, answer: &mut Value) {
     if function == "http.send" {
         hide_headers(with.get_mut("headers"));
@@ -244,7 +247,7 @@ pub(crate) fn hide_in_call(function: &str, with: &mut Value, answer: &mut Value)
     ["object", "patch"].into_iter().for_each(|part| hide_whole(with.get_mut(part)));
     let of_index = ["indexer.by-index", "indexer.index-keys", "indexer.index-values"];
     if of_index.contains(&function) {
-        // A cursor is made of the last value.
+        // A cursor contains the last value.
         ["value", "cursor"].into_iter().for_each(|part| hide_whole(with.get_mut(part)));
     }
     match of_tokens(with) {
@@ -253,7 +256,7 @@ pub(crate) fn hide_in_call(function: &str, with: &mut Value, answer: &mut Value)
     }
 }
 
-/// Hides all of a text, if it is one.
+/// Replaces a text.
 fn hide_whole(value: Option<&mut Value>) {
     if let Some(text) = value.filter(|it| it.is_string()) {
         *text = HIDDEN.into();
@@ -280,12 +283,12 @@ fn hide_answer(function: &str, with: &Value, answer: &mut Value) {
     }
 }
 
-/// What is asked for of an object.
+/// The pointers of a call.
 fn pointers(with: &Value) -> impl Iterator<Item = &str> {
     with["pointers"].as_array().into_iter().flatten().map(|it| it.as_str().unwrap_or_default())
 }
 
-/// Whether nothing of a Secret's content is there.
+/// Whether the pointer leads to no content of a Secret.
 fn is_open(pointer: &str) -> bool {
     let open = [
         "/metadata/name",
@@ -328,13 +331,13 @@ fn of_secrets(with: &Value) -> bool {
     with["resource"].as_str().is_some_and(is_secrets)
 }
 
-/// Whether a write is a request for a token, or asks whose one is.
+/// Whether a write requests a token, or a review of one.
 fn of_tokens(with: &Value) -> bool {
     let resource = with["resource"].as_str().unwrap_or_default();
     with["subresource"] == "token" || resource.starts_with("authentication.k8s.io/")
 }
 
-/// A value as it stands, within JSON as Rust, Go, JavaScript and Python write it, and within JSON in JSON.
+/// The forms of a value: unchanged, within JSON by Rust, Go, JavaScript and Python, and within JSON in JSON.
 fn forms(text: &str) -> Vec<String> {
     let plain = |text: &str| {
         let quoted = Value::from(text).to_string();
@@ -352,7 +355,7 @@ fn forms(text: &str) -> Vec<String> {
             all
         })
     };
-    // encoding/json escapes what HTML would take for its own; json.dumps what is not ASCII.
+    // encoding/json escapes HTML's characters; json.dumps escapes non-ASCII ones.
     let of_go = |character| matches!(character, '&' | '<' | '>' | '\u{2028}' | '\u{2029}');
     let of_python = |character: char| !character.is_ascii();
     let once = [text.to_owned(), plain(text), escaped(text, of_go), escaped(text, of_python)];

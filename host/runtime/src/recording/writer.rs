@@ -1,5 +1,5 @@
-//! The thread that writes recordings: hides what is secret in what it is told, writes it, and knows when a file cannot be written any more. What it does
-//! with what it is told, and when, is [`RecordingWriter`], which is synchronous and given the time.
+//! The thread that writes recordings: hides secrets, writes lines, and ends a recording whose file cannot be written.
+//! [`RecordingWriter`] has its logic, synchronous and with the time as a parameter.
 
 use super::format::{CalledWith, RecordedHostCall, RecordingHead, RecordingLine};
 use super::queue::{EndReason, Message, PendingLine, Receiver, Recorded, Sender, queue};
@@ -16,9 +16,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
-/// What the line takes that says why a recording ends.
+/// The room for the last line, which has the reason of the end.
 pub(super) const LAST_LINE_BYTES: u64 = 512;
-/// For so long a line may wait for others to be written with: what a quiet plugin did last is soon in its file.
+/// How long a line may wait for others: the last calls of a quiet plugin are soon in its file.
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 /// Starts the thread.
@@ -53,14 +53,14 @@ fn run(receiver: &Receiver) {
     writer.flush_all();
 }
 
-/// All recordings that are being made.
+/// All recordings in progress.
 #[derive(Default)]
 pub(super) struct RecordingWriter {
     open: HashMap<u64, OpenRecording>,
-    /// What each plugin was shown, whichever of its versions and shards was. One thread writes all recordings, in the order in which everything happened: what
-    /// one shard was shown is known before another can have been told of it.
+    /// The Secrets that each plugin has seen, in all of its versions and shards. One thread writes all recordings in
+    /// the order of the events. So a value that one shard has seen is known before another shard can use it.
     secrets: HashMap<PluginName, Secrets>,
-    /// When a line has waited long enough.
+    /// When the oldest waiting line must be flushed.
     next_flush: Option<Instant>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct RecordingWriter {
 struct OpenRecording {
     of: Arc<Recorded>,
     file: BufWriter<Box<dyn Write + Send>>,
-    /// Bytes that may still be written.
+    /// The remaining bytes.
     left: u64,
     /// Since when a line waits.
     unflushed: Option<Instant>,
@@ -91,7 +91,7 @@ impl RecordingWriter {
     }
 
     pub(super) fn write(&mut self, of: &Arc<Recorded>, told: PendingLine, now: Instant) {
-        // What still came after its end.
+        // A line after the end.
         let Some(open) = self.open.get_mut(&of.number) else { return };
         let secrets = self.secrets.entry(of.plugin.clone()).or_default();
         let put =
@@ -106,7 +106,7 @@ impl RecordingWriter {
         }
     }
 
-    /// Writes the last line, and says that it is the last.
+    /// Writes the last line, and logs the end.
     pub(super) fn end(&mut self, of: &Recorded, why: EndReason) {
         let Some(mut open) = self.open.remove(&of.number) else { return };
         of.end();
@@ -115,13 +115,13 @@ impl RecordingWriter {
             why => open.put_last(&why).err().unwrap_or(why),
         };
         if matches!(why, EndReason::Unwritable(_)) {
-            // What could not be written is not tried again as the file is closed.
+            // The failed bytes are not written again when the file is closed.
             let _ = open.file.into_parts();
         }
         tell(of, &why);
     }
 
-    /// Has the files what has waited long enough.
+    /// Flushes the files with lines that have waited long enough.
     pub(super) fn flush_due(&mut self, now: Instant) {
         if self.next_flush.is_none_or(|due| now < due) {
             return;
@@ -147,7 +147,7 @@ impl RecordingWriter {
     }
 }
 
-/// Says once what became of a recording.
+/// Logs the end of a recording once.
 fn tell(of: &Recorded, why: &EndReason) {
     let (plugin, path) = (of.plugin.as_str(), of.path.display());
     match why.advice() {
@@ -156,7 +156,7 @@ fn tell(of: &Recorded, why: &EndReason) {
     }
 }
 
-/// The line, without what is secret.
+/// The line without secrets.
 fn hidden(secrets: &mut Secrets, told: PendingLine) -> Result<Value, TooMany> {
     let line = match told {
         PendingLine::Called { at, mut with, resource } => {
@@ -184,7 +184,7 @@ fn value(line: &impl Serialize) -> Value {
 }
 
 impl OpenRecording {
-    /// Until when it may wait for others.
+    /// Adds a line. Returns the time until which it may wait for others.
     fn put(&mut self, line: &Value, now: Instant) -> Result<Instant, EndReason> {
         let line = line.to_string() + "\n";
         let bytes = line.len() as u64;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that is known of one object and its plugins.
+/// The known data of one object and its plugins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Why {
@@ -14,27 +14,27 @@ pub struct Why {
     pub name: String,
     /// When the answer was made.
     pub at: String,
-    /// What the cache has.
+    /// The cache's data of the object.
     pub cache: CachedObject,
     /// By name.
     pub plugins: Vec<PluginWhy>,
 }
 
-/// What the cache has of the object.
+/// The cache's data of the object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CachedObject {
-    /// `present`, `absent`, or `not-cached` where no informer watches the resource.
+    /// `present`, `absent`, or `not-cached` if no informer watches the resource.
     pub state: String,
-    /// Of an object that is there.
+    /// For a present object.
     pub resource_version: Option<String>,
-    /// Of an object that is there.
+    /// For a present object.
     pub uid: Option<String>,
     /// The state of the resource's informer.
     pub informer: Option<String>,
-    /// What went wrong with it.
+    /// The informer's problem.
     pub message: Option<String>,
-    /// A name that is there, near to one that is not.
+    /// A present name near to the absent one.
     pub nearest: Option<String>,
 }
 
@@ -52,17 +52,17 @@ pub struct PluginWhy {
     pub because: String,
     /// Its subscriptions to the resource.
     pub subscriptions: Vec<SubscriptionWhy>,
-    /// Events of the object that wait, or that a call has: the first 50.
+    /// Events of the object that wait or are in flight: the first 50.
     pub waiting: Vec<WaitingWhy>,
-    /// Further events of the object that wait.
+    /// The number of further waiting events of the object.
     pub waiting_more: usize,
-    /// Deliveries of the object that the history has, oldest first.
+    /// The deliveries of the object in the history, oldest first.
     pub deliveries: Vec<DeliveryWhy>,
-    /// The history has no delivery that ended before this; null: it has every delivery since the host started.
+    /// The history has no delivery that ended before this time; null: it has every delivery since the host started.
     pub history_since: Option<String>,
     /// Dead letters of the object.
     pub dead_letters: Vec<LetterWhy>,
-    /// Keys of the workqueue that the object's present state gives.
+    /// Keys of the workqueue for the object's present state.
     pub keys: Vec<KeyWhy>,
 }
 
@@ -72,11 +72,12 @@ pub struct PluginWhy {
 pub struct SubscriptionWhy {
     /// The subscription's name.
     pub name: String,
-    /// Everything that keeps the object's present state from being delivered, in the order in which it is asked; nothing: it is delivered.
+    /// All reasons that keep the object's present state from being delivered, in the order of the questions. Empty:
+    /// the state is delivered.
     pub refusals: Vec<UnmetQuestion>,
 }
 
-/// One question to which the answer is no.
+/// One question with the answer no.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnmetQuestion {
@@ -94,7 +95,7 @@ pub struct WaitingWhy {
     pub subscription: String,
     /// `added`, `updated` or `deleted`.
     pub change: String,
-    /// Of the object's state in the event.
+    /// The object's resourceVersion in the event.
     pub resource_version: String,
     /// The number of its next attempt.
     pub attempt: u32,
@@ -102,7 +103,7 @@ pub struct WaitingWhy {
     pub since: String,
     /// One word; `host/docs/why.md` lists them.
     pub why: String,
-    /// Why it waits, in one line.
+    /// The reason in one line.
     pub text: String,
 }
 
@@ -116,11 +117,11 @@ pub struct DeliveryWhy {
     pub subscription: String,
     /// `added`, `updated` or `deleted`.
     pub change: String,
-    /// Why then: `initial`, `watch`, `relist`, `resync`, `reload` or `redrive`.
+    /// The reason of the event: `initial`, `watch`, `relist`, `resync`, `reload` or `redrive`.
     pub reason: String,
-    /// How the object left; of `deleted` alone.
+    /// The way in which the object left; only for `deleted`.
     pub gone: Option<String>,
-    /// Of the object's state in the event.
+    /// The object's resourceVersion in the event.
     pub resource_version: String,
     /// 1 for the first delivery.
     pub attempt: u32,
@@ -128,7 +129,7 @@ pub struct DeliveryWhy {
     pub end: String,
     /// The plugin's error.
     pub error: Option<String>,
-    /// From the moment at which the event's bytes were read to the call.
+    /// The time from the read of the event's bytes to the call.
     pub waited_seconds: f64,
     /// The time of the call.
     pub seconds: f64,
@@ -144,9 +145,9 @@ pub struct KeyWhy {
     pub key: String,
     /// `waits`, `call`, `failed`, `given-up` or `done`.
     pub state: String,
-    /// Of a key that has failed.
+    /// The attempts of a failed key.
     pub attempts: u32,
-    /// Why its last attempt failed, as far as that is known.
+    /// The error of its last attempt, if known.
     pub error: Option<String>,
 }
 
@@ -154,15 +155,15 @@ pub struct KeyWhy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LetterWhy {
-    /// For `informant dlq`.
+    /// The id for `informant dlq`.
     pub id: u64,
     /// The subscription's name.
     pub subscription: String,
-    /// Of the object's state in the event.
+    /// The object's resourceVersion in the event.
     pub resource_version: String,
-    /// How often it was delivered.
+    /// The number of deliveries.
     pub attempts: u32,
-    /// Why the last delivery failed.
+    /// The error of the last delivery.
     pub error: String,
     /// When it was given up.
     pub at: String,

@@ -5,10 +5,11 @@ use super::times::shown;
 use super::{Looked, Sight};
 use crate::history::PastDelivery;
 
-/// Deliveries of one object in an answer, the newest.
+/// The most deliveries of one object in an answer, the newest.
 const DELIVERIES_MAX: usize = 50;
 
-/// The object's deliveries, oldest first. An object of another resource may have the same name: each resource has subscriptions of its own.
+/// The object's deliveries, oldest first. An object of another resource may have the same name, but each resource has
+/// its own subscriptions.
 pub(super) fn deliveries(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<DeliveryWhy> {
     let past = looked.history.of(&sight.question.key).into_iter();
     let named = past.filter_map(|past| {

@@ -1,4 +1,4 @@
-//! The keys of the workqueue that the object's present state gives, and where each of them is.
+//! The keys of the workqueue for the object's present state, and the place of each.
 
 use super::answer::KeyWhy;
 use super::{Looked, Sight};
@@ -6,7 +6,7 @@ use crate::counted::counted;
 use crate::delivery::key_queue::KeyPlace;
 use crate::event::enqueue::FoundKeys;
 
-/// Keys in an answer.
+/// The most keys in an answer.
 const KEYS_MAX: usize = 20;
 
 pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {

@@ -1,16 +1,16 @@
-//! A question, as its words stand.
+//! A question about an object.
 
 use crate::plugin_name::PluginName;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::ObjectKey;
 
-/// Which object, and of which plugin.
+/// The object, and the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyQuestion {
     /// The object's resource.
     pub resource: GroupVersionResource,
     /// The object.
     pub key: ObjectKey,
-    /// None: every plugin.
+    /// `None`: every plugin.
     pub plugin: Option<PluginName>,
 }

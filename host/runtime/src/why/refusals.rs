@@ -1,6 +1,7 @@
-//! The questions that a subscription asks before the present state of an object is delivered, in their order, as far as the answer is no.
+//! The questions of a subscription before the present state of an object is delivered, in their order, as far as the
+//! answer is no.
 //!
-//! The view, the filter and the pointers are those that the informer's task and the plugin's actor ask.
+//! The view, the filter and the pointers are those of the informer's task and the plugin's actor.
 
 use super::answer::{DeliveryWhy, SubscriptionWhy, UnmetQuestion};
 use super::{Looked, Sight};
@@ -13,7 +14,7 @@ use crate::plugin::core::{Replaying, RunningVersion};
 use informant_cache::{InformerState, Object};
 use std::time::Instant;
 
-/// The questions in the order in which they are asked.
+/// The questions, in their order.
 pub(super) const QUESTIONS: [&str; 11] = [
     "serviceAccount",
     "grant",
@@ -59,9 +60,9 @@ struct SubscriptionLook<'a> {
     running: &'a RunningVersion,
     id: SubscriptionId,
     spec: &'a SubscriptionSpec,
-    /// None while nothing of it is delivered.
+    /// `None` while the subscription is not delivered.
     active: Option<&'a Replaying>,
-    /// The newest delivery of the object that the history has.
+    /// The newest delivery of the object in the history.
     last: Option<&'a DeliveryWhy>,
 }
 
@@ -92,7 +93,7 @@ impl SubscriptionLook<'_> {
         refusals
     }
 
-    /// What keeps every object of the subscription from being delivered.
+    /// The reasons that keep every object of the subscription from being delivered.
     fn of_plugin(&self) -> Vec<UnmetQuestion> {
         let (core, resource) = (self.looked.core, self.spec.resource.to_string());
         let access = core.access();
@@ -156,7 +157,7 @@ impl SubscriptionLook<'_> {
         }
     }
 
-    /// What keeps the present state of an object from being delivered that the view has.
+    /// The reasons that keep the present state of an object in the view from being delivered.
     fn of_changes(&self, object: &Object) -> Vec<UnmetQuestion> {
         let (spec, last) = (self.spec, self.last);
         let is_newest = last.is_some_and(|last| last.resource_version == object.resource_version());
@@ -193,7 +194,7 @@ impl SubscriptionLook<'_> {
         named.into_iter().filter_map(|(question, text)| Some(refusal(question, text?))).collect()
     }
 
-    /// A change may have been kept back that was compared with the last delivery, or with the state that was there first.
+    /// Whether `onlyIfChanged` may have kept a change back, compared with the last delivery or with the initial state.
     fn unchanged(&self, object: &Object, is_newest: bool) -> Option<String> {
         let why = match self.last {
             _ if is_newest || self.spec.only_if_changed.is_empty() => return None,
@@ -210,7 +211,8 @@ impl SubscriptionLook<'_> {
         Some(format!("onlyIfChanged: {why}; {}", shown.join(", ")))
     }
 
-    /// The filter's word on the object as it is now. A past word that was another counts: the filter may have seen an old state as well.
+    /// The filter's answer about the present object. A different earlier answer counts too: the filter may have seen
+    /// an old state.
     fn filter(&self, object: &Object, change: Change, was_asked: bool) -> Option<String> {
         let filter = self.spec.filter.as_ref()?;
         let (verdict, values) = filter.explain(&self.event(object, change));
@@ -232,7 +234,7 @@ impl SubscriptionLook<'_> {
         }
     }
 
-    /// The event that the object's present state would be.
+    /// The event of the object's present state.
     fn event(&self, object: &Object, change: Change) -> Event {
         Event::new(self.id, change, object.clone(), Instant::now())
     }

@@ -1,4 +1,4 @@
-//! A plugin with one subscription, an object in the cache, and what is said of both.
+//! A plugin with one subscription, an object in the cache, and the answer about both.
 
 use super::*;
 use crate::contract::component::WasiImports;
@@ -21,11 +21,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const ID: SubscriptionId = SubscriptionId(1);
-/// That of the second of two subscriptions.
+/// The second of two subscriptions.
 const SECOND: SubscriptionId = SubscriptionId(2);
 const POD: &str = r#"{"metadata":{"namespace":"shop","name":"web","labels":{"app":"db"}},"spec":{"n":3},"status":{"phase":"Running"}}"#;
 
-/// A plugin whose one subscription to pods has these keys.
+/// A plugin with one subscription to pods, with these keys.
 struct Fixture {
     core: PluginCore,
     factory: SharedInformerFactory,
@@ -77,12 +77,12 @@ impl Fixture {
         Self { core, factory }
     }
 
-    /// What is said of a pod of this name.
+    /// The answer about a pod of this name.
     fn why(&self, name: &str) -> PluginWhy {
         self.answer(name).0
     }
 
-    /// The name that is suggested.
+    /// The suggested name.
     fn nearest(&self, name: &str) -> Option<String> {
         self.answer(name).1.nearest
     }
@@ -105,7 +105,7 @@ impl Fixture {
         informers[0].indexer().get(&ObjectKey::new("shop", "web")).expect("it is there")
     }
 
-    /// The plugin was told of the pod, in this state of it, and that ended so.
+    /// Adds a delivery of the pod in this state, with this end.
     fn told(&self, resource_version: &str, end: DeliveryEnd, error: &str) {
         self.ended(&EndedDelivery { resource_version, end, error, ..past() });
     }
@@ -114,7 +114,7 @@ impl Fixture {
         self.core.queue.look(|it| it.history.push(delivery));
     }
 
-    /// An update of the pod waits.
+    /// Queues an update of the pod.
     fn push(&self) {
         self.core.queue.push(self.update());
     }
@@ -129,7 +129,7 @@ fn past() -> EndedDelivery<'static> {
     EndedDelivery { subscription: ID, ..crate::history::tests::past(Instant::now()) }
 }
 
-/// The answer about the pod `web`, and each question that the subscription answers with no.
+/// Checks the answer about the pod `web`, and each question of the subscription with the answer no.
 async fn check(keys: &str, past: Option<(&str, DeliveryEnd)>, expect: &[&str]) {
     let fixture = Fixture::new(keys).await;
     if let Some((resource_version, end)) = past {
@@ -202,7 +202,7 @@ async fn an_object_that_was_there_is_answered_with_no_other_name() {
     fixture.factory.shutdown().await;
 }
 
-/// The word and the line of what waits first.
+/// Checks the word and the line of the first waiting event.
 #[track_caller]
 fn check_waiting(fixture: &Fixture, word: &str, text: &str) {
     let why = fixture.why("web");
@@ -240,7 +240,8 @@ async fn an_event_waits_for_its_plugin_or_for_its_turn() {
     fixture.factory.shutdown().await;
 }
 
-/// What is said after these deliveries of the newest state to the first and the second of two subscriptions; the filter of the second says no.
+/// Checks the answer after these deliveries of the newest state to the first and the second of two subscriptions. The
+/// second one's filter refuses the pod.
 async fn check_two(told: &[(SubscriptionId, DeliveryEnd)], answer: &str, because: &str) {
     let fixture = Fixture::with(
         r#"{"name":"all","resource":"v1/pods"},{"name":"some","resource":"v1/pods","filter":"object.spec.n > 3"}"#,

@@ -1,4 +1,4 @@
-//! Both clocks at one moment: moments are kept by the one and shown by the other.
+//! Both clocks at one moment: times are kept by the monotonic clock and shown by the wall clock.
 
 use jiff::{SignedDuration, Timestamp};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ impl Clocks {
         shown(self.wall)
     }
 
-    /// A moment in UTC, to the millisecond.
+    /// A time in UTC, to the millisecond.
     pub(super) fn at(self, moment: Instant) -> String {
         let past = self.instant.saturating_duration_since(moment);
         let ahead = moment.saturating_duration_since(self.instant);
@@ -27,7 +27,7 @@ impl Clocks {
         shown(at.unwrap_or(self.wall))
     }
 
-    /// The time from now to a moment; zero if it is past.
+    /// The time from now until then; zero if it is past.
     pub(super) fn until(self, moment: Instant) -> Duration {
         moment.saturating_duration_since(self.instant)
     }

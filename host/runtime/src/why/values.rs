@@ -1,9 +1,9 @@
-//! Values of objects, for people: short, on one line, and none of a Secret.
+//! Values of objects as text for people: short, on one line, and none of a Secret.
 
 use crate::one_line::one_line;
 use informant_apimachinery::GroupVersionResource;
 
-/// Bytes of one value.
+/// The most bytes of one value.
 const VALUE_BYTES_MAX: usize = 80;
 
 /// Whether values of the question's objects are shown.
@@ -17,7 +17,7 @@ impl ShownValues {
         Self { is_secret: resource.is_secrets() }
     }
 
-    /// A value with its name; none where nothing is there.
+    /// A value with its name; a missing value is shown as such.
     pub(super) fn value(self, name: &str, value: Option<&str>) -> String {
         match value {
             _ if self.is_secret => format!("{name} is a Secret's value and not shown"),

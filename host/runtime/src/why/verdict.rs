@@ -1,4 +1,4 @@
-//! The answer in one word and in one line, of everything that was found.
+//! The answer in one word and in one line, from all findings.
 
 use super::answer::{DeliveryWhy, KeyWhy, LetterWhy, SubscriptionWhy, WaitingWhy};
 use super::keys::shown;
@@ -8,7 +8,7 @@ use crate::counted::counted;
 use crate::plugin::lifecycle::LifecycleState;
 use std::collections::BTreeSet;
 
-/// What was found of one plugin.
+/// The findings about one plugin.
 pub(super) struct PluginFindings<'a> {
     pub(super) subscriptions: &'a [SubscriptionWhy],
     pub(super) waiting: &'a [WaitingWhy],
@@ -60,7 +60,7 @@ pub(super) fn verdict(
     ("no-record", format!("no question is answered with no; {}", past(sight, looked, found)))
 }
 
-/// What the history has of an object whose newest state no delivery brought.
+/// The history's text for an object without a delivery of its newest state.
 fn past(sight: &Sight<'_>, looked: &Looked<'_>, found: &PluginFindings<'_>) -> String {
     if let Some(last) = found.deliveries.last() {
         return format!("the last delivery is {}", told(last, &last.end));
@@ -72,7 +72,7 @@ fn past(sight: &Sight<'_>, looked: &Looked<'_>, found: &PluginFindings<'_>) -> S
     }
 }
 
-/// The last delivery of the newest state that the plugin took. Another subscription may have refused the same state later.
+/// The last successful delivery of the newest state. Another subscription may have refused the same state later.
 fn taken<'a>(sight: &Sight<'_>, deliveries: &'a [DeliveryWhy]) -> Option<&'a DeliveryWhy> {
     deliveries.iter().rev().find(|it| is_taken(it) && is_of_newest(sight, it))
 }
@@ -81,7 +81,7 @@ fn is_taken(delivery: &DeliveryWhy) -> bool {
     matches!(&*delivery.end, "ok" | "enqueued")
 }
 
-/// Whether the same state is a dead letter of another subscription, which has not taken it since.
+/// Whether the same state is a dead letter of another subscription, which has not succeeded since.
 fn is_given_up(taken: &DeliveryWhy, found: &PluginFindings<'_>) -> bool {
     let version = &taken.resource_version;
     let is_taken_by = |subscription: &str| {
@@ -100,7 +100,7 @@ fn not_running(looked: &Looked<'_>) -> String {
     }
 }
 
-/// Whether a delivery was of the state that the cache has, or of the end of an object that is not there.
+/// Whether a delivery was of the cached state, or of the deletion of an absent object.
 fn is_of_newest(sight: &Sight<'_>, delivery: &DeliveryWhy) -> bool {
     match &sight.object {
         Some(object) => delivery.resource_version == object.resource_version(),
@@ -113,7 +113,8 @@ fn told(delivery: &DeliveryWhy, end: &str) -> String {
     format!("{change} {resource_version} at {at}: {end}")
 }
 
-/// The question that came last of those that were answered with no: that subscription came nearest. None: one of them refuses nothing.
+/// The latest question with the answer no, over all subscriptions: the furthest progress. `None` if one subscription
+/// refuses nothing.
 fn refused(subscriptions: &[SubscriptionWhy]) -> Option<(&'static str, String)> {
     if subscriptions.iter().any(|subscription| subscription.refusals.is_empty()) {
         return None;

@@ -1,4 +1,4 @@
-//! The events of the object that wait, and why each of them waits.
+//! The waiting events of the object, and the reason of each.
 
 use super::answer::{DeliveryWhy, WaitingWhy};
 use super::times::span;
@@ -6,10 +6,10 @@ use super::{Looked, Sight};
 use crate::delivery::mailbox::WaitingEvent;
 use crate::delivery::not_now::NotNow;
 
-/// Waiting events of one object in an answer: those that come first.
+/// The most waiting events of one object in an answer: the first ones.
 const WAITING_MAX: usize = 50;
 
-/// The first of the events, and the number of the others.
+/// The first events, and the number of the others.
 pub(super) fn waiting(
     sight: &Sight<'_>,
     looked: &Looked<'_>,
@@ -42,7 +42,7 @@ fn one(
     }
 }
 
-/// The reason, and one line.
+/// The reason's word, and a line.
 fn why(
     sight: &Sight<'_>,
     looked: &Looked<'_>,
@@ -83,7 +83,7 @@ fn why(
     (why, if is_retry { text + &failure(subscription, deliveries) } else { text })
 }
 
-/// The events that come first.
+/// The number of events in front.
 fn ahead(event: &WaitingEvent) -> String {
     match event.why {
         NotNow::Line { ahead: 1 } => "1 event comes first".to_owned(),
@@ -92,7 +92,7 @@ fn ahead(event: &WaitingEvent) -> String {
     }
 }
 
-/// The error of the newest attempt that the history has, behind a colon.
+/// The error of the newest attempt in the history, behind a colon.
 fn failure(subscription: &str, deliveries: &[DeliveryWhy]) -> String {
     let is_failure = |it: &&DeliveryWhy| it.subscription == subscription && it.end == "failed";
     let failed = deliveries.iter().rev().find(is_failure).and_then(|it| it.error.clone());
@@ -106,13 +106,13 @@ fn withheld(looked: &Looked<'_>, subscription: &str) -> String {
     refused.map_or("the subscription is withheld".to_owned(), |it| it.why.clone())
 }
 
-/// What keeps the plugin from being called at all.
+/// The reason for which the plugin is not called at all.
 fn of_plugin(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<NotNow> {
     let withdrawn = || withdrawn(sight, looked).map(|_| NotNow::Grant);
     looked.status.state.not_now().or_else(withdrawn)
 }
 
-/// Why the configuration no longer grants the read.
+/// The reason for which the configuration no longer grants the read.
 fn withdrawn(sight: &Sight<'_>, looked: &Looked<'_>) -> Option<String> {
     let (running, resource) = (looked.running.as_ref()?, sight.question.resource.to_string());
     looked.core.restriction.check_read(&running.settings, &resource).err()

@@ -1,5 +1,5 @@
-//! Puts each deliberate mistake of `mutations/` into a copy of the sources, builds the simulation from it, and sees which
-//! seed notices. Fails if one is not noticed.
+//! Puts each deliberate mistake of `mutations/` into a copy of the sources, and builds the simulation from the copy.
+//! Finds the seeds that notice the mistake. Fails if no seed notices one of the mistakes.
 
 use clap::Parser;
 use informant_simulation::Mutation;
@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::time::{Duration, Instant};
 
-/// A mistake can also keep a run from ever ending: it counts as noticed when it takes this many times as long as the sound core.
+/// A mistake can also keep a run from ending. It counts as noticed if the run takes this many times as long as with
+/// the correct core.
 const TIMES_AS_LONG: u32 = 10;
-/// The sound core takes less, or something is wrong.
+/// The largest time of the correct core. A longer run is an error.
 const SOUND_MAX: Duration = Duration::from_secs(1200);
 
-/// What `timeout` exits with when it had to end a run.
+/// The exit code of `timeout` when it had to end a run.
 const TIMED_OUT: i32 = 124;
 
 /// Shows that deliberate mistakes in the core are noticed.
@@ -70,14 +71,14 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(all_noticed)
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Run {
     took: Duration,
-    /// What noticed a mistake, if something did.
+    /// The check that noticed the mistake. `None` if none did.
     noticed: Option<String>,
 }
 
-/// Where the copy is and where it is built.
+/// The paths of the copy and of its build.
 struct Place {
     tree: PathBuf,
     build: PathBuf,
@@ -127,7 +128,7 @@ fn noticed(output: &Output) -> Option<String> {
     })
 }
 
-/// The sources as they are now; what did not change keeps its time, so that it is not built again.
+/// Copies the present sources. Unchanged files keep their time, so that they are not built again.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {

@@ -1,8 +1,8 @@
-//! What becomes of an answer's bytes on their way: cut, held up, doubled, with nonsense in between, and always
-//! in other chunks than they were sent in.
+//! The faults of an answer's bytes on their way: they are cut, delayed or repeated, with invalid lines between them.
+//! They always come in other chunks than the server sent.
 //!
-//! Nothing that the server said is taken away but by a cut, except the end bookmark of a watch-list: a client could not know of
-//! an event that was lost in silence. Events of one watch keep their order, as the API promises.
+//! Only a cut removes bytes of the server, except for the end bookmark of a watch-list: a client could not notice a
+//! lost event. Events of one watch keep their order, as the API promises.
 
 use super::{OpenList, Server};
 use crate::faults::Fault;
@@ -18,31 +18,31 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-/// A body as kube's client takes it.
+/// A body in the form that kube's client accepts.
 pub(super) type WireBody = StreamBody<BoxStream<'static, Result<Frame<Bytes>, io::Error>>>;
 
-/// From where to whom, and what chance does to it.
+/// The server, and the random faults on the way to the client.
 pub(super) struct Way {
     pub(super) server: Server,
     pub(super) random: fastrand::Rng,
-    /// Of a list, until its last byte is read or nobody wants it any more.
+    /// Set for a list, until its last byte is read or the client drops it.
     pub(super) list: Option<OpenList>,
 }
 
-/// What goes over the wire next.
+/// The next piece on the wire.
 enum Piece {
     Bytes(Bytes),
     Pause(Duration),
-    /// Half-open: nothing comes any more, and nobody says so.
+    /// Half-open: no more bytes come, and no error.
     Silence,
     Break,
     End,
 }
 
-/// How the pieces come.
+/// The pieces of a body, with their faults.
 struct Flow {
     pieces: VecDeque<Piece>,
-    /// More of them; none for a list, which is whole.
+    /// The source of further pieces. `None` for a list, which is complete.
     source: Option<Source>,
     server: Server,
     random: fastrand::Rng,
@@ -53,11 +53,11 @@ struct Flow {
 
 struct Source {
     chunks: BoxStream<'static, Bytes>,
-    /// A watch-list whose end bookmark has not come.
+    /// Whether this is a watch-list whose end bookmark has not come.
     initial: bool,
 }
 
-/// A body that nothing happens to.
+/// A body without faults.
 pub(super) fn whole<B>(body: B) -> WireBody
 where
     B: Body<Data = Bytes> + Send + 'static,
@@ -133,7 +133,7 @@ fn list_pieces(body: Vec<u8>, way: &mut Way) -> VecDeque<Piece> {
     pieces
 }
 
-/// Puts an item before the others.
+/// Inserts an item before the other items.
 fn insert_item(list: &mut Vec<u8>, item: &[u8]) {
     let items = br#""items":["#;
     let Some(at) = list.windows(items.len()).position(|window| window == items) else { return };
@@ -151,7 +151,7 @@ impl Flow {
             match self.pieces.pop_front() {
                 Some(Piece::Bytes(bytes)) => return Some(Ok(Frame::data(bytes))),
                 Some(Piece::Pause(time)) => {
-                    // A cut counts even where nothing else would come.
+                    // A cut takes effect even if no more bytes would come.
                     tokio::select! {
                         biased;
                         () = self.cut.sent() => self.cut_now(),
@@ -175,7 +175,7 @@ impl Flow {
             self.over = true;
             return;
         };
-        // A cut counts before what would still come.
+        // A cut takes effect before the bytes that would still come.
         let chunk = tokio::select! {
             biased;
             () = self.cut.sent() => None,
@@ -188,7 +188,7 @@ impl Flow {
         }
     }
 
-    /// The connection breaks; what was on its way is lost.
+    /// Breaks the connection. Bytes on their way are lost.
     fn cut_now(&mut self) {
         self.cut.notice();
         self.pieces.clear();
@@ -205,7 +205,7 @@ impl Flow {
         self.pieces.push_back(if breaks { Piece::Break } else { Piece::End });
     }
 
-    /// Lines of a watch.
+    /// Sends lines of a watch.
     fn send(&mut self, chunk: &Bytes) {
         let rate = self.server.state().temper.line_fault;
         let mut lines: Vec<Bytes> = chunk
@@ -239,7 +239,7 @@ impl Flow {
         }
     }
 
-    /// A bookmark within the initial events whose annotation says that they go on.
+    /// Inserts a bookmark into the initial events whose annotation says that they go on.
     fn insert_false_end(&mut self, lines: &mut Vec<Bytes>) {
         let Some(end) = lines.iter().find(|line| is_end(line)) else { return };
         let line = with_false_end(end);
@@ -247,7 +247,7 @@ impl Flow {
         self.meet(Fault::FalseEndBookmark);
     }
 
-    /// As it is, in one chunk or two.
+    /// Sends the unchanged line, in one chunk or two.
     fn send_line(&mut self, line: &Bytes) -> bool {
         if self.random.u32(..8) == 0 {
             let (one, two) = line.split_at(self.random.usize(..line.len()));
@@ -268,7 +268,7 @@ impl Flow {
         true
     }
 
-    /// Something happens at this line; answers whether the watch goes on.
+    /// Adds a fault at this line. Returns whether the watch goes on.
     fn spoil(&mut self, line: &Bytes) -> bool {
         match self.random.u32(..12) {
             0 | 1 => {
@@ -340,7 +340,7 @@ impl Flow {
     }
 }
 
-/// The bookmark that ends the initial events.
+/// Whether this is the bookmark that ends the initial events.
 fn is_end(line: &[u8]) -> bool {
     let text = format!("\"{INITIAL_EVENTS_END}\":\"true\"");
     line.windows(text.len()).any(|window| window == text.as_bytes())

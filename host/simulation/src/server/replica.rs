@@ -1,5 +1,5 @@
-//! One replica of the API server: the store as it was a little while ago. It catches up when the run says
-//! so, and a request for more than it has waits, as at a real server's watch cache.
+//! One replica of the API server: the store as it was a short time ago. It catches up when the run says so. A request
+//! for a newer state waits, as with a real server's watch cache.
 
 use super::{ModelServerState, Server};
 use crate::faults::Fault;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long a request waits for a replica (storage/cacher's `blockTimeout`).
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(3);
-/// Changes that a watch takes at once.
+/// The number of changes that a watch takes at once.
 const CHANGES_TAKEN_MAX: usize = 64;
 
 pub(super) struct Replica {
@@ -34,7 +34,7 @@ impl Replica {
         state.visible[self.number].min(state.store.resource_version())
     }
 
-    /// Waits until the replica shows `version`; answers how far it is.
+    /// Waits until the replica shows `version`. Returns its present version.
     async fn reach(&self, version: u64) -> Result<u64, Status> {
         let mut changed = self.server.shared.changed.listen();
         let deadline = Instant::now() + CATCHES_UP_WITHIN;
@@ -50,8 +50,8 @@ impl Replica {
         }
     }
 
-    /// Waits for what was the newest state when it was asked for; a replica that does not get there in time asks
-    /// the store itself.
+    /// Waits for the state that was the newest at the call. A replica that does not reach it in time reads the store
+    /// itself.
     async fn newest(&self) -> u64 {
         let newest = self.server.state().store.resource_version();
         self.reach(newest).await.unwrap_or_else(|_| self.server.state().store.resource_version())
@@ -99,8 +99,8 @@ impl Replica {
                 let objects = state.store.list(&all)?.items;
                 (Some(InitialState { objects, resource_version: version }), version)
             }
-            // One that is ahead of the server is accepted and hears nothing up to what it asked for
-            // (storage/cacher's `cacheWatcher.process`).
+            // A watch ahead of the server is accepted, and gets no changes up to its version (storage/cacher's
+            // `cacheWatcher.process`).
             (None, WatchStart::After(version)) => (None, version),
             (None, _) => (None, self.visible(&state)),
         };
@@ -154,7 +154,7 @@ struct Feed {
     key: GroupResource,
     epoch: u64,
     rewinds: u64,
-    /// Everything up to here was given out.
+    /// The version up to which all changes were given out.
     seen: u64,
     woken: SignalListener,
 }

@@ -1,4 +1,4 @@
-//! What the server's state allows and remembers: writes, the history of what is tracked, and what clients know.
+//! The server's state: writes, the history of the tracked resources, and the checks of clients.
 
 use super::{ModelServerState, REQUESTS_IN_TEN_SECONDS_MAX};
 use crate::faults::Fault;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Where time begins in every run.
+/// The time of a moment in a run. Every run starts at the same time.
 pub(super) fn timestamp(since: Duration) -> Timestamp {
     let seconds = 1_700_000_000 + i64::try_from(since.as_secs()).unwrap_or(0);
     Timestamp::from_second(seconds).expect("a run ends before time does")
@@ -42,7 +42,7 @@ impl ModelServerState {
         created.map(|_| ()).map_err(|status| status.message)
     }
 
-    /// Replaces an object by what `change` makes of it.
+    /// Replaces an object by the result of `change`.
     pub(crate) fn update(
         &mut self,
         gvr: &GroupVersionResource,
@@ -73,7 +73,7 @@ impl ModelServerState {
         deleted.map(|_| ()).map_err(|status| status.message)
     }
 
-    /// Writes down what changed since the last call.
+    /// Records the changes since the last call.
     pub(super) fn track(&mut self) {
         for tracked in &mut self.tracked {
             loop {
@@ -86,7 +86,7 @@ impl ModelServerState {
                     tracked.history.change(change);
                 }
             }
-            // A quiet resource does not fall behind what is forgotten.
+            // A quiet resource does not fall behind the forgotten changes.
             tracked.seen = self.store.resource_version();
         }
     }
@@ -111,13 +111,13 @@ impl ModelServerState {
         }
     }
 
-    /// How watches of a resource are kept from coming about.
+    /// The fault that prevents watches of a resource. `None` if there is none.
     pub(crate) fn withholds(&self, gvr: &GroupVersionResource) -> Option<Fault> {
         let (fault, until) = self.withheld.get(gvr)?;
         (Instant::now() < *until).then_some(*fault)
     }
 
-    /// Counts a request; answers whether there are too many.
+    /// Counts a request. Returns whether there are too many.
     pub(super) fn storms(&mut self, collection: &str) -> bool {
         let now = Instant::now();
         let requests = self.requests.entry(collection.to_owned()).or_default();

@@ -1,5 +1,5 @@
-//! The network between a client and the replicas: which one answers, what is refused before any does, and
-//! what becomes of the answer's bytes (`bodies.rs`).
+//! The network between a client and the replicas: it chooses the replica, refuses requests, and adds faults to the
+//! answer's bytes (`bodies.rs`).
 
 use super::bodies::{self, Way, WireBody};
 use super::replica::Replica;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The way to a [`Server`], for kube's client. Cheap to clone.
+/// The connection to a [`Server`], for kube's client. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Wire {
     server: Server,
@@ -42,15 +42,15 @@ impl tower::Service<Request<kube::client::Body>> for Wire {
     }
 }
 
-/// What becomes of a request.
+/// The faults of a request.
 struct Fate {
     refusal: Option<Refusal>,
-    /// It is answered only after this.
+    /// The time before the answer.
     delay: Option<Duration>,
     replica: usize,
-    /// The answer has a head and nothing more.
+    /// Whether the answer has a head and no body.
     is_empty: bool,
-    /// For what happens to the answer.
+    /// The source of the answer's faults.
     random: fastrand::Rng,
 }
 
@@ -59,7 +59,7 @@ enum Refusal {
     Status(Status),
 }
 
-/// What a request asks for, as far as faults depend on it.
+/// The properties of a request on which faults depend.
 struct Asked {
     watch: bool,
     initial: bool,
@@ -92,7 +92,7 @@ impl Server {
         // Further pages follow at once.
         if !asked.continued && self.storms(uri.path()) {
             self.shared.journal.broken("clients wait between their requests", uri.path());
-            // Ends the storm, which else would never let the time go on.
+            // Ends the storm, which would otherwise keep the time from passing.
             std::future::pending::<()>().await;
         }
         let lists = matches!(&route, Route::Resource(path) if path.name.is_none() && !asked.watch);
@@ -196,7 +196,7 @@ impl Server {
     }
 }
 
-/// How a watch is refused; none where it ends at once.
+/// The refusal of a watch. `None` if the watch ends at once instead.
 fn without_watches(gvr: &GroupVersionResource, fault: Fault) -> Option<Status> {
     match fault {
         Fault::WatchEndsAtOnce => None,
@@ -221,7 +221,7 @@ fn random_refusal(random: &mut fastrand::Rng, asked: &Asked) -> Refusal {
     })
 }
 
-/// The answer of a server whose feature gate WatchList is off (apimachinery's `ValidateListOptions`).
+/// The answer of a server without the feature gate WatchList (apimachinery's `ValidateListOptions`).
 fn watch_lists_are_off() -> Status {
     let why =
         "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
@@ -229,7 +229,7 @@ fn watch_lists_are_off() -> Status {
     Status::invalid("meta.k8s.io", "ListOptions", "", vec![cause])
 }
 
-/// A query as people read it; continue tokens are cut, for they are long and say little.
+/// A readable query. Continue tokens are cut, because they are long and say little.
 fn percent_free(query: &str) -> String {
     let shown = query.split('&').map(|pair| match pair.split_once('=') {
         Some(("continue", _)) => "continue=..".to_owned(),

@@ -1,7 +1,8 @@
 //go:build wasip1
 
-// Package abi is the canonical ABI as far as plugins need it: memory that the host writes into, and values read from and written to it by their
-// offsets. It needs no generator and no other module: the host makes a component of what Go's own compiler writes.
+// Package abi implements the part of the canonical ABI that plugins need: memory into which the host writes, and
+// values that are read and written by their offsets. It needs no generator and no other module: the host makes a
+// component from the output of Go's own compiler.
 package abi
 
 import (
@@ -9,11 +10,13 @@ import (
 	"unsafe"
 )
 
-// arenaSize is what one call may bring: an event of 8 MiB, which is the host's own bound, and what belongs to it.
+// arenaSize is the largest size of one call's data: an event of 8 MiB, which is the host's own bound, and its other
+// data.
 const arenaSize = 9 << 20
 
-// The host writes into memory that it asks cabi_realloc for, and the collector must not run meanwhile: it reads the clock, which the component model
-// forbids there. So the host gets a static arena; pages that are never touched cost nothing.
+// The host writes into memory that it gets from cabi_realloc. The collector must not run meanwhile: it reads the
+// clock, which the component model forbids there. So the host gets a static arena. Pages that are never used cost
+// nothing.
 var (
 	arena    [arenaSize]byte
 	top      uintptr
@@ -38,7 +41,7 @@ func realloc(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer {
 	return place
 }
 
-// The adapter to WASI keeps what it knows in this memory for ever, so it gets some of its own.
+// The adapter to WASI keeps its state in this memory forever, so it has its own.
 var (
 	adapter    [160 << 10]byte
 	adapterTop uintptr
@@ -51,10 +54,10 @@ func reallocAdapter(_ unsafe.Pointer, _, align, size uintptr) unsafe.Pointer {
 	return unsafe.Pointer(&adapter[at])
 }
 
-// Mark is how full the arena is.
+// Mark returns the used size of the arena.
 func Mark() uintptr { return top }
 
-// Release gives everything back that came after the mark.
+// Release frees all memory after the mark.
 func Release(mark uintptr) { top, overflow = mark, nil }
 
 // Text copies a string that the host wrote.
@@ -62,15 +65,15 @@ func Text(at unsafe.Pointer, length uint32) string {
 	return strings.Clone(unsafe.String((*byte)(at), length))
 }
 
-// Bytes copies a list of bytes that the host wrote. It is never nil.
+// Bytes copies a list of bytes that the host wrote. The copy is never nil.
 func Bytes(at unsafe.Pointer, length uint32) []byte {
 	return append([]byte{}, unsafe.Slice((*byte)(at), length)...)
 }
 
-// Memory is a value that the host wrote, read by offsets.
+// Memory is a value that the host wrote. It is read by offsets.
 type Memory struct{ base unsafe.Pointer }
 
-// At is the value at this address.
+// At returns the value at this address.
 func At(base unsafe.Pointer) Memory { return Memory{base} }
 
 func (m Memory) U8(at uintptr) uint8   { return *(*uint8)(unsafe.Add(m.base, at)) }
@@ -82,13 +85,13 @@ func (m Memory) address(at uintptr) unsafe.Pointer {
 	return unsafe.Pointer(uintptr(m.U32(at)))
 }
 
-// Text is a string at this offset.
+// Text returns the string at this offset.
 func (m Memory) Text(at uintptr) string { return Text(m.address(at), m.U32(at+4)) }
 
-// Bytes is a list of bytes at this offset.
+// Bytes returns the list of bytes at this offset.
 func (m Memory) Bytes(at uintptr) []byte { return Bytes(m.address(at), m.U32(at+4)) }
 
-// OptionalText is an option of a string.
+// OptionalText returns an optional string.
 func (m Memory) OptionalText(at uintptr) (string, bool) {
 	if m.U8(at) == 0 {
 		return "", false
@@ -96,7 +99,7 @@ func (m Memory) OptionalText(at uintptr) (string, bool) {
 	return m.Text(at + 4), true
 }
 
-// OptionalBytes is an option of a list of bytes; nil for none.
+// OptionalBytes returns an optional list of bytes, or nil.
 func (m Memory) OptionalBytes(at uintptr) []byte {
 	if m.U8(at) == 0 {
 		return nil
@@ -104,7 +107,7 @@ func (m Memory) OptionalBytes(at uintptr) []byte {
 	return m.Bytes(at + 4)
 }
 
-// Each calls f with every element of a list at this offset.
+// Each calls f with every element of the list at this offset.
 func (m Memory) Each(at, size uintptr, f func(Memory)) {
 	base := m.address(at)
 	for i := uintptr(0); i < uintptr(m.U32(at+4)); i++ {
@@ -112,14 +115,14 @@ func (m Memory) Each(at, size uintptr, f func(Memory)) {
 	}
 }
 
-// Texts is a list of strings.
+// Texts returns a list of strings.
 func (m Memory) Texts(at uintptr) []string {
 	texts := make([]string, 0, m.U32(at+4))
 	m.Each(at, 8, func(one Memory) { texts = append(texts, one.Text(0)) })
 	return texts
 }
 
-// OptionalTexts is a list of options of strings; nil for none.
+// OptionalTexts returns a list of optional strings, with nil for each missing one.
 func (m Memory) OptionalTexts(at uintptr) []*string {
 	texts := make([]*string, 0, m.U32(at+4))
 	m.Each(at, 12, func(one Memory) {
@@ -134,8 +137,8 @@ func (m Memory) OptionalTexts(at uintptr) []*string {
 
 var area [8]uint64
 
-// Area is where an import writes what it answers.
+// Area returns the address at which an import writes its answer.
 func Area() unsafe.Pointer { return unsafe.Pointer(&area) }
 
-// Answer is what an import has written there.
+// Answer returns the answer of an import.
 func Answer() Memory { return Memory{unsafe.Pointer(&area)} }

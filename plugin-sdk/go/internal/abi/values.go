@@ -4,15 +4,16 @@ package abi
 
 import "unsafe"
 
-// String is a string or a list as the host reads it. What it points to must stay alive, for which runtime.KeepAlive sees in the callers.
+// String is a string or a list in the host's format. Its memory must stay alive; the callers ensure that with
+// runtime.KeepAlive.
 type String struct{ at, length uint32 }
 
-// StringOf is how the host reads s.
+// StringOf converts s to the host's format.
 func StringOf(s string) String {
 	return String{uint32(uintptr(unsafe.Pointer(unsafe.StringData(s)))), uint32(len(s))}
 }
 
-// Strings is how the host reads a list of strings.
+// Strings converts a list of strings to the host's format.
 func Strings(texts []string) []String {
 	list := make([]String, len(texts))
 	for i, text := range texts {
@@ -24,7 +25,7 @@ func Strings(texts []string) []String {
 // Pair is a tuple of two strings.
 type Pair struct{ first, second String }
 
-// Pairs is how the host reads a map as a list of tuples.
+// Pairs converts a map to a list of tuples in the host's format.
 func Pairs(texts map[string]string) []Pair {
 	list := make([]Pair, 0, len(texts))
 	for first, second := range texts {
@@ -33,7 +34,7 @@ func Pairs(texts map[string]string) []Pair {
 	return list
 }
 
-// PairsOf is the same of a list that has an order.
+// PairsOf converts an ordered list in the same way.
 func PairsOf(texts [][2]string) []Pair {
 	list := make([]Pair, 0, len(texts))
 	for _, text := range texts {
@@ -42,15 +43,15 @@ func PairsOf(texts [][2]string) []Pair {
 	return list
 }
 
-// List is where a list is, and how long.
+// List returns the address and the length of a list.
 func List[T any](list []T) (unsafe.Pointer, uint32) {
 	return unsafe.Pointer(unsafe.SliceData(list)), uint32(len(list))
 }
 
-// View is bytes as a string, without a copy: for arguments, which nobody changes.
+// View returns bytes as a string, without a copy. It is for arguments, which do not change.
 func View(bytes []byte) string { return unsafe.String(unsafe.SliceData(bytes), len(bytes)) }
 
-// Bit is 1 for true.
+// Bit returns 1 for true.
 func Bit(b bool) uint32 {
 	if b {
 		return 1
@@ -58,7 +59,7 @@ func Bit(b bool) uint32 {
 	return 0
 }
 
-// What an export answers stays reachable from here until the next call; the collector moves nothing.
+// The answer of an export stays reachable from here until the next call. The collector does not move memory.
 var (
 	answer [4]uint64
 	kept   string
@@ -66,13 +67,13 @@ var (
 
 func words() *[8]uint32 { return (*[8]uint32)(unsafe.Pointer(&answer)) }
 
-// Done answers well, with nothing.
+// Done answers with success, without a value.
 func Done() unsafe.Pointer {
 	answer = [4]uint64{}
 	return unsafe.Pointer(&answer)
 }
 
-// DoneBytes answers with bytes, at the offset that they have in this answer.
+// DoneBytes answers with bytes. at is the offset of the bytes in this answer.
 func DoneBytes(bytes []byte, at int) unsafe.Pointer {
 	answer, kept = [4]uint64{}, string(bytes)
 	s := StringOf(kept)
@@ -80,7 +81,7 @@ func DoneBytes(bytes []byte, at int) unsafe.Pointer {
 	return unsafe.Pointer(&answer)
 }
 
-// DoneSome is an option of bytes; none for nil.
+// DoneSome answers with optional bytes. nil means none.
 func DoneSome(bytes []byte) unsafe.Pointer {
 	if bytes == nil {
 		return Done()
@@ -90,7 +91,7 @@ func DoneSome(bytes []byte) unsafe.Pointer {
 	return place
 }
 
-// DoneAfter is an option of milliseconds; none for nil.
+// DoneAfter answers with optional milliseconds. nil means none.
 func DoneAfter(ms *uint64) unsafe.Pointer {
 	answer = [4]uint64{}
 	if ms != nil {
@@ -99,7 +100,7 @@ func DoneAfter(ms *uint64) unsafe.Pointer {
 	return unsafe.Pointer(&answer)
 }
 
-// Refused answers with an error of one text.
+// Refused answers with an error that is one text.
 func Refused(text string) unsafe.Pointer {
 	answer, kept = [4]uint64{}, text
 	s := StringOf(kept)

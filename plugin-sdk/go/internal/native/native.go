@@ -1,4 +1,4 @@
-// Package native is what plugins find in an ordinary test, where there is no host: package informanttest fills it and looks at it.
+// Package native replaces the host in an ordinary test. Package informanttest fills it and reads it.
 package native
 
 import (
@@ -10,38 +10,38 @@ import (
 	"strings"
 )
 
-// Host stands for one, for one test.
+// Host is the host of one test.
 type Host struct {
 	Name string
-	// Log is handed every line.
+	// Log gets every line.
 	Log     func(level uint32, message string, fields [][2]string)
 	objects map[string]map[string]json.RawMessage
 	indexes map[string]string
 	State   map[string][]byte
 	Keys    []string
-	// Series are those of the plugin's metrics: what was set or observed last, what was counted in all.
+	// Series are the plugin's metrics: the last value of a gauge or histogram, and the sum of a counter.
 	Series map[string]float64
-	// Writes are tried in vain, until a test says what is answered.
+	// Write fails until a test sets the answers.
 	Write func(Write) (json.RawMessage, error)
 	Ask   func(Request) (Response, error)
-	// New and Old are the objects of the event in the plugin's hands.
+	// New and Old are the objects of the present event.
 	New, Old json.RawMessage
 }
 
-// Write is one that a plugin makes.
+// Write is a write of a plugin.
 type Write struct {
 	Verb, Resource, Namespace, Name, Subresource, PatchType string
 	Body                                                    json.RawMessage
 }
 
-// Request is one over HTTP.
+// Request is an HTTP request.
 type Request struct {
 	Method, URL string
 	Headers     [][2]string
 	Body        []byte
 }
 
-// Response is what comes of it.
+// Response is the answer to a request.
 type Response struct {
 	Status  int
 	Headers [][2]string
@@ -50,7 +50,7 @@ type Response struct {
 
 var host = NewHost()
 
-// NewHost has nothing.
+// NewHost returns an empty host.
 func NewHost() *Host {
 	return &Host{
 		Name:    "test",
@@ -61,13 +61,13 @@ func NewHost() *Host {
 	}
 }
 
-// Use has plugins find this one.
+// Use makes this the host of plugins.
 func Use(h *Host) { host = h }
 
-// Get is the host that plugins find.
+// Get returns the host of plugins.
 func Get() *Host { return host }
 
-// Log hands on a line.
+// Log passes a line on.
 func Log(level uint32, message string, fields [][2]string) {
 	if host.Log != nil {
 		host.Log(level, message, fields)
@@ -79,7 +79,7 @@ func Log(level uint32, message string, fields [][2]string) {
 // Index declares an index.
 func (h *Host) Index(resource, name, pointer string) { h.indexes[resource+" "+name] = pointer }
 
-// Put has an object in the cache; a nil one takes it out.
+// Put puts an object into the cache. nil removes it.
 func (h *Host) Put(resource, key string, object json.RawMessage) {
 	of := h.objects[resource]
 	if of == nil {
@@ -93,10 +93,10 @@ func (h *Host) Put(resource, key string, object json.RawMessage) {
 	of[key] = object
 }
 
-// Object is one of the cache.
+// Object returns an object of the cache.
 func (h *Host) Object(resource, key string) json.RawMessage { return h.objects[resource][key] }
 
-// List is sorted by keys. Selectors are of the form a=b,c=d here.
+// List returns objects sorted by key. Selectors have the form a=b,c=d here.
 func (h *Host) List(resource string, namespace *string, selector string) ([]json.RawMessage, error) {
 	wanted := map[string]string{}
 	for _, part := range strings.FieldsFunc(selector, func(r rune) bool { return r == ',' }) {
@@ -138,7 +138,7 @@ func (h *Host) where(resource string, is func(json.RawMessage) bool) []json.RawM
 	return found
 }
 
-// ByIndex is the objects that an index has under value.
+// ByIndex returns the objects that an index has for value.
 func (h *Host) ByIndex(resource, index, value string) ([]json.RawMessage, bool) {
 	pointer, ok := h.indexes[resource+" "+index]
 	return h.where(resource, func(object json.RawMessage) bool {
@@ -146,7 +146,7 @@ func (h *Host) ByIndex(resource, index, value string) ([]json.RawMessage, bool) 
 	}), ok
 }
 
-// Values are those of an index.
+// Values returns the values of an index.
 func (h *Host) Values(resource, index string) ([]string, bool) {
 	pointer, ok := h.indexes[resource+" "+index]
 	var values []string
@@ -157,7 +157,7 @@ func (h *Host) Values(resource, index string) ([]string, bool) {
 	return slices.Compact(values), ok
 }
 
-// KeyOf is an object's own.
+// KeyOf returns an object's key.
 func KeyOf(object json.RawMessage) (namespace, name string) {
 	var of struct {
 		Metadata struct{ Namespace, Name string }
@@ -166,7 +166,7 @@ func KeyOf(object json.RawMessage) (namespace, name string) {
 	return of.Metadata.Namespace, of.Metadata.Name
 }
 
-// At is the JSON value at a pointer; nil where nothing is.
+// At returns the JSON value at a pointer, or nil.
 func At(object json.RawMessage, pointer string) *string {
 	for _, value := range walk(object, pointer) {
 		text, err := json.Marshal(value)
@@ -191,7 +191,7 @@ func valuesAt(object json.RawMessage, pointer string) []string {
 	return values
 }
 
-// walk finds what a pointer leads to; * steps into every member.
+// walk returns the values at a pointer. * steps into every member.
 func walk(object json.RawMessage, pointer string) []any {
 	var tree any
 	if json.Unmarshal(object, &tree) != nil {

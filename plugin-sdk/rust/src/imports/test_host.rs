@@ -1,5 +1,5 @@
-//! The host of a test, as the imports see it: a cache, a log, state, keys, and the answers that the test
-//! has set. It belongs to the test's thread. [`testing`](crate::testing) is the test's side of it.
+//! The host of a test, as the imports see it: a cache, a log, state, keys, and the answers that the test has set. It
+//! belongs to the test's thread. [`testing`](crate::testing) is its interface for the test.
 
 mod cache;
 pub(crate) mod functions;
@@ -37,7 +37,7 @@ pub(crate) struct State {
     pub(crate) metrics: BTreeMap<Metric, f64>,
     pub(crate) writes: Writes,
     pub(crate) requests: Requests,
-    /// New and old object of the event being handled, for `event-data`.
+    /// New and old object of the present event, for `event-data`.
     pub(crate) event: (Option<Value>, Option<Value>),
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn with<R>(use_state: impl FnOnce(&mut State) -> R) -> R {
 /// One line that the plugin logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// How loud it is.
+    /// The level of the line.
     pub level: Level,
     /// Its text.
     pub message: String,

@@ -1,4 +1,4 @@
-//! The answers that a test sets, in the contract's words.
+//! The answers that a test sets, converted to the contract's types.
 
 use crate::bindings::informant::plugin::http::Error as HttpAnswer;
 use crate::bindings::informant::plugin::kube::{Error as WriteAnswer, StatusError};
@@ -27,7 +27,7 @@ pub(super) fn of_http(error: HttpError) -> HttpAnswer {
         HttpError::TimedOut(text) => HttpAnswer::TimedOut(text),
         HttpError::TooLarge(text) => HttpAnswer::TooLarge(text),
         HttpError::Transport(text) => HttpAnswer::Transport(text),
-        // What only a plugin makes of an answer is none that a host gives.
+        // The host never gives these errors: the plugin's SDK makes them from an answer.
         other @ (HttpError::Status(_) | HttpError::Json(_)) => {
             HttpAnswer::Transport(other.to_string())
         }

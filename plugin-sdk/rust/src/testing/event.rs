@@ -1,11 +1,11 @@
-//! Events made by hand.
+//! Events that a test creates.
 
 use crate::bindings::exports::informant::plugin::handler::{self, Gone};
 use crate::imports::test_host::{key_of, text};
 use crate::{Change, ObjectKey, Reason, Subscription};
 use serde_json::Value;
 
-/// An event to hand to a plugin under test; the key, UID and resourceVersion are the object's.
+/// An event for a plugin under test. The key, UID and resourceVersion are the object's.
 #[derive(Clone, Debug)]
 pub struct TestEvent {
     pub(super) change: Change,
@@ -30,7 +30,7 @@ pub fn updated(old: Value, object: Value) -> TestEvent {
     TestEvent::new(Change::Updated, Some(object), Some(old))
 }
 
-/// The object is gone; this is its last known state.
+/// The object is gone. `last` is its last known state.
 #[must_use]
 pub fn deleted(last: Value) -> TestEvent {
     TestEvent { gone: Some(Gone::Deleted), ..TestEvent::new(Change::Deleted, None, Some(last)) }
@@ -50,31 +50,31 @@ impl TestEvent {
         }
     }
 
-    /// Why it is told; `watch` unless said.
+    /// The reason of the event. Default: `watch`.
     #[must_use]
     pub fn reason(self, reason: Reason) -> Self {
         Self { reason, ..self }
     }
 
-    /// Which delivery this is; the first unless said.
+    /// The number of the delivery. Default: the first.
     #[must_use]
     pub fn attempt(self, attempt: u32) -> Self {
         Self { attempt, ..self }
     }
 
-    /// Which of the descriptor's subscriptions it is for; the first, 0, unless said.
+    /// The index of the event's subscription in the descriptor. Default: 0, the first.
     #[must_use]
     pub fn subscription(self, index: u32) -> Self {
         Self { subscription: index, ..self }
     }
 
-    /// How many older events it stands for; none unless said.
+    /// The number of older events that it replaces. Default: none.
     #[must_use]
     pub fn coalesced(self, events: u32) -> Self {
         Self { coalesced: events, ..self }
     }
 
-    /// What became of a deleted object; `deleted` unless said.
+    /// The kind of the deletion. Default: `deleted`.
     #[must_use]
     pub fn gone(self, gone: Gone) -> Self {
         Self { gone: Some(gone), ..self }
@@ -88,7 +88,7 @@ impl TestEvent {
         key_of(self.newest())
     }
 
-    /// What `event-data` answers from: the objects that the subscription would bring.
+    /// The objects for `event-data`: those that the subscription delivers.
     pub(super) fn sides(&self, subscription: &Subscription) -> (Option<Value>, Option<Value>) {
         let brings_old = subscription.brings_old() || self.change == Change::Deleted;
         (self.object.clone(), self.old.clone().filter(|_| brings_old))

@@ -1,5 +1,5 @@
-//! A plugin in an ordinary unit test: no wasm and no cluster, but a host with a cache that can be filled
-//! and a log that can be read. It exists natively only.
+//! Runs a plugin in an ordinary unit test, without wasm and without a cluster. The test's host has a cache that the
+//! test can fill and a log that the test can read. This module exists in native builds only.
 //!
 //! ```
 //! # use informant_plugin::prelude::*;
@@ -23,8 +23,8 @@
 //! assert_eq!(host.messages(), ["added default/web-1"]);
 //! ```
 //!
-//! The host here belongs to the test's thread. It delivers what it is told to: selectors, filters and
-//! replay are the real host's business and are not worked out.
+//! This host belongs to the test's thread. It delivers the events that the test gives it: selectors, filters and
+//! replay work only in the real host.
 
 mod answers;
 mod event;
@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The host of one test. Making another one empties it.
+/// The host of one test. A new one is empty and replaces the previous one.
 pub struct Host {
     on_this_thread: PhantomData<*const ()>,
 }
@@ -56,46 +56,46 @@ impl Host {
         Self { on_this_thread: PhantomData }
     }
 
-    /// Puts an object into the cache, without telling anybody.
+    /// Puts an object into the cache, without an event.
     pub fn put(&self, resource: &str, object: Value) {
         with(|state| state.cache.put(resource, object));
     }
 
-    /// Takes an object out of the cache, without telling anybody.
+    /// Removes an object from the cache, without an event.
     pub fn remove(&self, resource: &str, key: &ObjectKey) {
         with(|state| state.cache.remove(resource, key));
     }
 
-    /// Whether the resource's first list is complete; it is until this says otherwise.
+    /// Sets whether the resource's first list is complete. It is complete by default.
     pub fn set_synced(&self, resource: &str, synced: bool) {
         with(|state| state.cache.set_synced(resource, synced));
     }
 
-    /// Puts a value into the plugin's state, as if a call before had written it.
+    /// Sets a value of the plugin's state, as if an earlier call had written it.
     pub fn set_state(&self, key: &str, value: &[u8]) {
         with(|state| state.values.put(key, value));
     }
 
-    /// A value of the plugin's state: what the calls that succeeded have left.
+    /// A value of the plugin's state, as the successful calls left it.
     #[must_use]
     pub fn state(&self, key: &str) -> Option<Vec<u8>> {
         with(|state| state.values.get(key).cloned())
     }
 
-    /// The keys that could be worked on now, in the order in which they were added.
+    /// The waiting keys that are due, in the order in which they were added.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         with(|state| state.keys.waiting().to_vec())
     }
 
-    /// The keys that wait for their time, and how long.
+    /// The delayed keys, with their delays.
     #[must_use]
     pub fn delayed_keys(&self) -> BTreeMap<String, Duration> {
         with(|state| state.keys.delayed().clone())
     }
 
-    /// What a counter or a gauge is at, or what a histogram's values are together; none where nothing was counted. A counter's name goes
-    /// without `_total`.
+    /// The value of a counter or a gauge, or the sum of a histogram's values. `None` if it does not exist. A counter's
+    /// name has no `_total` here.
     #[must_use]
     pub fn metric(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -104,25 +104,27 @@ impl Host {
         with(|state| state.metrics.get(&(name.to_owned(), labels)).copied())
     }
 
-    /// What the plugin wrote to the cluster so far, whatever it was answered. Nothing is changed by it, and everything is granted.
+    /// All writes of the plugin so far, with any answers. They change no object, and all of them are granted.
     #[must_use]
     pub fn writes(&self) -> Vec<TestWrite> {
         with(|state| state.writes.made().to_vec())
     }
 
-    /// What the next write is answered with, and after several calls the one after that; by itself a write is answered with what was sent.
+    /// Sets the answer to the next write. Several calls set the answers to several writes. By default, the answer to a
+    /// write is the written object.
     pub fn answer_write(&self, answer: std::result::Result<Value, crate::kube::Error>) {
         let answer = answer.map_err(answers::of_write);
         with(|state| state.writes.answer(answer));
     }
 
-    /// What the plugin asked over HTTP so far, whatever it was answered. Nobody is asked, and everything is granted.
+    /// All HTTP requests of the plugin so far, with any answers. They are not sent, and all of them are granted.
     #[must_use]
     pub fn requests(&self) -> Vec<TestRequest> {
         with(|state| state.requests.made().to_vec())
     }
 
-    /// What the next request over HTTP is answered with, and after several calls the one after that; by itself one is answered with 200 and no body.
+    /// Sets the answer to the next HTTP request. Several calls set the answers to several requests. By default, the
+    /// answer is 200 without a body.
     pub fn answer_request(
         &self,
         answer: std::result::Result<crate::http::Response, crate::http::Error>,
@@ -131,8 +133,8 @@ impl Host {
         with(|state| state.requests.answer(answer));
     }
 
-    /// Describes and starts a plugin, as the real host does. From here on it may read only what its
-    /// descriptor covers.
+    /// Calls `describe` and `start` of a plugin, as the real host does. From then on it may read only the resources of
+    /// its descriptor.
     pub fn start<P: Plugin>(&self, config: impl Serialize) -> Result<Running<P>> {
         let config = Config::from_json(serde_json::to_vec(&config)?);
         let descriptor = P::describe(&config)?;
@@ -170,7 +172,7 @@ pub struct Running<P> {
 }
 
 impl<P: Plugin> Running<P> {
-    /// Hands over one event. The cache has it by then, as it has with the real host.
+    /// Delivers one event. The cache then contains its object, as with the real host.
     pub fn handle(&mut self, event: TestEvent) -> Result {
         let subscription =
             self.descriptor.subscriptions.get(event.subscription as usize).ok_or_else(|| {
@@ -192,7 +194,8 @@ impl<P: Plugin> Running<P> {
         result
     }
 
-    /// Has it work on a key, whether that waits or not. One that is to come again is delayed afterwards, as the host would have it.
+    /// Works on a key, whether it waits or not. Afterwards a key that must come again is delayed, as with the real
+    /// host.
     pub fn reconcile(&mut self, key: &str, attempt: u32) -> Result<Option<Duration>>
     where
         P: Reconciler,
@@ -203,7 +206,7 @@ impl<P: Plugin> Running<P> {
         result
     }
 
-    /// Tells that the moment of one of its schedules has come.
+    /// Calls `fire` for one of its schedules.
     pub fn fire(&mut self, schedule: &str, unix_ms: u64) -> Result
     where
         P: Timer,
@@ -225,25 +228,25 @@ impl<P: Plugin> Running<P> {
         at_work(|| self.plugin.synced(subscription))
     }
 
-    /// What the plugin asked for.
+    /// The plugin's descriptor.
     #[must_use]
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// The plugin itself, to look at its state.
+    /// The plugin itself, for checks of its state.
     #[must_use]
     pub fn plugin(&self) -> &P {
         &self.plugin
     }
 
-    /// Ends it.
+    /// Calls `stop` of the plugin.
     pub fn stop(mut self) {
         self.plugin.stop();
     }
 }
 
-/// A call in which the plugin may write: what it wrote counts if it succeeds, which it has not if a key could not be added.
+/// A call in which the plugin may write. Its writes are kept if it succeeds. It fails if a key could not be added.
 fn at_work<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     with(|state| {
         state.values.begin();

@@ -3,7 +3,7 @@
 use informant_plugin::prelude::*;
 use serde::Deserialize;
 
-/// What `config` may say.
+/// The keys of `config`.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Hello {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Answers in order; writes down what was asked, with the body.
+/// Gives its answers in order; notes the requests with their bodies.
 #[derive(Clone, Default)]
 struct Server {
     answers: Arc<Mutex<VecDeque<(u16, Value)>>>,

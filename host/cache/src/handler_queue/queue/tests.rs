@@ -1,4 +1,4 @@
-//! The queue against a consumer that remembers everything it was told.
+//! The queue against a consumer that remembers every notification.
 
 use super::*;
 use crate::resource_event_handler::FinalState;
@@ -65,7 +65,7 @@ fn shown(notification: &Notification) -> String {
     }
 }
 
-/// What comes out of a queue that merges from the mark on.
+/// The output of a queue that merges from the mark on.
 #[track_caller]
 fn check(notifications: usize, pushed: Vec<Notification>, expect: &[&str]) {
     let mut queue = NotificationQueue::new(mark(notifications));
@@ -188,7 +188,7 @@ fn a_queue_that_was_long_gives_its_memory_back() {
     assert!(queue.waiting.capacity() <= 4 * HOLES_MIN && queue.last.capacity() <= 4 * HOLES_MIN);
 }
 
-/// What happens to an object, or the consumer taking something.
+/// A change of an object, or a notification that the consumer takes.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Add(usize),
@@ -211,12 +211,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The truth, and a consumer that believes what it is told.
+/// The true state, and a consumer that believes its notifications.
 #[derive(Default)]
 struct Oracle {
     truth: BTreeMap<usize, Object>,
     believed: BTreeMap<String, Object>,
-    /// The highest version told of each name.
+    /// The highest version in a notification of each name.
     told: BTreeMap<String, u64>,
     version: u32,
     uid: u32,
@@ -256,7 +256,8 @@ impl Oracle {
         added(new)
     }
 
-    /// The consumer is told: additions of what it does not know, changes from what it knows, ends of what it knows.
+    /// Checks a notification: an addition of an unknown object, a change from the known state, or the deletion of a
+    /// known object.
     fn told(&mut self, notification: &Notification) {
         let object = notification.object().expect("nothing else was pushed").clone();
         let (key, version) = (object.key().to_string(), object.resource_version().parse::<u64>());
@@ -299,7 +300,7 @@ proptest! {
                 queue.push(notification, Instant::now(), false);
                 queue.check_invariants();
             }
-            // Above the mark each name has at most an end and a beginning.
+            // Above the mark each name has at most a deletion and an addition.
             prop_assert!(queue.depth <= notifications + 2 * NAMES);
         }
         while let Some(notification) = queue.pop() {

@@ -1,4 +1,4 @@
-//! What projections find, with serde_json's tree as the oracle.
+//! The results of projections, with serde_json's tree as the oracle.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ const POD: &str = r#" {"metadata":{"name":"web","labels":{"a/b":"1","c~d":"2"}},
     "spec":{"containers":[{"image":"x"},{"image":"y"}],"n":null,"\u006fdd":1, "q\"": [ ] },
     "metadata":{"name":"late","labels":{"a/b":"1","c~d":"2"}}} "#;
 
-/// Each value as text, `-` where there is none.
+/// Each value as text, `-` for a missing one.
 #[track_caller]
 fn check(json: &str, pointers: &[&str], expect: &str) {
     let found = Projection::new(pointers).values(json.as_bytes());
@@ -61,7 +61,7 @@ fn nesting_is_bounded_by_the_pointer_alone() {
     assert_eq!(Projection::new([long]).values(json.as_bytes()), [None]);
 }
 
-/// JSON text of unusual looks: keys come twice, with and without escapes, numbers are huge, white space is anywhere.
+/// Unusual JSON: duplicate keys with and without escapes, huge numbers, white space anywhere.
 pub(in crate::json) fn json() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "null",

@@ -1,58 +1,59 @@
-//! Where the members are of those objects and arrays of a JSON text that somebody has gone into.
+//! The places of members, for those objects and arrays of a JSON text that were entered.
 
 use crate::json::cursor::{Cursor, EntryKey, KeyPlace};
 use crate::json::{Projection, position, unescape};
 
-/// Members that are remembered: 48 KiB of places. A Pod has 300 in all, and who reads some fields of it passes 50.
+/// The most members: 48 KiB of places. A Pod has 300 in all, and reads of some fields pass 50.
 pub(super) const MEMBERS_MAX: usize = 2048;
-/// Room for the first members: who reads one or two fields needs no more.
+/// Room for the first members: reads of one or two fields need no more.
 const MEMBERS_EXPECTED: usize = 64;
-/// So many times the text's length is read at most to remember places; one more, because the last time is not cut short. Each
-/// object or array is gone into once, and again as a part of each that it is in: few are in more than five.
+/// The most passes over the text for remembering places, as a multiple of its length. One more is possible, because
+/// the last pass is not cut short. Each object or array is entered once, and again as a part of each enclosing one:
+/// few have more than five.
 pub(super) const PASSES_MAX: usize = 8;
 
-/// The whole text, which is no member of anything.
+/// The whole text, which is not a member.
 const ROOT: u32 = 0;
 /// No member.
 const NONE: u32 = 0;
-/// Nobody has gone into it yet.
+/// Not entered yet.
 const UNSEEN: u32 = u32::MAX;
-/// Beside the length of a name that has escapes.
+/// The bit beside the length of a name with escapes.
 const ESCAPES: u32 = 1 << 31;
 
-/// What is remembered of a text. All methods are to be called with the same one.
+/// The known places of a text. All calls must pass the same text.
 #[derive(Default)]
 pub(super) struct Places {
     members: Vec<MemberPlace>,
-    /// Bytes that may still be read to remember more.
+    /// The remaining bytes that may be read to remember more.
     left: usize,
-    /// There is no room: what is remembered stays, nothing is added.
+    /// Whether there is no more room: known places stay, and none is added.
     is_full: bool,
 }
 
-/// There is no room to remember what it takes to find it.
+/// There is no room for the places on the path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NoRoom;
 
-/// The members of one object or array are a chain from the last to the first, so that of two of the same name the last one is met
-/// first.
+/// The members of one object or array are a chain from the last to the first. So of two with one name, the last one is
+/// found first.
 #[derive(Clone, Copy)]
 struct MemberPlace {
-    /// Of an object's member the place of its name, between the quotes; of an array's its position.
+    /// For an object's member the place of its name, between the quotes; for an array's its position.
     name: u32,
     name_len: u32,
     from: u32,
     to: u32,
-    /// The one before it in the same object or array.
+    /// The member before it in the same object or array.
     before: u32,
     /// The last of its own members.
     last: u32,
 }
 
 impl Places {
-    /// Of a text of so many bytes.
+    /// For a text of so many bytes.
     pub(super) fn new(len: usize) -> Self {
-        // Lengths of names have a bit less than that.
+        // Lengths of names have one bit less.
         let is_full = len >= ESCAPES as usize;
         Self { members: Vec::new(), left: len.saturating_mul(PASSES_MAX), is_full }
     }
@@ -110,7 +111,7 @@ impl Places {
         None
     }
 
-    /// Remembers the members of what is there, and of what the steps lead through. All of them or none.
+    /// Remembers the members of this value, and of the values on the path. All of them or none.
     fn go_into(&mut self, json: &[u8], at: u32, steps: Steps<'_>) -> Result<(), NoRoom> {
         if self.is_full || self.left == 0 {
             return Err(NoRoom);
@@ -127,7 +128,7 @@ impl Places {
         })
     }
 
-    /// Reads an object or an array; of anything else, which has no members, nothing. None where there is no room.
+    /// Reads an object or an array; another value has no members. `None` without room.
     fn members_of(&mut self, cursor: &mut Cursor<'_>, of: u32, steps: Steps<'_>) -> Option<()> {
         let (wanted, rest) = steps.split();
         let wanted = unescape(wanted);
@@ -162,7 +163,7 @@ impl Places {
         })
     }
 
-    /// Reads the value of a member, going into it where steps lead further.
+    /// Reads the value of a member, and enters it if the path leads further.
     fn read(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -186,7 +187,7 @@ impl Places {
 }
 
 impl MemberPlace {
-    /// One whose value is still to be read.
+    /// A member whose value was not read yet.
     fn new([name, name_len]: [u32; 2], before: u32) -> Self {
         Self { name, name_len, from: 0, to: 0, before, last: UNSEEN }
     }
@@ -198,24 +199,24 @@ impl MemberPlace {
     }
 }
 
-/// Places are within a text that is shorter than that, or the reader remembers none.
+/// The text is shorter than that, or the reader remembers no places.
 fn narrow(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
-/// At least one step of a JSON pointer, without the slash before it.
+/// At least one step of a JSON pointer, without the slash in front.
 #[derive(Clone, Copy)]
 struct Steps<'p>(&'p str);
 
 impl<'p> Steps<'p> {
-    /// None of what is no pointer, or has more steps than anything has.
+    /// `None` for a text that is not a pointer, or that has too many steps.
     fn of(pointer: &'p str) -> Option<Self> {
         let steps = pointer.strip_prefix('/')?;
         let further = steps.bytes().filter(|byte| *byte == b'/').count();
         (further < Projection::STEPS_MAX).then_some(Self(steps))
     }
 
-    /// The first one, as it is written, and the others.
+    /// The first step as it is written, and the others.
     fn split(self) -> (&'p str, Option<Self>) {
         match self.0.split_once('/') {
             Some((first, others)) => (first, Some(Self(others))),

@@ -1,4 +1,4 @@
-//! What readers find, with projections and serde_json's tree as the oracles.
+//! The results of readers, with projections and serde_json's tree as the oracles.
 
 use super::places::{MEMBERS_MAX, PASSES_MAX};
 use super::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Every pointer is read by itself, twice, with one reader; then all are read in one go, by it and by a new one.
+/// Reads every pointer by itself, twice, with one reader. Then reads all at once, with it and with a new one.
 #[track_caller]
 fn check(json: &str, pointers: &[&str]) {
     let bytes = Bytes::copy_from_slice(json.as_bytes());
@@ -20,7 +20,7 @@ fn check(json: &str, pointers: &[&str]) {
     assert_eq!(JsonReader::new(bytes).values(pointers), expect, "{pointers:?} of {json}");
 }
 
-/// How often it was found without a look from the beginning.
+/// The number of pointers that were found without a read from the beginning.
 fn remembered(places: &mut Places, json: &str, pointers: &[String]) -> usize {
     let found = pointers.iter().filter(|pointer| places.find(json.as_bytes(), pointer).is_ok());
     found.count()
@@ -81,7 +81,7 @@ fn what_is_remembered_is_bounded() {
             remembered(places, &json, std::slice::from_ref(&last)),
             usize::from(is_remembered)
         );
-        // There is no room for `c`; what was remembered stays.
+        // There is no room for `c`; known places stay.
         assert_eq!(places.find(json.as_bytes(), "/b/c"), Err(NoRoom));
         assert_eq!(remembered(places, &json, &[last]), usize::from(is_remembered));
     }
@@ -89,7 +89,7 @@ fn what_is_remembered_is_bounded() {
 
 #[test]
 fn what_is_read_to_remember_is_bounded() {
-    // Each depth is gone into by itself, and reads nearly the whole text.
+    // Each depth is entered by itself, and reads nearly the whole text.
     let filling = "1".repeat(100_000);
     let deep = PASSES_MAX * 4;
     let json = format!("{}{filling}{}", "{\"a\":".repeat(deep), "}".repeat(deep));
@@ -97,7 +97,7 @@ fn what_is_read_to_remember_is_bounded() {
     let places = &mut Places::new(json.len());
     assert_eq!(remembered(places, &json, &pointers), PASSES_MAX + 1);
     check(&json, &pointers.iter().map(String::as_str).collect::<Vec<_>>());
-    // One look goes into all of them.
+    // One read enters all of them.
     let places = &mut Places::new(json.len());
     let deepest: Vec<String> = pointers.into_iter().rev().collect();
     assert_eq!(remembered(places, &json, &deepest), deepest.len());

@@ -24,7 +24,7 @@ fn held_by(holder: &str, seconds: u64) -> VersionedRecord {
     VersionedRecord { record, resource_version: format!("{holder}-{seconds}") }
 }
 
-/// What `baz` does with what a get says, having seen the same `seen` seconds before.
+/// The action of `baz` after the result of a get, having seen the same `seen` seconds before.
 #[track_caller]
 fn check(seen: Option<u64>, read: Result<VersionedRecord, LockError>, expect: &str) {
     let (mut election, first) = ElectionState::new(config());
@@ -88,7 +88,7 @@ fn an_unreachable_server_is_asked_again_later() {
     check(None, Err(LockError::Refused { message: String::new() }), "wait");
 }
 
-/// An election of which the clock is turned by hand.
+/// An election with a manual clock.
 struct Steps {
     election: ElectionState,
     start: Instant,

@@ -31,13 +31,13 @@ fn what_is_not_wanted_and_met_by_nothing_else_waits_for_nobody() {
     let mut parts = parts();
     assert_eq!(want(&mut parts, &["a", "b"]), ["start 1 namespace a", "start 2 namespace b"]);
     assert!(sync(&mut parts, 1, "5").is_empty());
-    // The other is refused, say.
+    // For example, the other is refused.
     assert_eq!(want(&mut parts, &["b"]), ["stop 1 namespace a"]);
     assert_eq!(want(&mut parts, &["b", "c"]), ["start 3 namespace c"]);
     assert!(sync(&mut parts, 3, "6").is_empty());
     assert_eq!(want(&mut parts, &["", "b"]), ["start 4 all namespaces"]);
     assert!(want(&mut parts, &["", "b"]).is_empty(), "the whole may show it as well");
-    // Nobody counts on what is refused.
+    // No part relies on a refused one.
     let refused = ListWatchError::Forbidden { message: "no".to_owned() };
     parts.get(4).expect("it is there").progress.failed(&refused);
     assert_eq!(want(&mut parts, &["b"]), ["stop 4 all namespaces", "stop 3 namespace c"]);
@@ -88,7 +88,7 @@ fn a_part_that_is_wanted_again_in_time_never_stopped() {
     assert_eq!(want(&mut parts, &["a"]), ["stop 2 all namespaces"]);
 }
 
-/// All namespaces were listed, then only `a` was wanted, and the first part left something to that.
+/// All namespaces were listed, then only `a` was wanted, and the first part left an object to it.
 fn parts_whose_first_gave_way() -> Parts {
     let mut parts = parts();
     want(&mut parts, &[""]);
@@ -133,8 +133,8 @@ fn an_informer_has_synced_once_what_is_missing_is_not_wanted_any_more() {
     assert!(parts.progress.has_synced());
 }
 
-/// A part that is not wanted any more wrote version 9 after the wanted one, 2, had listed; steps of `settle` when that one has shown
-/// this version, soon after and some time later.
+/// An unwanted part wrote version 9 after the wanted part, 2, had listed. Checks the steps of `settle` when that one
+/// has shown this version, soon after and some time later.
 #[track_caller]
 fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
     let mut parts = parts();

@@ -19,7 +19,7 @@ fn shown(change: Change, object: &Object) -> String {
     format!("{change:?} {}@{} {app}", object.key(), object.resource_version())
 }
 
-/// What a watch of `part` from the beginning hears of some changes, and what a list then shows.
+/// The events of a watch of `part` from the beginning for some changes, and the objects of a list after them.
 #[track_caller]
 fn check(part: &Part, heard: &[&str], listed: &[&str]) {
     let source = FakeControllerSource::default();

@@ -11,7 +11,7 @@ fn queue() -> WorkQueue<&'static str> {
     WorkQueue::new("test", WorkQueueOptions::default())
 }
 
-/// What was reconciled, with milliseconds since the start.
+/// The reconciled keys, with milliseconds since the start.
 #[derive(Clone)]
 struct Journal {
     start: Instant,
@@ -95,7 +95,7 @@ async fn a_panic_is_a_failure_like_another() {
     journal.check(&expect);
 }
 
-/// What is logged, as text.
+/// The log as text.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -156,7 +156,7 @@ async fn a_key_that_fails_too_often_is_given_up_until_it_is_added() {
         async { Err("no".to_owned()) }
     });
     let stopped = stopped.await;
-    // The delayed add of before is the first retry's too: the earlier time counts.
+    // The earlier delayed add is also the first retry's: the earlier time counts.
     journal.check(&[("a", 0), ("a", 5)]);
     assert_eq!((stopped.leftovers, queue.num_requeues(&"a")), (Vec::new(), 0));
 }

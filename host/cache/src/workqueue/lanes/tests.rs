@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 const WAIT: Duration = Duration::from_secs(1);
 
-/// `b1 l1 b2` in, at time zero, then what comes out when `at` has passed.
+/// Adds `b1 l1 b2` at time zero, then checks the order of keys after `at`.
 #[track_caller]
 fn check(live_in_a_row: u32, pushed: &str, at: Duration, expect: &str) {
     let start = Instant::now();
@@ -75,9 +75,9 @@ fn only_what_a_watch_reports_is_live() {
 /// A key that waits.
 struct Waiting {
     lane: Lane,
-    /// Keys of its lane before it when it came.
+    /// Keys of its lane in front of it when it came.
     before: u64,
-    /// Keys of the other lane that went since.
+    /// Keys of the other lane that were handed out since.
     others: u64,
 }
 
@@ -98,7 +98,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..400)
 }
 
-/// Plays the steps and compares each turn with what [`LaneRule`] promises.
+/// Plays the steps and compares each turn with the guarantees of [`LaneRule`].
 fn play(steps: Vec<Step>, live_in_a_row: u32) -> Result<(), TestCaseError> {
     let mut now = Instant::now();
     let mut lanes = Lanes::new(LaneRule { live_in_a_row, background_wait: WAIT });

@@ -2,7 +2,7 @@ use super::*;
 
 use Lane::{Background, Live};
 
-/// Adds (`a`), gets (`get`, what comes out is compared) and dones (`done a`) in order: `add a`, `get a`, `get -`.
+/// Adds (`a`), gets (`get`, with the expected key) and dones (`done a`) in order: `add a`, `get a`, `get -`.
 #[track_caller]
 fn check(steps: &str) -> Queue<String> {
     let now = Instant::now();

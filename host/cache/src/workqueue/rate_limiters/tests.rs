@@ -3,7 +3,7 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Keys that fail one after the other at the same moment, with the waits expected.
+/// Keys that fail in sequence at the same moment, with the expected waits.
 #[track_caller]
 fn check(limiter: &mut dyn RateLimiter<&'static str>, steps: &[(&'static str, Duration)]) {
     let now = Instant::now();

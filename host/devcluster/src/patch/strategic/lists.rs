@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::schema::{MemberSchema, Strategy};
 use super::{PATCH, SET_ELEMENT_ORDER, StrategicPatchError, cleaned, merge_map, unknown_directive};
 
-/// Applies the list `patch` to the list `values` as the field's strategy says. Gives the order that
-/// [`set_element_order`] is to take for that of before.
+/// Applies the list `patch` to the list `values` by the field's strategy. Returns the order that [`set_element_order`]
+/// must use as the previous order.
 ///
-/// Upstream this is the list of before, but new entries have taken the places of deleted ones in it: the
-/// slices share their memory (`deleteMatchingEntries`). Clients see the outcome, so it is the same here.
+/// Upstream this is the previous list, but new entries have replaced the deleted ones in it: the slices share their
+/// memory (`deleteMatchingEntries`). Clients see the result, so this code gives the same result.
 pub(super) fn merge(
     values: &mut Vec<Value>,
     patch: &[Value],
@@ -97,8 +97,8 @@ fn directive(entry: &Value) -> Option<&str> {
     entry.get(PATCH).map(|directive| directive.as_str().unwrap_or_default())
 }
 
-/// `$setElementOrder/<list>`: entries that it names stand in its order, the others keep their place
-/// relative to those that were there before.
+/// `$setElementOrder/<list>`: the entries that it names take its order. The other entries keep their place relative to
+/// the entries that existed before.
 pub(super) fn set_element_order(
     values: &mut Vec<Value>,
     order: &Value,
@@ -120,7 +120,7 @@ pub(super) fn set_element_order(
     Ok(())
 }
 
-/// Whether the patch's entries, directives aside, appear in `order` in the same sequence.
+/// Whether the patch's entries, without directives, appear in `order` in the same sequence.
 fn follows(patch: &[Value], order: &[Value], key: Option<&str>) -> bool {
     let mut rest = order.iter();
     patch
@@ -129,8 +129,8 @@ fn follows(patch: &[Value], order: &[Value], key: Option<&str>) -> bool {
         .all(|entry| rest.any(|place| id(place, key) == id(entry, key)))
 }
 
-/// Puts the entries named in `order` in its order and weaves the others in between: one that stood before
-/// another in `order_before` still does, as far as that is possible (`mergeSortedSlice` upstream).
+/// Puts the entries named in `order` into that order, and inserts the other entries between them. Two entries keep
+/// their order in `order_before` as far as possible (`mergeSortedSlice` upstream).
 fn put_in_order(
     values: &mut Vec<Value>,
     order: &[Value],
@@ -160,7 +160,7 @@ fn put_in_order(
     values.extend(others);
 }
 
-/// What tells entries apart: the merge key's value, or the entry itself.
+/// The identity of an entry: the merge key's value, or the entry itself.
 fn id<'v>(value: &'v Value, key: Option<&str>) -> Option<&'v Value> {
     match key {
         Some(key) => value.get(key),

@@ -1,10 +1,10 @@
-//! Which lists of the built-in types merge, and by what: the `patchStrategy` and `patchMergeKey` tags of
+//! The lists of the built-in types that merge, and their keys: the `patchStrategy` and `patchMergeKey` tags of
 //! `k8s.io/api` and `k8s.io/apimachinery/pkg/apis/meta/v1` (1.36), as one table.
 
-/// A type of the Kubernetes API as far as patching is concerned.
+/// A type of the Kubernetes API, as patches see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
-    /// An object whose `spec` holds pods' template under `template`: Deployment, ReplicaSet, Job, ...
+    /// An object with the template of pods in `spec.template`: Deployment, ReplicaSet, Job, ...
     Workload,
     WorkloadSpec,
     CronJob,
@@ -31,25 +31,25 @@ pub(super) enum Type {
     Webhook,
     AdmissionPolicy,
     AdmissionPolicySpec,
-    /// Any other kind: only what all objects share merges.
+    /// Any other kind: only the members that all objects have merge.
     Object,
     ObjectMeta,
     /// A status of which only the conditions merge.
     Status,
-    /// Nothing below merges by key; maps still merge member by member.
+    /// No list below merges by key. Maps still merge member by member.
     Plain,
 }
 
 /// How a member is patched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// A list is replaced as a whole, a map is merged: what applies without any tag.
+    /// A list is replaced as a whole, and a map is merged: the default without a tag.
     Atomic,
-    /// Even a map is replaced as a whole.
+    /// A map, too, is replaced as a whole.
     Replace,
     /// A list of plain values without duplicates.
     Set,
-    /// A list of maps, told apart by this member.
+    /// A list of maps, identified by this member.
     Key(&'static str),
 }
 
@@ -62,7 +62,7 @@ impl Strategy {
     }
 }
 
-/// What is known of one member.
+/// The schema of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MemberSchema {
     /// The type of the map, or of the list's entries.
@@ -95,7 +95,7 @@ pub(super) fn root(kind: &str) -> Type {
     }
 }
 
-/// What is known of the member `name` of a map of type `of`.
+/// The schema of the member `name` of a map of type `of`.
 pub(super) fn field(of: Type, name: &str) -> MemberSchema {
     let known = FIELDS.iter().find(|(known_of, known, ..)| *known_of == of && *known == name);
     if let Some(&(_, _, holds, strategy)) = known {
@@ -106,7 +106,7 @@ pub(super) fn field(of: Type, name: &str) -> MemberSchema {
     MemberSchema { holds, strategy: Strategy::Atomic }
 }
 
-/// Whether the type is that of a whole object, with metadata and status.
+/// Whether this is the type of a whole object, with metadata and status.
 fn is_object(of: Type) -> bool {
     use Type::{
         AdmissionPolicy, CronJob, CsiNode, Node, Object, Pod, PodDisruptionBudget, PodTemplate,
@@ -129,10 +129,10 @@ fn is_object(of: Type) -> bool {
     )
 }
 
-/// Members that every object has, unless `FIELDS` says more of them.
+/// Members that every object has, unless `FIELDS` has an entry for them.
 const OBJECT: &[(&str, Type)] = &[("metadata", Type::ObjectMeta), ("status", Type::Status)];
 
-/// Member `1` of type `0` holds type `2` and is patched as `3` says.
+/// Rows of type, member, the type of the member's content, and its strategy.
 const FIELDS: &[(Type, &str, Type, Strategy)] = {
     use Strategy::{Atomic, Key, Replace, Set};
     use Type::{

@@ -1,4 +1,4 @@
-//! Objects come, change and go.
+//! Creation, update and deletion of objects.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Custom resources: a definition comes, its resource is served; it goes, and so do its objects.
+//! Custom resources: a definition is created and its resource is served; the definition is deleted, and so are its
+//! objects.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use informant_e2e::poll;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A definition in a group of this fact's own: definitions have no namespace.
+/// A definition in a group that only this fact uses: definitions have no namespace.
 fn definition(bench: &Bench) -> Value {
     let group = group(bench);
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -154,7 +155,7 @@ fn removed_definition_takes_its_objects_along_and_ends_watches() {
         let mut events = bench.api.watch(&path).await.expect("a watch");
         assert_eq!(events.event().await.kind, "ADDED");
         remove(bench).await;
-        // The real server tells of the objects' deletion or just ends the watch; never is it left open.
+        // The real server reports the deletion of the objects or just ends the watch. It never leaves the watch open.
         let mut last = events.next().await;
         while let Some(WatchEvent { kind, .. }) = &last {
             assert_eq!(kind, "DELETED");

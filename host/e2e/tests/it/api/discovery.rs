@@ -1,4 +1,4 @@
-//! How clients learn what there is.
+//! Discovery of the served resources.
 
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn aggregated_discovery_says_it_in_one_answer() {
         let resources = version["resources"].as_array().expect("resources");
         let deployments = resources.iter().find(|one| one["resource"] == "deployments");
         let deployments = deployments.expect("deployments");
-        // Group and version are left empty where they are those of the resource.
+        // Group and version are empty if they are those of the resource.
         assert_eq!(deployments["responseKind"]["kind"], "Deployment");
         assert_eq!(deployments["scope"], "Namespaced");
         let subresources = deployments["subresources"].as_array().expect("subresources");

@@ -1,4 +1,4 @@
-//! What is refused, and how it is said.
+//! Refused requests, and their errors.
 
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ fn body_above_three_mebibytes_is_too_large() {
         let object = config_map("settings", &[("text", &text)]).to_string();
         let headers = [JSON];
         let path = bench.core("configmaps");
-        // The server may close the connection while we still write: no answer is an answer, too.
+        // The server may close the connection while the client still writes. So a missing answer is accepted.
         let reply = bench.api.send(Method::POST, &path, &headers, object.into_bytes()).await;
         if let Ok(reply) = reply {
             reply.expect_status(413, "RequestEntityTooLarge");

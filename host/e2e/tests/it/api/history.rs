@@ -1,4 +1,4 @@
-//! What is left of the past: compaction, restarts.
+//! The server's history after compactions and restarts.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn forgotten_history_is_expired() {
         let page = api.get(&format!("{collection}?limit=1")).await.expect(200);
         let token = page["metadata"]["continue"].as_str().expect("a continue token").to_owned();
 
-        // The present state is never forgotten: the page must be older than it.
+        // The present state is never forgotten, so the page must be older than the present state.
         create(&api, &collection, "d").await;
         cluster.forget_history().await.unwrap();
         let api = cluster.api(User::Admin).await.unwrap();
@@ -36,7 +36,7 @@ fn forgotten_history_is_expired() {
     });
 }
 
-/// Refused at once, or as the first and last line of the stream: clients must take both.
+/// The watch is refused at once, or by the first and last line of the stream. Clients must accept both.
 async fn expired_watch_is_410(api: &Api, collection: &str, from: u64) {
     let path = format!("{collection}?watch=true&resourceVersion={from}");
     match api.watch(&path).await {
@@ -52,7 +52,7 @@ async fn expired_watch_is_410(api: &Api, collection: &str, from: u64) {
     }
 }
 
-/// The refusal carries a token that continues after the same key, inconsistently but completely.
+/// The refusal contains a token that continues after the same key. The list is then complete, but not consistent.
 async fn expired_token_is_410_and_goes_on(api: &Api, collection: &str, token: &str) {
     let path = format!("{collection}?limit=10&continue={token}");
     let status = api.get(&path).await.expect_status(410, "Expired");

@@ -1,4 +1,4 @@
-//! Lists: their form, their pages, and what `resourceVersion` asks of them.
+//! Lists: their format, their pages, and the effect of `resourceVersion`.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn pages_add_up_to_the_list_at_one_resource_version() {
         assert_eq!(names(&first), ["a", "b"]);
         assert_eq!(first["metadata"]["remainingItemCount"], 3);
 
-        // What happens between two pages is not seen by the later ones.
+        // Later pages do not show changes that happen between two pages.
         create_config_maps(bench, &["bb"]).await;
         bench.api.delete(&format!("{collection}/c")).await.expect(200);
 

@@ -49,8 +49,8 @@ fn nothing_can_be_made_in_a_deleted_namespace() {
     fact(async |bench| {
         let path = format!("/api/v1/namespaces/{}", bench.namespace);
         bench.api.delete(&path).await.expect(200);
-        // The real server's namespace lives on as Terminating until a controller has emptied it; here
-        // that is 403, and 404 once it is gone.
+        // The real server keeps the namespace as Terminating until a controller has emptied it: 403. After that it is
+        // a 404.
         let reply = bench.api.create(&bench.core("configmaps"), &config_map("late", &[])).await;
         assert!(reply.status == 403 || reply.status == 404, "{reply:?}");
     });

@@ -1,4 +1,4 @@
-//! Refusals for want of permission: an informer must survive them and start when they end.
+//! Refusals for lack of permission: an informer must survive them, and start when they end.
 
 use serde_json::json;
 

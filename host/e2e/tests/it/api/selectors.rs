@@ -1,4 +1,4 @@
-//! Which objects a list selects. Watches under a selector are in `watch`.
+//! The objects that a list selects. `watch` tests watches with a selector.
 
 use informant_apimachinery::{GroupVersionResource, selectable_fields};
 use serde_json::json;
@@ -141,7 +141,7 @@ fn label_and_field_selectors_both_hold() {
     });
 }
 
-/// Percent-encodes everything that is not plainly safe in a query.
+/// Percent-encodes all characters that are not certainly safe in a query.
 fn encode(text: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes()

@@ -1,4 +1,4 @@
-//! What `kubectl get` asks for.
+//! The requests of `kubectl get`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Watches: what a change looks like to those who watch.
+//! Watches: the events of a change.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, config_map, fact, labelled_pod, pod};
 use informant_e2e::api::{Patch, Watch, resource_version};
 
-/// Long enough that a wrong event would have come; spent only where nothing must come.
+/// Long enough for a wrong event to arrive. Only facts in which no event may come wait for it.
 const QUIET: Duration = Duration::from_millis(500);
 
 /// The annotation of the bookmark that ends a watch-list's first part.
@@ -90,7 +90,7 @@ fn pod_on_a_node_is_given_its_grace_period() {
         bench.api.delete(&path).await.expect(200);
         let waiting = bench.api.get(&path).await.expect(200);
         assert_eq!(waiting["metadata"]["deletionGracePeriodSeconds"], 30);
-        // What the kubelet does when the containers have ended.
+        // The kubelet's request when the containers have ended.
         let now = json!({"gracePeriodSeconds": 0});
         bench.api.delete_with(&path, &now).await.expect(200);
         bench.api.get(&path).await.expect_status(404, "NotFound");
@@ -254,7 +254,7 @@ fn bookmark_comes_before_the_timeout_and_then_the_end() {
         let from = resource_version(&created);
         let query = format!("&resourceVersion={from}&allowWatchBookmarks=true&timeoutSeconds=5");
         let mut events = watch(bench, "configmaps", &query).await;
-        // A bookmark tells of progress: something must have happened, if elsewhere.
+        // A bookmark reports progress, so a change elsewhere is needed.
         let elsewhere = config_map(&format!("elsewhere-{}", bench.namespace), &[]);
         bench.create("/api/v1/namespaces/default/configmaps", &elsewhere).await;
         let bookmark = events.event().await;
@@ -340,7 +340,7 @@ fn watch_of_the_future_waits_for_nothing_wrong() {
         let from = list_version(bench, "configmaps").await + 1_000_000;
         let path = format!("{}?watch=true&resourceVersion={from}", bench.core("configmaps"));
         match bench.api.watch(&path).await {
-            // Refused, or a stream that tells nothing of the present.
+            // Refused, or a stream without the present state.
             Err(reply) => assert_eq!(reply.status, 504, "{reply:?}"),
             Ok(mut events) => {
                 bench.create(&bench.core("configmaps"), &config_map("a", &[])).await;
@@ -356,7 +356,7 @@ fn watch_from_a_resource_version_that_is_no_number_is_refused() {
     fact(async |bench| {
         let path = format!("{}?watch=true&resourceVersion=abc", bench.core("configmaps"));
         let Err(reply) = bench.api.watch(&path).await else { panic!("accepted") };
-        // The real server's own answer is a clumsy 500.
+        // The real server answers with a 500.
         assert!(reply.status.is_client_error() || reply.status == 500, "{reply:?}");
     });
 }

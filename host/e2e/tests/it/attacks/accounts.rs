@@ -1,4 +1,5 @@
-//! Plugins whose parts are each within their bounds, and whose sum is not; and those that have the informer's task look at as much as they may.
+//! Plugins of which each part is within its bounds and the sum is not. Also plugins that make the informer's task
+//! inspect as much as allowed.
 
 use super::descriptors::{check_hears_everything, drop_doing, runs};
 use super::kept::{check_kept, measure, start_with_good};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 /// A subscription to all pods.
 const OF_PODS: &str = r#"{"version":"1","subscriptions":[{"resource":"v1/pods"}]}"#;
-/// A mebibyte more with every event.
+/// Grows by a mebibyte with every event.
 const GROWS: &str = "(drop (memory.grow (i32.const 16)))";
 
 fn reason(plugin: &Value) -> &str {
@@ -39,7 +40,7 @@ fn a_plugin_that_holds_too_much_in_all_is_stopped_alone() {
     });
 }
 
-/// Each instance is small enough, and all of them are not.
+/// Each instance is within its bound, but all instances together are not.
 #[test]
 fn a_version_whose_instances_are_too_much_together_is_refused() {
     host_fact(async |bench| {
@@ -57,8 +58,8 @@ fn a_version_whose_instances_are_too_much_together_is_refused() {
     });
 }
 
-/// As many passes over an object's bytes as a plugin may have made, each with as many pointers, of objects with many keys. Fewer keys than fit:
-/// the program of the tests is not optimised, and each key takes it longer.
+/// The largest number of passes over an object's bytes, each with the largest number of pointers, and objects with
+/// many keys. There are fewer keys than fit: the program of the tests is not optimised, and needs longer for each key.
 #[test]
 fn pointers_and_indexes_over_every_key_hold_nobody_up() {
     const FAT_PODS: usize = 10;

@@ -1,17 +1,17 @@
-//! The plugin that tries, and what is held against what came of each try.
+//! The plugin that makes the tries, and the check of each result.
 
 use crate::bench::labelled_pod;
 use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE};
 use informant_e2e::host::{Host, Line};
 use serde_json::{Value, json};
 
-/// The plugin's name, and the test guest's.
+/// The name of the plugin and of its test guest.
 pub const ATTACKER: &str = "attacker";
 
-/// Stands in what the attacker is not to see, as it is or as base64 has it.
+/// The marks in data that the attacker must not see: as text and as base64.
 const MARKS: [&str; 2] = ["xyzzy", SECRET];
 
-/// What is in the Secret that there is.
+/// The content of the Secret.
 pub const SECRET: &str = "eHl6enkh";
 
 /// One try.
@@ -22,35 +22,36 @@ pub struct Try {
 }
 
 enum Expect {
-    /// A refusal that says this.
+    /// A refusal with this text.
     Refused(&'static str),
     /// This answer.
     Answered(&'static str),
-    /// Anything without the mark.
+    /// Any result without the mark.
     Harmless,
 }
 
-/// It is refused, and the attacker is told this.
+/// The call is refused, and the attacker gets this text.
 pub fn refused(name: &'static str, call: Value, words: &'static str) -> Try {
     Try { name, call, expect: Expect::Refused(words) }
 }
 
-/// It is answered with exactly this.
+/// The call gets exactly this answer.
 pub fn answered(name: &'static str, call: Value, answer: &'static str) -> Try {
     Try { name, call, expect: Expect::Answered(answer) }
 }
 
-/// Whatever comes of it, the mark is not in it.
+/// Any result is accepted that does not contain the mark.
 pub fn harmless(name: &'static str, call: Value) -> Try {
     Try { name, call, expect: Expect::Harmless }
 }
 
-/// It stands among the `early` ones of the attacker's configuration, and is refused like this.
+/// A try among the `early` ones of the attacker's configuration. It is refused with this text.
 pub fn told(name: &'static str, words: &'static str) -> Try {
     refused(name, Value::Null, words)
 }
 
-/// Starts a host in which the attacker has these settings, beside other plugins', and holds each try against what came of it.
+/// Starts a host in which the attacker has these settings, beside other plugins' settings, and checks the result of
+/// each try.
 pub async fn check(
     bench: &HostBench<'_>,
     settings: Value,
@@ -61,7 +62,7 @@ pub async fn check(
     check_on(bench, json!({"plugins": others}), tries).await
 }
 
-/// The same where the host says nothing of the attacker, and this is the most that files beside plugins may say.
+/// The same if the host's own file has no settings for the attacker, and `ceiling` bounds the files beside plugins.
 pub async fn check_below(bench: &HostBench<'_>, ceiling: Value, tries: &[Try]) {
     check_on(bench, json!({"plugins": {ATTACKER: {}}, "ceiling": ceiling}), tries).await;
 }
@@ -94,7 +95,7 @@ async fn check_on(
     (host, directory)
 }
 
-/// A host's own file with these members, and where it is. JSON is YAML.
+/// A host's own file with these members, and its path. JSON is also YAML.
 pub fn configuration(members: &Value) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");
     let own = directory.path().join("informant.yaml");
@@ -105,7 +106,7 @@ pub fn configuration(members: &Value) -> (tempfile::TempDir, String) {
     (directory, own.display().to_string())
 }
 
-/// JSON leaves characters as they are that YAML has to have escaped.
+/// Escapes characters that JSON leaves unescaped and YAML requires to be escaped.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for one in text.chars() {
@@ -121,7 +122,7 @@ fn plain(text: &str) -> String {
 }
 
 impl Try {
-    /// What is wrong with what came of it.
+    /// The complaint about the result, if it is wrong.
     fn complaint(&self, lines: &[Line]) -> Option<String> {
         let begin = format!("tried {}: ", self.name);
         let outcomes: Vec<&str> =

@@ -1,17 +1,18 @@
-//! Files beside plugins that are no configuration, or ask for what they cannot have: none of them is in force, and nobody is hurt.
+//! Files beside plugins that are invalid, or that request what they may not have. None of them takes effect, and no
+//! other plugin is affected.
 
 use crate::host::bench::{CONFIGURATION_HEAD, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 
-/// Below the head of a file beside a plugin; and what is said of it.
+/// The name of a plugin, the text below the head of the file beside it, and the reported error.
 type Written = (&'static str, Vec<u8>, &'static str);
 
 fn below_head(name: &'static str, text: &str, words: &'static str) -> Written {
     (name, format!("{CONFIGURATION_HEAD}PluginConfiguration\n{text}\n").into_bytes(), words)
 }
 
-/// Ten times ten times ... of one text.
+/// A text that YAML's aliases multiply by ten, again and again.
 fn bomb() -> String {
     let mut bomb = "config:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..9 {
@@ -85,7 +86,7 @@ fn files() -> Vec<Written> {
     ]
 }
 
-/// What it is, if it runs or is not told of with its words.
+/// A complaint if the plugin runs, or if its error does not contain the words.
 fn complaint(host: &Host, (name, _, words): &Written) -> Option<String> {
     let plugin = host.plugin(name).unwrap_or_default();
     let (state, told) = (&plugin["state"], &plugin["lastLoad"]["reason"]);
@@ -102,7 +103,7 @@ fn no_file_beside_a_plugin_hurts_anybody_or_grants_itself_anything() {
             std::fs::write(bench.plugins.join(format!("{name}.yaml")), text).expect("a file");
             bench.drop_plugin("event-printer", name);
         }
-        // A file of another ending is none, whatever stands in it.
+        // A file with another ending does not count, whatever its content is.
         let other = format!("{CONFIGURATION_HEAD}PluginConfiguration\nlimits: {{memory: 4Gi}}\n");
         for ending in ["yml", "json", "YAML", "yaml~", "yaml.bak"] {
             std::fs::write(bench.plugins.join(format!("good.{ending}")), &other).expect("a file");

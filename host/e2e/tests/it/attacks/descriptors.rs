@@ -1,6 +1,6 @@
-//! Descriptors without bounds: selectors of as many requirements as fit, lists, levels and texts that
-//! would take many times their bytes. Each is refused with the reason, and the informer's task, the
-//! host's memory and its end are not touched by any.
+//! Descriptors without bounds: selectors with the largest number of requirements, and lists, levels and texts that
+//! would take many times their bytes. Each is refused with a reason. The informer's task, the host's memory and the
+//! host's end are not affected.
 
 use super::kept::{check_kept, measure, start_with_good};
 use crate::host::bench::{HostBench, await_told, drop_file, host_fact, pod_names, told};
@@ -10,23 +10,23 @@ use informant_e2e::host::Host;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// For the end of a host that is not held up.
+/// How long a host may take to end if nothing blocks it.
 const END_DEADLINE: Duration = Duration::from_secs(15);
-/// Nearly what a plugin may hand to the host at once.
+/// Almost the bound of what a plugin may pass to the host at once.
 const HUGE_BYTES: usize = 3_900_000;
-/// Nearly what a descriptor may have.
+/// Almost the bound of a descriptor.
 const LARGE_BYTES: usize = 900_000;
-/// Less than a selector may have.
+/// Less than the bound of a selector.
 const SELECTOR_BYTES: usize = 4_000;
 
-/// A descriptor, and the reason why it is refused.
+/// A descriptor, and the reason for its refusal.
 struct Bomb {
     name: &'static str,
     descriptor: String,
     reason: &'static str,
 }
 
-/// As many parts as fit, with something between them.
+/// The largest number of parts that fit, with a separator.
 fn repeated(bytes: usize, between: &str, part: impl Fn(usize) -> String) -> String {
     let mut text = part(0);
     for number in 1.. {
@@ -112,7 +112,7 @@ fn drop_bomb(bench: &HostBench<'_>, name: &str, descriptor: &str) {
     drop_doing(bench, name, descriptor, "");
 }
 
-/// Drops a plugin that describes itself so and does this with every event.
+/// Drops a plugin that has this descriptor and does this with every event.
 pub(super) fn drop_doing(bench: &HostBench<'_>, name: &str, descriptor: &str, what: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(name);
@@ -125,7 +125,7 @@ pub(super) fn runs(plugin: &Value) -> bool {
     plugin["state"] == "running"
 }
 
-/// The good plugin hears of these pods, each of its changes, in order.
+/// The good plugin gets every change of these pods, in order.
 pub(super) async fn check_hears_everything(
     bench: &HostBench<'_>,
     host: &Host,
@@ -166,7 +166,7 @@ fn a_descriptor_without_bounds_is_refused_and_costs_nothing() {
     });
 }
 
-/// As much as may be asked of one event: all views of a plugin at their bounds.
+/// The largest work for one event: all views of a plugin are at their bounds.
 #[test]
 fn selectors_at_their_bounds_hold_nobody_up() {
     host_fact(async |bench| {
@@ -180,7 +180,7 @@ fn selectors_at_their_bounds_hold_nobody_up() {
         let fields = fields.join(",");
         let subscriptions: Value = (0..64)
             .map(|number| {
-                // So many may look at the bytes of an object.
+                // This is the largest number of views that may inspect an object's bytes.
                 let fields = if number < 8 { &*fields } else { "" };
                 json!({
                     "name": number.to_string(), "resource": "v1/pods", "labelSelector": labels,

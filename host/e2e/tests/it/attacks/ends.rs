@@ -1,4 +1,5 @@
-//! The end of a host that a plugin, a file or callers hold on to: SIGTERM ends it within its grace, and a second one at once.
+//! The end of a host while a plugin, a file or callers block it. SIGTERM ends it within its grace, and a second
+//! SIGTERM ends it at once.
 
 use super::plugin_files::compared_types;
 use super::port::stall;
@@ -15,22 +16,23 @@ use std::time::Duration;
 const GRACE: Duration = Duration::from_secs(30);
 /// The last lines of the log have 1.5 s.
 const AT_ONCE: Duration = Duration::from_secs(5);
-/// As a shell tells of SIGTERM.
+/// The exit code that a shell shows for SIGTERM.
 const TERMINATED: i32 = 128 + 15;
 
-/// SIGTERM, and a second one as soon as the first is heard. A host that has ended by then was quick.
+/// Sends SIGTERM, and a second SIGTERM once the host has received the first. The host may already have ended by then.
 async fn ended_at_once(host: &mut Host) -> ExitStatus {
     host.ask_to_stop().unwrap();
     let heard = |line: &Line| line.message().starts_with("stopping after SIGTERM");
     host.await_line("the first signal to be heard", LINES_DEADLINE, heard).await.unwrap();
     if host.ended().unwrap().is_none() {
-        // It may end at this very moment.
+        // The host may end at this moment.
         let _ = host.ask_to_stop();
     }
     host.await_end(AT_ONCE).unwrap()
 }
 
-/// Has something hold on to a host, twice: it ends after one signal and after two. What is answered is kept until then.
+/// Blocks a host twice, and checks that it ends after one signal and after two. The value that `hold` returns is kept
+/// until then.
 async fn check_ends<T>(
     bench: HostBench<'_>,
     more: &[&str],

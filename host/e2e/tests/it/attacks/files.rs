@@ -1,4 +1,4 @@
-//! Files in the plugin directory that are swapped, lead elsewhere, or are called what no plugin is.
+//! Files in the plugin directory that are swapped, that lead elsewhere, or whose names no plugin may have.
 
 use super::attacker::SECRET;
 use super::kept::{check_kept, measure, start_with_good};
@@ -13,14 +13,14 @@ use serde_json::Value;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
-/// More swaps than a host can look at.
+/// More swaps than a host can check.
 const SWAPS: u64 = 40;
 
 fn runs(plugin: &Value) -> bool {
     plugin["state"] == "running"
 }
 
-/// What runs now; empty where nothing does.
+/// The hash of the running file. Empty if the plugin does not run.
 fn running(host: &Host, name: &str) -> String {
     let plugin = host.plugin(name).unwrap_or_default();
     if runs(&plugin) {
@@ -36,7 +36,8 @@ async fn sha256(bench: &HostBench<'_>, host: &Host, built: &str) -> String {
     plugin["sha256"].as_str().expect("it has one").to_owned()
 }
 
-/// Whoever looks and whoever loads see one and the same file, or none: nothing but what was named runs, whatever is put in its place between.
+/// The check and the load read one and the same file, or none. Only the file that was checked runs, even if another
+/// file replaces it in between.
 #[test]
 fn a_file_that_is_swapped_between_its_check_and_its_load_never_runs() {
     host_fact(async |bench| {
@@ -66,7 +67,7 @@ fn a_file_that_is_swapped_between_its_check_and_its_load_never_runs() {
     });
 }
 
-/// A link in a plugin's place leads wherever its maker may not read, and the host may.
+/// A link in a plugin's place leads to a file that the host may read and the link's maker may not.
 #[test]
 fn a_link_shows_nothing_of_what_it_leads_to() {
     host_fact(async |bench| {
@@ -120,7 +121,7 @@ fn a_files_name_is_no_path_and_says_nothing_to_a_terminal() {
         for name in names {
             bench.drop_plugin("event-printer", name);
         }
-        // These are nobody's.
+        // Files with these names are not plugins.
         for hidden in [".hidden", "..data"] {
             bench.drop_plugin("event-printer", hidden);
         }
@@ -147,7 +148,8 @@ fn a_files_name_is_no_path_and_says_nothing_to_a_terminal() {
     });
 }
 
-/// Each has as many bytes as a plugin's file may have, and none of them is on the disk: reading and hashing them would cost a third of a core.
+/// Each file has as many bytes as a plugin's file may have, and none of them is on the disk. Reading and hashing them
+/// would cost a third of a core.
 #[test]
 fn files_of_holes_cost_nobody_anything() {
     const FILES: usize = 40;
@@ -177,7 +179,8 @@ fn files_of_holes_cost_nobody_anything() {
     });
 }
 
-/// Links to a file of `/proc`, whose size says nothing of its content, in the place of a plugin and of a configuration.
+/// Links to a file of `/proc` in the place of a plugin and of a configuration. Its size says nothing about its
+/// content.
 #[test]
 fn files_that_change_at_every_look_say_so() {
     const REASON: &str = "changes at every look; write it under another name and rename it";
@@ -197,7 +200,7 @@ fn files_that_change_at_every_look_say_so() {
             admin::check(&bench, &host, &["plugin", "list"], &format!("{name}  "));
         }
         admin::check(&bench, &host, &["plugin", "list"], REASON);
-        // The version that runs goes on with the configuration that it has.
+        // The running version continues with its present configuration.
         symlink("/proc/uptime", bench.plugins.join("event-printer.yaml")).expect("a link");
         check_kept(promises).await;
         std::fs::remove_file(bench.plugins.join("configured.yaml")).expect("it is there");

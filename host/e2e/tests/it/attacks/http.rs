@@ -1,4 +1,4 @@
-//! Requests that the host's port is not made for.
+//! Requests that the host's port must refuse.
 
 use super::attacker::SECRET;
 use super::secrets::{check_nothing_is_known, create_secret};
@@ -6,7 +6,7 @@ use crate::host::bench::host_fact;
 use informant_e2e::http;
 use std::net::SocketAddr;
 
-/// By name: what is sent, with `HOST` for the address, and the statuses that may come of it.
+/// By name: the request, with `HOST` for the address, and the accepted statuses.
 type Sent = (&'static str, String, &'static [u16]);
 
 const REFUSED: &[u16] = &[400, 403, 404, 405, 414, 421, 431, 501];
@@ -97,7 +97,7 @@ fn other_requests() -> Vec<Sent> {
     sent
 }
 
-/// Nothing comes of it but a refusal, or the end of the connection.
+/// The only accepted results are a refusal and the end of the connection.
 fn complaint(address: SocketAddr, (name, request, statuses): &Sent) -> Option<String> {
     let request = request.replace("HOST", &address.to_string());
     let Ok(answer) = http::exchange(address, &request) else { return None };

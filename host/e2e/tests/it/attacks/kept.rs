@@ -1,4 +1,4 @@
-//! A host beside which an attack is measured, and the check of its promises.
+//! A host during an attack, and the check of its promises.
 
 use crate::host::bench::{HostBench, built_plugin, drop_file};
 use informant_e2e::cluster::User;
@@ -20,7 +20,7 @@ pub async fn await_good(host: &Host) {
     host.await_plugin("event-printer", "it to run", runs).await.unwrap();
 }
 
-/// Measures the host from here on, and one that is not attacked: the attack comes next.
+/// Measures the host from now on, together with a host that is not attacked. The attack comes next.
 pub async fn measure<'a>(bench: &HostBench<'_>, host: &'a Host) -> Promises<'a> {
     let kubeconfig = bench.cluster.kubeconfig(User::Admin);
     let plugins = tempfile::tempdir().expect("a directory");
@@ -30,7 +30,7 @@ pub async fn measure<'a>(bench: &HostBench<'_>, host: &'a Host) -> Promises<'a> 
     Promises::begin(host, Control { host: control, plugins }, kubeconfig).await.unwrap()
 }
 
-/// The attack is over, or goes on without help.
+/// Checks the promises. The attack is over, or continues without further calls.
 #[allow(clippy::print_stdout)] // The harness keeps it, and shows it where a fact fails or with `--nocapture`.
 pub async fn check_kept(promises: Promises<'_>) {
     let report = promises.check().await.unwrap();

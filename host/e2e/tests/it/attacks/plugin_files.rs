@@ -1,5 +1,4 @@
-//! Plugin files that cost more than they should to look at: in stack, memory or time. Each is dropped beside a plugin that
-//! does its work.
+//! Plugin files whose check costs too much stack, memory or time. Each is dropped beside a plugin that does its work.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,7 +24,7 @@ const INSTANCE: u8 = 5;
 const ALIAS: u8 = 6;
 const TYPE: u8 = 7;
 const IMPORT: u8 = 10;
-/// Of core modules.
+/// Sections of core modules.
 const GLOBAL: u8 = 6;
 
 /// A host ends within its grace.
@@ -41,7 +40,7 @@ fn section(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[kind], &leb(content.len())[..], content].concat()
 }
 
-/// A section of a vector: how many there are, and they.
+/// A section with a vector: the number of items, and the items.
 fn list(kind: u8, count: usize, items: &[u8]) -> Vec<u8> {
     section(kind, &[&leb(count)[..], items].concat())
 }
@@ -56,19 +55,20 @@ fn nested_types(depth: usize) -> Vec<u8> {
     component(&[list(TYPE, 1, &types)])
 }
 
-/// One type of an instance with so many declarations.
+/// One type of an instance with this number of declarations.
 fn declarations(count: usize) -> Vec<u8> {
     let of_instance = [&b"\x42"[..], &leb(count), &b"\x01\x7f".repeat(count)].concat();
     component(&[list(TYPE, 1, &of_instance)])
 }
 
-/// Components, each with so many types.
+/// Components, each with this number of types.
 fn types(components: usize, count: usize) -> Vec<u8> {
     let inner = component(&[list(TYPE, count, &vec![0x7f; count])]);
     component(&vec![section(INNER_COMPONENT, &inner); components])
 }
 
-/// Instantiations that each compare a type of 2^`depth` leaves: `rows` components with so many `each`. All of them compare the same two types.
+/// Instantiations that each compare a type with 2^`depth` leaves: `rows` components with `each` instantiations. All of
+/// them compare the same two types.
 pub(super) fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
     let name = |text: &str| [&leb(text.len())[..], text.as_bytes()].concat();
     let mut tuples = b"\x6f\x02\x7d\x7d".to_vec();
@@ -79,7 +79,7 @@ pub(super) fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
     let types = list(TYPE, usize::from(depth) + 1, &[tuples, function].concat());
     let import = |of: u8| list(IMPORT, 1, &[&b"\x00"[..], &name("f"), &[1, of]].concat());
     let asks = component(&[types.clone(), import(depth)]);
-    // The component that asks, and the type of the function, of the component around this one.
+    // The component that imports, and the function's type, both of the outer component.
     let outer = list(ALIAS, 2, &[4, 2, 1, 0, 3, 2, 1, depth]);
     let made = [&b"\x00\x00\x01"[..], &name("f"), &b"\x01\x00"[..]].concat();
     let row = component(&[outer, import(0), list(INSTANCE, each, &made.repeat(each))]);
@@ -87,7 +87,7 @@ pub(super) fn compared_types(depth: u8, each: usize, rows: usize) -> Vec<u8> {
     component(&[types, section(INNER_COMPONENT, &asks), rows])
 }
 
-/// A whole plugin that also instantiates a core module of so many globals, so often.
+/// A complete plugin that also instantiates a core module with `count` globals, `times` times.
 fn globals(count: usize, times: usize) -> Vec<u8> {
     let golden = paths::root().join("plugins/golden/0.1.0/js.wasm.zst");
     let plugin = golden::unpacked(Path::new(&golden));
@@ -97,7 +97,7 @@ fn globals(count: usize, times: usize) -> Vec<u8> {
         .concat()
 }
 
-/// Core modules on a component's outermost level.
+/// The number of core modules on a component's outermost level.
 fn core_modules(component: &[u8]) -> usize {
     let (mut at, mut found) = (COMPONENT.len(), 0);
     while at < component.len() {
@@ -114,7 +114,7 @@ fn core_modules(component: &[u8]) -> usize {
     found
 }
 
-/// A host beside a good plugin, whose promises are measured while `then` attacks it.
+/// Runs a host beside a good plugin, and measures its promises while `then` attacks the host.
 async fn beside_a_good_plugin(bench: HostBench<'_>, then: impl AsyncFnOnce(&HostBench<'_>, &Host)) {
     let mut host = start_with_good(&bench).await;
     let promises = measure(&bench, &host).await;
@@ -124,7 +124,7 @@ async fn beside_a_good_plugin(bench: HostBench<'_>, then: impl AsyncFnOnce(&Host
     host.terminate(END_DEADLINE).unwrap();
 }
 
-/// The file is refused for one of these reasons, and nothing else comes of it.
+/// The file is refused for one of these reasons, and has no other effect.
 fn check_refused(file: impl FnOnce() -> Vec<u8>, reasons: &[&str]) {
     host_fact(async |bench| {
         beside_a_good_plugin(bench, async |bench, host| {
@@ -139,16 +139,16 @@ fn check_refused(file: impl FnOnce() -> Vec<u8>, reasons: &[&str]) {
     });
 }
 
-/// What the compiler says of memory, at either of its bounds.
+/// The compiler's errors about memory, at either of its bounds.
 const TOO_MUCH_MEMORY: &str = "that the compiler may use";
 const TOO_DEEP: &str = "nests too deeply";
 
 /// Invariant 32.
 #[test]
 fn types_that_nest_without_end_end_the_process_that_reads_them() {
-    // A checker that counts the levels may be first.
+    // A checker that counts the levels may refuse the file first.
     check_refused(|| nested_types(5_000), &[TOO_DEEP, "nesting"]);
-    // Nearly as many bytes as types may have.
+    // Almost the largest number of bytes of types.
     check_refused(|| nested_types(80_000), &[TOO_DEEP, "nesting", TOO_MUCH_MEMORY]);
 }
 
@@ -156,7 +156,7 @@ fn types_that_nest_without_end_end_the_process_that_reads_them() {
 fn a_section_that_claims_gigabytes_is_not_believed() {
     let claims = [COMPONENT, b"\x07\xff\xff\xff\xff\x0f"].concat();
     check_refused(|| claims, &["goes beyond the end"]);
-    // The same one level down, where the host does not look.
+    // The same one level deeper, where the host does not check.
     let inner = [COMPONENT, b"\x07\xff\xff\xff\xff\x0f"].concat();
     let outer = component(&[section(INNER_COMPONENT, &inner)]);
     check_refused(|| outer, &["damaged", "keep the contract", TOO_MUCH_MEMORY]);
@@ -165,10 +165,10 @@ fn a_section_that_claims_gigabytes_is_not_believed() {
 #[test]
 fn types_and_declarations_by_the_million_are_refused() {
     let reasons = [TOO_MUCH_MEMORY, "does not export", "damaged", "exceeds"];
-    // Nearly as many bytes as types may have.
+    // Almost the largest number of bytes of types.
     check_refused(|| declarations(120_000), &reasons);
     check_refused(|| declarations(1_000_000), &["bytes of types, all its modules together"]);
-    // A host has a file's own bytes, and once more while a look reads them again: these have 12 MB.
+    // A host holds a file's own bytes, and once more while a check reads them again. These have 12 MB.
     check_refused(|| types(12, 990_000), &["types, all its modules together"]);
 }
 
@@ -177,7 +177,7 @@ fn globals_are_a_part_of_what_an_instance_may_take() {
     check_refused(|| globals(900_000, 60), &["for globals and functions alone", TOO_MUCH_MEMORY]);
 }
 
-/// Comparing these takes hours. Meanwhile another file loads, a grant that is taken away is gone, and the host can end.
+/// Comparing these types takes hours. Meanwhile another file loads, a grant can be taken away, and the host can end.
 #[test]
 fn a_file_that_takes_hours_to_look_at_holds_nobody_up() {
     host_fact(async |bench| {
@@ -197,7 +197,7 @@ fn a_file_that_takes_hours_to_look_at_holds_nobody_up() {
             std::fs::write(bench.plugins.join("counter.yaml"), &withdrawn).expect("a file");
             let waits = |plugin: &Value| plugin["restricted"].is_string();
             host.await_plugin("counter", "its grant to be gone", waits).await.unwrap();
-            // Its own next version hangs: that is no reason to keep what it may read.
+            // The plugin's next version hangs. That must not keep the old version's grant in force.
             let nodes = "reads: [{resources: [v1/pods, v1/nodes]}]";
             let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\n{nodes}\n");
             std::fs::write(bench.plugins.join("event-printer.yaml"), text).expect("a file");
@@ -209,7 +209,8 @@ fn a_file_that_takes_hours_to_look_at_holds_nobody_up() {
     });
 }
 
-/// Takes a grant of a running plugin away, and gives it back. Answers with the time from the new configuration to the end of the grant.
+/// Takes a grant of a running plugin away, and gives it back. Returns the time from the new configuration to the end
+/// of the grant.
 async fn revoke(bench: &HostBench<'_>, host: &Host) -> Duration {
     let file = bench.plugins.join("counter.yaml");
     let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\nreads: []\n");
@@ -224,7 +225,7 @@ async fn revoke(bench: &HostBench<'_>, host: &Host) -> Duration {
     took
 }
 
-/// The median of some.
+/// The median of several revocations.
 async fn revocations(bench: &HostBench<'_>, host: &Host) -> Duration {
     const REVOCATIONS: usize = 9;
     let mut times = Vec::new();
@@ -235,9 +236,8 @@ async fn revocations(bench: &HostBench<'_>, host: &Host) -> Duration {
     Percentiles::of(&times).half
 }
 
-/// The load is still under way after every revocation. On a quiet machine it delays them by less than 100 ms; where a revocation takes longer
-/// by itself, chance may double that.
-/// Invariant 40.
+/// The load is still running after every revocation. On a quiet machine it delays them by less than 100 ms. If a
+/// revocation itself takes longer, chance may double that. Invariant 40.
 #[test]
 #[allow(clippy::print_stdout)] // The harness keeps it, and shows it with `--nocapture`.
 fn a_load_that_hangs_delays_no_revocation() {

@@ -1,4 +1,4 @@
-//! Callers who want much of the port that everybody reaches, and plugins whose metrics make that dear.
+//! Callers that use much of the host's port, and plugins whose metrics make that expensive.
 
 use super::attacker::{Try, check, refused};
 use super::kept::{check_kept, measure, start_with_good};
@@ -13,24 +13,24 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// More than a listener has places.
+/// More than the places of a listener.
 const CONNECTIONS: usize = 300;
-/// Threads that connect, and the connections that each makes, one after another.
+/// The number of threads that connect, and the number of connections that each makes, one after another.
 const COMERS: usize = 2;
 const CONNECTIONS_OF_EACH: usize = 750;
-/// Those who ask for a list at the same time, and for how long.
+/// The number of callers that ask for a list at the same time, and how long they ask.
 const CALLERS: usize = 40;
 const ASKED_FOR: Duration = Duration::from_secs(10);
-/// What they ask for: each answer takes an unoptimised build 20 ms or more.
+/// The objects and labels of the request. Each answer takes an unoptimised build 20 ms or more.
 const OBJECTS: usize = 300;
 const LABELS: usize = 60;
 /// Generous: a loaded machine accepts a connection within a second.
 const CONNECT_MAX: Duration = Duration::from_secs(60);
-/// The host's files, and connections of both listeners: those that wait, those that are served, and those that leave.
+/// The host's files, and the connections of both listeners: waiting, served and ending ones.
 const FILES_MAX: u64 = 600;
-/// What the kubelet waits for a probe unless it is told otherwise.
+/// The kubelet's default timeout of a probe.
 const PROBE_MAX: Duration = Duration::from_secs(1);
-/// From which another peer comes than from 127.0.0.1.
+/// The address of another peer than 127.0.0.1.
 const ANOTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// A socket of this address.
@@ -45,7 +45,8 @@ fn connect(socket: Socket, address: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// Asks for the page again and again and reads nothing. One that is closed before it has asked for all has asked for enough.
+/// Asks for the page again and again and reads nothing. Returns the stream even if the server closes it early: it has
+/// then asked enough.
 pub(super) fn stall(address: SocketAddr) -> TcpStream {
     let socket = socket(Ipv4Addr::LOCALHOST);
     socket.set_recv_buffer_size(4 << 10).expect("a small buffer");
@@ -64,7 +65,7 @@ fn check_probe(address: SocketAddr) {
     assert!(took < most, "/livez took {took:?} on {address}, at most {most:?}");
 }
 
-/// The whole page, if there is a place for it.
+/// The whole page, if the listener has a place for the connection.
 fn scrape(from: Ipv4Addr, address: SocketAddr) -> Option<String> {
     let mut stream = connect(socket(from), address);
     let request = format!("GET /metrics HTTP/1.0\r\nHost: {address}\r\n\r\n");
@@ -74,7 +75,8 @@ fn scrape(from: Ipv4Addr, address: SocketAddr) -> Option<String> {
     (page.starts_with("HTTP/1.0 200") && page.ends_with("# EOF\n")).then_some(page)
 }
 
-/// Many ask for the page and read nothing, from one address. Probes are answered all the while, and others get the page when those are cut off.
+/// Many connections from one address ask for the page and read nothing. Probes are answered meanwhile, and other
+/// callers get the page when these connections are cut off.
 async fn check_stalled(host: &Host, address: SocketAddr) {
     let mut connections = Vec::new();
     for number in 0..CONNECTIONS {
@@ -94,7 +96,7 @@ async fn check_stalled(host: &Host, address: SocketAddr) {
     drop(connections);
 }
 
-/// A host with a plugin whose series are as many and as large as they may be.
+/// A host with a plugin that has the largest number of series, each of the largest size.
 async fn start(bench: &HostBench<'_>) -> (Host, tempfile::TempDir) {
     let tries: [Try; 1] = [refused(
         "more than the page has room for",
@@ -143,7 +145,8 @@ fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
     });
 }
 
-/// Objects of the namespace, each with as many labels as a selector may have requirements, and a query that looks at all of them and selects nothing.
+/// Creates objects, each with as many labels as a selector may have requirements. Returns a query that inspects all of
+/// them and selects none.
 async fn objects_and_query(bench: &HostBench<'_>) -> String {
     let labels: Vec<String> = (0..LABELS).map(|number| format!("l{number:02}")).collect();
     let path = format!("/api/v1/namespaces/{}/configmaps", bench.namespace);
@@ -157,7 +160,7 @@ async fn objects_and_query(bench: &HostBench<'_>) -> String {
     format!("/core/v1/namespaces/{}/configmaps?labelSelector={selector}", bench.namespace)
 }
 
-/// Asks again and again until then. Answers how often there was an answer: those who ask share one core.
+/// Sends requests until `end`. Returns the number of answers: the callers share one core.
 fn ask_until(address: SocketAddr, query: &str, end: Instant) -> usize {
     let mut answers = 0;
     while Instant::now() < end {
@@ -175,7 +178,7 @@ fn callers_whose_selectors_select_nothing_delay_no_event() {
         let query = objects_and_query(&bench).await;
         let mut host = start_with_good(&bench).await;
         let address = host.address();
-        // The first request has them cached.
+        // The first request makes the host cache the objects.
         assert_eq!(http::get(address, &query).expect("an answer").json()["msg"], json!([]));
         let promises = measure(&bench, &host).await;
         let end = Instant::now() + ASKED_FOR;

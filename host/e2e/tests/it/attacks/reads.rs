@@ -1,4 +1,5 @@
-//! Reads beyond what a plugin may see, in every function of `indexer`. Another plugin has all of it cached.
+//! Reads beyond a plugin's permissions, in every function of `indexer`. Another plugin has all of these objects
+//! cached.
 
 use super::attacker::{Try, answered, check, harmless, refused};
 use crate::bench::labelled_pod;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 const OUTSIDE: &str = "outside the plugin's subscriptions and reads";
 const SELECTED: &str = "outside the selectors";
 
-/// One pod that it sees, one that its selector leaves out, one in a namespace that it has not.
+/// One pod that the attacker sees, one that its selector excludes, and one in a namespace that it may not read.
 async fn prepare(bench: &HostBench<'_>) -> String {
     let elsewhere = format!("{}-elsewhere", bench.namespace);
     let namespace =
@@ -23,7 +24,7 @@ async fn prepare(bench: &HostBench<'_>) -> String {
     for (collection, name, app) in pods {
         bench.api.create(&collection, &labelled_pod(name, &[("app", app)])).await.expect(201);
     }
-    // It sees all pods, and indexes them.
+    // The other plugin sees all pods, and indexes them.
     bench.drop_plugin("attacker", "other");
     elsewhere
 }

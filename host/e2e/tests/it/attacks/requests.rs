@@ -1,11 +1,12 @@
-//! Requests over HTTP to whom nobody is to ask, and such as a server reads otherwise than the rules do. What is granted here nobody serves: what got through
-//! would be told as a connection that was refused.
+//! HTTP requests to addresses that no plugin may reach, and requests that a server interprets differently from the
+//! rules. No server listens at the granted address: a request that passed the rules would fail with a refused
+//! connection.
 
 use super::attacker::{Try, check, refused};
 use crate::host::bench::host_fact;
 use serde_json::{Value, json};
 
-/// Nobody listens there.
+/// No server listens there.
 const SERVER: &str = "http://127.0.0.1:9";
 
 fn get(url: &str) -> Value {
@@ -22,7 +23,7 @@ fn with_header(name: &str, value: &str) -> Value {
     call
 }
 
-/// What no rule can grant is granted here, as far as it can be written.
+/// Grants everything that no rule can grant, as far as the configuration can express it.
 fn settings() -> Value {
     let addresses = [
         "http://169.254.169.254",
@@ -138,7 +139,7 @@ fn requests() -> Vec<Try> {
             of_another,
         ),
         refused("another user", with_header("X-Remote-User", "admin"), of_another),
-        // What is granted would be sent.
+        // A granted request would be sent.
         refused(
             "what is granted",
             of_server("/v1/x"),

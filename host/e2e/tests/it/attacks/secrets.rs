@@ -1,4 +1,4 @@
-//! Ways to Secrets that nobody has granted.
+//! Ways to Secrets that are not granted.
 
 use super::attacker::{ATTACKER, SECRET, Try, check, configuration, refused};
 use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, host_fact};
@@ -14,7 +14,7 @@ pub(super) async fn create_secret(bench: &HostBench<'_>) {
     bench.api.create(&collection, &secret).await.expect(201);
 }
 
-/// Nothing of a Secret is anywhere: not cached, not shown, not logged.
+/// No part of a Secret is anywhere: not cached, not shown, not logged.
 #[track_caller]
 pub(super) fn check_nothing_is_known(host: &Host) {
     for path in ["/metrics", "/plugins", "/problems"] {
@@ -72,7 +72,8 @@ fn secrets_are_no_resource_however_they_are_spelled() {
     });
 }
 
-/// A name for the try, what the descriptor reads, the host's own settings of the plugin, the file beside it, and what is said of it in the end.
+/// The try's name, the descriptor's reads, the host's own settings of the plugin, the file beside it, and the final
+/// message.
 type Asked = (&'static str, &'static str, Value, &'static str, &'static str);
 
 /// Invariant 41.

@@ -1,11 +1,11 @@
-//! What a plugin tries that takes the host for its operating system.
+//! The attempts of a plugin to use the host as its operating system.
 
 use serde_json::Value;
 
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Line;
 
-/// A pod of this name has the guest do what it says; the program's plugins go on, and of the guest this is told.
+/// A pod's name tells the guest what to do. The other plugins continue, and `/plugins` shows this of the guest.
 fn check(pod: &'static str, limits: &'static str, told: impl Fn(&Value) -> bool + Copy) {
     host_fact(async |bench| {
         bench.drop_plugin("asks-system", "asks-system");
@@ -26,7 +26,7 @@ fn last_error(plugin: &Value) -> &str {
     plugin["lastError"]["message"].as_str().unwrap_or_default()
 }
 
-/// A line of the guest's that has this in it.
+/// A line of the guest that contains `has`.
 async fn line(bench: &HostBench<'_>, pod: &str, has: &str) -> Vec<String> {
     bench.drop_plugin("asks-system", "asks-system");
     let mut host = bench.start(&[]).await;

@@ -1,4 +1,5 @@
-//! Words that would be something else where they are shown: lines of a log, metrics, keys of another plugin's state.
+//! Words that would have another meaning where they are shown: in lines of a log, metrics, and keys of another
+//! plugin's state.
 
 use super::attacker::{ATTACKER, Try, answered, check, harmless, refused};
 use crate::bench::labelled_pod;
@@ -54,7 +55,7 @@ fn a_line_of_a_plugin_is_one_line_and_its_own() {
     });
 }
 
-/// Speaks to a terminal, begins a line or turns the reading direction.
+/// Whether the text controls a terminal, begins a line, or changes the reading direction.
 fn disturbs(text: &str) -> bool {
     let turns = |one: char| matches!(one, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().any(|one| one.is_control() || turns(one) || matches!(one, '\u{2028}' | '\u{2029}'))
@@ -156,7 +157,7 @@ fn a_metric_of_a_plugin_is_no_other() {
 #[test]
 fn a_key_of_a_plugin_is_nobody_elses() {
     host_fact(async |bench| {
-        // What the other one keeps it keeps now, and the attacker tries after that.
+        // The other plugin stores its state now, and the attacker tries after that.
         let first = labelled_pod(&format!("{ATTACKER}-0"), &[("app", "mine")]);
         bench.api.create(&bench.pods(), &first).await.expect(201);
         bench.drop_plugin(ATTACKER, "other");

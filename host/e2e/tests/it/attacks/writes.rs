@@ -1,4 +1,4 @@
-//! Writes beyond the grant, and what a grant shows that it should not.
+//! Writes beyond the grant, and grants that reveal too much.
 
 use super::attacker::{SECRET, Try, check, check_below, harmless, refused, told};
 use super::secrets::create_secret;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const NOT_GRANTED: &str = "NotGranted";
 const NO_RESOURCE: &str = "is not written as version/resource";
 
-/// A write, of an object that is called as its key is unless it says otherwise.
+/// A write. The object has the name of its key, unless it has a name of its own.
 fn write(call: &str, resource: &str, namespace: &str, of: &str, body: &Value) -> Value {
     let call = format!("kube.{call}");
     let text = body.to_string();
@@ -21,7 +21,7 @@ fn of_subresource(mut call: Value, subresource: &str) -> Value {
     call
 }
 
-/// Which ConfigMaps may be written, how, and whose.
+/// The ConfigMaps that may be written: verbs and namespaces.
 fn settings(bench: &HostBench<'_>, verbs: &[&str]) -> Value {
     let rule = json!({
         "resources": ["v1/configmaps"], "verbs": verbs,
@@ -30,7 +30,7 @@ fn settings(bench: &HostBench<'_>, verbs: &[&str]) -> Value {
     json!({"config": {}, "writes": [rule]})
 }
 
-/// The ConfigMaps that tests and attackers have made; a real API server's namespaces have one of their own.
+/// The ConfigMaps of tests and attackers. A namespace of a real API server has another one of its own.
 async fn config_maps(bench: &HostBench<'_>) -> Vec<String> {
     let path = format!("/api/v1/namespaces/{}/configmaps", bench.namespace);
     let list = bench.api.get(&path).await.expect(200);
@@ -181,7 +181,7 @@ fn nothing_is_written_beyond_what_is_granted() {
     });
 }
 
-/// What is granted is one object, and its name and place are the API server's to keep.
+/// The grant is for one object. The API server ensures that its name and namespace stay the same.
 #[test]
 fn a_granted_object_does_not_become_another() {
     host_fact(async |bench| {
@@ -221,7 +221,7 @@ fn a_granted_object_does_not_become_another() {
     });
 }
 
-/// Where another version may be in charge, or this one has not been looked at.
+/// Another version may still be in charge, or this version has not been checked yet.
 #[test]
 fn nothing_is_read_or_written_before_a_version_is_in_charge() {
     host_fact(async |bench| {
@@ -250,7 +250,7 @@ fn nothing_is_read_or_written_before_a_version_is_in_charge() {
     });
 }
 
-/// API servers make some objects that an update finds missing.
+/// An API server creates some objects that an update does not find.
 #[test]
 fn who_may_update_does_not_create() {
     host_fact(async |bench| {
@@ -272,7 +272,7 @@ fn who_may_update_does_not_create() {
     });
 }
 
-/// It may patch the Secret, and nothing says that it may read it.
+/// The plugin may patch the Secret, and no grant lets it read the Secret.
 #[test]
 fn who_may_patch_a_secret_learns_nothing_of_it() {
     host_fact(async |bench| {
@@ -354,7 +354,7 @@ fn patch_text(namespace: &str, text: &str) -> Value {
     json!({"call": "kube.json-patch", "resource": "v1/secrets", "namespace": namespace, "of": "password", "text": text})
 }
 
-/// What may be granted in the host's own file alone, granted beside the plugin as far as the ceiling goes.
+/// Powers that only the host's own file may grant, granted beside the plugin as far as the ceiling allows.
 #[test]
 fn a_file_beside_a_plugin_grants_no_power_over_others() {
     let resources = [

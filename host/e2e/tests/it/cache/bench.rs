@@ -1,4 +1,4 @@
-//! Informers beside a cluster, and the comparison of what they hold and told with what the server has.
+//! Informers beside a cluster, and the comparison of their caches and notifications with the server's objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use informant_e2e::cluster::{TestCluster, User};
 use informant_e2e::poll;
 use informant_e2e::proxy::Proxy;
 
-/// For what informers do by themselves, backoff included, on a machine that is busy with something else.
+/// The time for work that informers do by themselves, including backoff, on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Differences that are shown.
+/// The number of differences that are shown.
 const SHOWN_MAX: usize = 5;
 
-/// A cluster, the way to it, and factories on that way.
+/// A cluster, the connection to it, and factories that use the connection.
 pub struct CacheBench {
-    /// Speaks to the cluster directly, as the administrator.
+    /// A client that connects to the cluster directly, as the administrator.
     pub api: Api,
-    /// Exists, and nobody else uses it.
+    /// An existing namespace that only this fact uses.
     pub namespace: String,
-    /// The way that informers go.
+    /// The proxy through which informers connect.
     pub proxy: Proxy,
     kubeconfigs: [std::path::PathBuf; 2],
 }
 
-/// Runs a fact against the cluster that all share.
+/// Runs a fact in the shared cluster.
 pub fn cache_fact(run: impl AsyncFnOnce(&Bench, &CacheBench)) {
     fact(async |bench| {
         let [admin, reader] = &bench.kubeconfigs;
@@ -44,7 +44,7 @@ pub fn cache_fact(run: impl AsyncFnOnce(&Bench, &CacheBench)) {
     });
 }
 
-/// Runs a fact that breaks its cluster against one of its own.
+/// Runs a fact that breaks its cluster in a separate cluster.
 pub fn cache_fact_with_own_cluster(run: impl AsyncFnOnce(&mut TestCluster, &CacheBench)) {
     fact_with_own_cluster(async |cluster, namespace| {
         let api = cluster.api(User::Admin).await.expect("a client");
@@ -61,7 +61,7 @@ impl CacheBench {
         Self { api, namespace: namespace.to_owned(), proxy, kubeconfigs }
     }
 
-    /// The server, on the way that informers go.
+    /// The server, through the proxy.
     pub async fn api_server(&self, user: User) -> ApiServer {
         let [admin, reader] = &self.kubeconfigs;
         let kubeconfig = if user == User::Admin { admin } else { reader };
@@ -74,7 +74,7 @@ impl CacheBench {
         self.factory_for(user, FactoryOptions { scope, ..options }).await
     }
 
-    /// A factory whose informers cover what the options say.
+    /// A factory whose informers cover the scope in the options.
     pub async fn factory_for(&self, user: User, options: FactoryOptions) -> SharedInformerFactory {
         SharedInformerFactory::new(Arc::new(self.api_server(user).await), options)
     }
@@ -90,27 +90,27 @@ impl CacheBench {
     }
 }
 
-/// What is followed.
+/// The followed source of objects.
 enum Subject {
     Informer(SharedIndexInformer),
     View(View),
 }
 
-/// An informer, or a view of one, with handlers that remember.
+/// An informer, or a view of one, with handlers that record their notifications.
 pub struct Followed {
     subject: Subject,
-    /// What the server is asked for to compare.
+    /// The collection to compare with on the server.
     pub collection: String,
     handlers: Vec<(Replay, Registration)>,
 }
 
 impl Followed {
-    /// Follows it with a handler of either sort.
+    /// Follows an informer with a handler of each kind.
     pub fn new(informer: SharedIndexInformer, collection: impl Into<String>) -> Self {
         Self::with_handlers(Subject::Informer(informer), collection.into())
     }
 
-    /// The same for what a view shows.
+    /// Follows a view with a handler of each kind.
     pub fn view(view: View, collection: impl Into<String>) -> Self {
         Self::with_handlers(Subject::View(view), collection.into())
     }
@@ -128,7 +128,7 @@ impl Followed {
         followed
     }
 
-    /// One more handler with a queue and a task of its own.
+    /// Adds a handler with its own queue and task.
     pub fn add_handler(&mut self) {
         let replay = Replay::default();
         let handler = Arc::new(replay.clone());
@@ -139,7 +139,7 @@ impl Followed {
         self.handlers.push((replay, registration));
     }
 
-    /// What it is doing.
+    /// The informer's state.
     pub fn state(&self) -> InformerState {
         match &self.subject {
             Subject::Informer(informer) => informer.state(),
@@ -147,7 +147,7 @@ impl Followed {
         }
     }
 
-    /// What it has done; a view has no numbers of its own.
+    /// The informer's statistics. A view has none.
     #[track_caller]
     pub fn stats(&self) -> InformerStats {
         match &self.subject {
@@ -169,7 +169,7 @@ impl Followed {
         &self.handlers[0].0
     }
 
-    /// All of them.
+    /// All handlers.
     pub fn replays(&self) -> impl Iterator<Item = &Replay> {
         self.handlers.iter().map(|(replay, _)| replay)
     }
@@ -183,7 +183,7 @@ impl Followed {
         }
     }
 
-    /// Everything that the cache holds.
+    /// All cached objects.
     pub fn cached(&self) -> BTreeMap<ObjectKey, Object> {
         let everything = LabelSelector::default();
         let page = match &self.subject {
@@ -194,8 +194,9 @@ impl Followed {
         objects.map(|object| (object.key().clone(), object)).collect()
     }
 
-    /// Lists the server, which must be at rest, and waits until cache and handlers have what it has, but for what the
-    /// cache cuts, and every handler has heard that it has. Answers what that is.
+    /// Lists the server's objects, which must not change meanwhile. Waits until the cache and all handlers have these
+    /// objects, except for the parts that the cache removes. Also waits until every handler has got the end of the
+    /// initial list. Returns the objects.
     pub async fn await_truth(&self, api: &Api) -> BTreeMap<String, Value> {
         let truth = list(api, &self.collection).await;
         let versions: BTreeMap<_, _> =
@@ -221,7 +222,7 @@ impl Followed {
         truth
     }
 
-    /// The cache, and the world of each handler.
+    /// The cache's objects, and each handler's objects.
     fn views(&self) -> Vec<BTreeMap<ObjectKey, Object>> {
         let told = self.replays().map(Replay::objects);
         std::iter::once(self.cached()).chain(told).collect()
@@ -246,7 +247,7 @@ fn contents_of(objects: &BTreeMap<ObjectKey, Object>) -> BTreeMap<String, Value>
     objects.iter().map(|(key, object)| (key.to_string(), content(object))).collect()
 }
 
-/// The server's objects by key, without what the cache cuts, with what typed lists leave out.
+/// The server's objects by key, without the parts that the cache removes, and with the fields that typed lists omit.
 pub async fn list(api: &Api, collection: &str) -> BTreeMap<String, Value> {
     let mut list = api.get(collection).await.expect(200);
     let kind = list["kind"].as_str().expect("a list has a kind");
@@ -286,8 +287,8 @@ fn differ(
     lines.into_iter().take(SHOWN_MAX).chain(rest).collect()
 }
 
-/// What must be told to get from one state to another, in order of the keys. A key whose object is another one now is a
-/// deletion and an addition.
+/// The notifications that lead from one state to another, in the order of the keys. A key that now belongs to another
+/// object is a deletion and an addition.
 pub fn differences(
     before: &BTreeMap<String, Value>,
     after: &BTreeMap<String, Value>,

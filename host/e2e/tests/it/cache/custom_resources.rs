@@ -1,4 +1,4 @@
-//! A resource that comes and goes with its definition, while other informers go on.
+//! A resource that appears and disappears with its definition, while other informers continue.
 
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::FactoryOptions;
@@ -13,12 +13,12 @@ use informant_e2e::poll;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Widgets of a group that nobody else uses.
+/// Widgets in a group that only this fact uses.
 pub fn widgets(namespace: &str) -> GroupVersionResource {
     GroupVersionResource::new(format!("{namespace}.example.com"), "v1", "widgets")
 }
 
-/// What defines them. They keep whatever is in their `spec`.
+/// The definition of widgets. It keeps all fields in their `spec`.
 pub fn definition(resource: &GroupVersionResource) -> Value {
     let open = json!({
         "type": "object",
@@ -56,7 +56,7 @@ pub async fn define(api: &Api, namespace: &str, resource: &GroupVersionResource)
     poll::until("the custom resource to be served", DEADLINE, served).await.unwrap();
 }
 
-/// Takes the definition away and waits until it is gone.
+/// Deletes the definition and waits until it is gone.
 pub async fn withdraw(api: &Api, resource: &GroupVersionResource) {
     let path = format!("{DEFINITIONS}/{}.{}", resource.resource, resource.group);
     api.delete(&path).await.expect(200);
@@ -64,7 +64,7 @@ pub async fn withdraw(api: &Api, resource: &GroupVersionResource) {
     poll::until("the definition to be gone", DEADLINE, gone).await.unwrap();
 }
 
-/// Makes widgets of these names; a server that has just begun to serve them may not be ready to write.
+/// Creates widgets with these names. A server that has just begun to serve them may not be ready for writes.
 async fn create(bench: &Bench, resource: &GroupVersionResource, names: &[&str]) {
     let path = resource.path(Some(&bench.namespace));
     for name in names {
@@ -106,7 +106,7 @@ fn custom_resource_is_followed_through_two_lives_of_its_definition() {
             let changes: Vec<Change> = told.iter().map(|told| told.change).collect();
             assert_eq!(changes, [Change::Added, Change::Deleted], "{key}");
         }
-        // The others have not noticed.
+        // The other informers are not affected.
         let path = cache.collection(&config_maps);
         bench.create(&path, &config_map("meanwhile", &[])).await;
         other.await_truth(&bench.api).await;

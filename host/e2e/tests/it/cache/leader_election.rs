@@ -1,4 +1,4 @@
-//! Leader election over real Leases: two candidates, and what happens when the leader is killed, cut off or leaves.
+//! Leader election with real Leases: two candidates, and a leader that is killed, cut off or resigns.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use informant_e2e::api::{self, Api};
 use informant_e2e::cluster::User;
 use informant_e2e::poll;
 
-/// For what a busy machine adds to a time that the protocol states.
+/// The extra time that a busy machine needs beyond the times of the protocol.
 const SLACK: Duration = Duration::from_secs(15);
 
 const LEASE: &str = "the-lease";
 
-/// One process's part in the election.
+/// A process that takes part in the election.
 struct Candidate {
     leadership: Leadership,
     stop: oneshot::Sender<()>,
@@ -47,7 +47,7 @@ impl Candidate {
     }
 }
 
-/// The first by the proxy and leading, the second by the same way as everybody.
+/// Starts two candidates. The first connects through the proxy and leads; the second connects directly.
 async fn two_candidates(cache: &CacheBench, direct: &ApiServer, lease: u64) -> [Candidate; 2] {
     let by_proxy = cache.api_server(User::Admin).await;
     let first = Candidate::start(&by_proxy, &cache.namespace, "first", lease);
@@ -59,7 +59,7 @@ async fn two_candidates(cache: &CacheBench, direct: &ApiServer, lease: u64) -> [
     [first, second]
 }
 
-/// Holder and number of changes of hands, as they stand in the Lease.
+/// The holder and the number of transitions in the Lease.
 async fn holder(api: &Api, namespace: &str) -> (String, u64) {
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE}");
     let spec = api.get(&path).await.expect(200)["spec"].take();
@@ -67,7 +67,7 @@ async fn holder(api: &Api, namespace: &str) -> (String, u64) {
     (holder, spec["leaseTransitions"].as_u64().unwrap_or_default())
 }
 
-/// A client that does not go by the proxy.
+/// A client that does not use the proxy.
 async fn direct(kubeconfig: &std::path::Path) -> ApiServer {
     ApiServer::new(api::client(kubeconfig).await.expect("a client"))
 }
@@ -78,7 +78,8 @@ fn another_leads_within_the_lease_when_the_leader_is_killed() {
         let [first, second] = two_candidates(cache, &direct(&bench.kubeconfigs[0]).await, 6).await;
         first.task.abort();
         let begin = Instant::now();
-        // Seen at most a try after it was renewed, and then the lease itself and another try.
+        // The second candidate sees a renewal at most one try later. Then the lease must expire, and another try
+        // follows.
         second.await_leading(Duration::from_secs(6 + 3 + 3) + SLACK).await;
         assert!(!first.leadership.is_leader(), "two lead after {:?}", begin.elapsed());
         assert_eq!(holder(&bench.api, &bench.namespace).await, ("second".to_owned(), 1));
@@ -94,7 +95,7 @@ fn leader_that_is_cut_off_stops_leading_before_another_begins() {
         cache.proxy.close();
         let leads = async || {
             let others = second.leadership.is_leader();
-            // Asked in this order: had the first still led now, it would have when the second was asked.
+            // In this order: if the first candidate led now, it also led when the second was checked.
             assert!(!(others && first.leadership.is_leader()), "two lead");
             others.then_some(())
         };

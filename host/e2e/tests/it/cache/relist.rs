@@ -1,5 +1,5 @@
-//! What was missed while a watch was cut and the history behind it forgotten is found by a list: told once, and nothing
-//! but that.
+//! A list finds the changes that a cut watch missed and that the server has forgotten. Each is notified once, and no
+//! other change is.
 
 use http::Method;
 use informant_cache::{FactoryOptions, Reason, RelistCause};
@@ -12,11 +12,11 @@ use crate::cache::bench::{
 };
 use informant_e2e::cluster::User;
 
-/// What happens while the informer is away: so many of each, at the beginning of the names.
+/// The changes while the informer is disconnected: numbers of objects, from the start of the names.
 struct Away {
     changed: usize,
     deleted: usize,
-    /// Deleted and made again under the same name.
+    /// Deleted and created again with the same name.
     replaced: usize,
     added: usize,
 }
@@ -68,7 +68,7 @@ fn check(objects: usize, away: Away) {
 
         bench.proxy.close();
         followed.await_state("stale").await;
-        // What it is told first is stale, and then put right like everything else.
+        // Its first notifications are from the stale cache. Later ones correct them.
         followed.add_handler();
         bench.write(&away, &names).await;
         cluster.forget_history().await.unwrap();

@@ -1,4 +1,4 @@
-//! What one handler was told, and the world as it must believe it to be: the oracle of all facts here.
+//! The notifications of one handler, and the objects that follow from them: the oracle of all facts here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use informant_cache::{Cause, FinalState, Object, ObjectKey, Reason, ResourceEventHandler};
 use parking_lot::Mutex;
 
-/// What a notification said.
+/// The kind of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     Added,
@@ -24,7 +24,7 @@ pub struct Told {
     pub reason: Reason,
 }
 
-/// A handler that remembers. Cheap to clone; a clone is the same one.
+/// A handler that records its notifications. Cheap to clone; clones share the record.
 #[derive(Clone, Default)]
 pub struct Replay {
     state: Arc<Mutex<State>>,
@@ -35,22 +35,22 @@ struct State {
     objects: BTreeMap<ObjectKey, Object>,
     told: Vec<Told>,
     synced: usize,
-    /// Notifications that contradict those before them.
+    /// Notifications that contradict earlier ones.
     contradictions: Vec<String>,
 }
 
 impl Replay {
-    /// The objects that it knows of.
+    /// The objects that follow from the notifications.
     pub fn objects(&self) -> BTreeMap<ObjectKey, Object> {
         self.state.lock().objects.clone()
     }
 
-    /// Everything it was told so far, in order, resyncs aside.
+    /// All notifications so far, in order, except resyncs.
     pub fn told(&self) -> Vec<Told> {
         self.state.lock().told.clone()
     }
 
-    /// What it was told of each object, in order.
+    /// The notifications for each object, in order.
     pub fn told_of_each(&self) -> BTreeMap<String, Vec<Told>> {
         let mut each: BTreeMap<String, Vec<Told>> = BTreeMap::new();
         for told in self.told() {
@@ -59,12 +59,12 @@ impl Replay {
         each
     }
 
-    /// How often it heard that it had been told of everything.
+    /// How often the handler was notified that the initial list is complete.
     pub fn synced(&self) -> usize {
         self.state.lock().synced
     }
 
-    /// Ends the test if what it was told cannot be the story of anything.
+    /// Fails the test if notifications contradict each other.
     #[track_caller]
     pub fn check_consistent(&self) {
         let state = self.state.lock();
@@ -83,7 +83,7 @@ impl State {
         });
     }
 
-    /// `held` says whether the notification goes with what was told before.
+    /// `held` says whether the notification agrees with the earlier ones.
     fn expect(&mut self, held: bool, what: &str, object: &Object) {
         if !held {
             let before = self.objects.get(object.key()).map(version);
@@ -116,7 +116,7 @@ impl ResourceEventHandler for Replay {
             state.expect(version(old) == version(new), "changed by a resync", new);
             return;
         }
-        // A server that is set back may give the same version to something else.
+        // A server that is set back may give the same version to another content.
         let changed = version(old) != version(new) || old.json() != new.json();
         state.expect(changed, "updated without a change", new);
         state.note(Change::Updated, new, cause.reason);

@@ -1,4 +1,4 @@
-//! A server that is killed and comes back: every change is told, in order and once.
+//! A server that is killed and restarted: every change is notified, in order and once.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::cache::bench::{CacheBench, DEADLINE, Followed, cache_fact_with_own_cl
 use crate::cache::replay::{Change, Told};
 use informant_e2e::cluster::User;
 
-/// Each is made, changed and some are deleted, spread over the lives of the server.
+/// The number of objects. Each is created and changed, and some are deleted, before, between and after restarts.
 const OBJECTS: usize = 240;
 
-/// What was done to each object, in order.
+/// The changes of each object, in order.
 type Ledger = BTreeMap<String, Vec<Change>>;
 
 impl CacheBench {
-    /// Does it to each object; every request is answered before this returns.
+    /// Changes each object. Every request is answered before this returns.
     async fn change(&self, ledger: &mut Ledger, names: &[String], change: Change) {
         let collection = self.collection(&"v1/configmaps".parse().expect("a resource"));
         let (method, content_type, done) = match change {
@@ -42,7 +42,7 @@ impl CacheBench {
     }
 }
 
-/// What may be left out where a list stands for several changes, and what may not.
+/// Checks the notifications of an object. If a list stands for several changes, some of them may be missing.
 #[track_caller]
 fn check_told(key: &str, told: &[Told], happened: &[Change], relisted: bool) {
     let changes: Vec<Change> = told.iter().map(|told| told.change).collect();
@@ -57,7 +57,7 @@ fn check_told(key: &str, told: &[Told], happened: &[Change], relisted: bool) {
     let deleted = happened.last() == Some(&Change::Deleted);
     assert_eq!(changes.last() == Some(&Change::Deleted), deleted, "{key}: told {changes:?}");
     let number = |told: &Told| told.resource_version.parse::<u64>().expect("a number");
-    // A deletion that a list found has the last state that is known, as it was told before.
+    // A deletion that a list found has the last known state, which an earlier notification already had.
     let follows = |a: &Told, b: &Told| {
         number(a) < number(b) || (b.change == Change::Deleted && number(a) == number(b))
     };
@@ -81,7 +81,7 @@ fn killed_server_makes_informers_lose_nothing_and_repeat_nothing() {
         bench.change(&mut ledger, &early[..OBJECTS / 4], Change::Updated).await;
         cluster.kill().await.unwrap();
         cluster.restart().await.unwrap();
-        // The informer has not found out yet: what follows happens behind its back at first.
+        // The informer has not noticed the restart yet, so it does not see the next changes at first.
         bench.change(&mut ledger, &early[OBJECTS / 4..], Change::Updated).await;
         bench.change(&mut ledger, late, Change::Added).await;
         followed.await_truth(&bench.api).await;

@@ -1,5 +1,5 @@
-//! An etcd that is restored from an older backup: versions go back and are handed out again for other things. Informers
-//! follow, though nothing that they remember can be trusted.
+//! An etcd that is restored from an older backup: versions go back and are given again to other changes. Informers
+//! follow, although their remembered versions are no longer valid.
 
 use informant_cache::FactoryOptions;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::cache::bench::{DEADLINE, Followed, cache_fact_with_own_cluster};
 use informant_e2e::api::{Api, Patch};
 use informant_e2e::cluster::User;
 
-/// Changes between the backup and the end, which are lost by the restoration.
+/// The number of changes between the backup and the restoration. The restoration undoes them.
 const LOST: usize = 12;
 
 /// The fact's ConfigMaps.
@@ -34,7 +34,7 @@ impl ConfigMaps<'_> {
     }
 }
 
-/// As many changes after the restoration, before the informer comes back, as `changes` says.
+/// Makes this number of changes after the restoration, before the informer reconnects.
 fn check(changes: usize) {
     cache_fact_with_own_cluster(async |cluster, bench| {
         let resource = "v1/configmaps".parse().expect("a resource");
@@ -60,7 +60,7 @@ fn check(changes: usize) {
 
         bench.proxy.close();
         cluster.restore_backup().await.unwrap();
-        // The same versions for other things: some on the same objects, some under the same names.
+        // The same versions get other content: some on the same objects, some under the same names.
         maps.change("changed-otherwise", "after the restoration").await;
         maps.delete("deleted-otherwise").await;
         maps.create("made-otherwise", "after the restoration").await;
@@ -71,7 +71,7 @@ fn check(changes: usize) {
         let truth = followed.await_truth(&bench.api).await;
         assert_eq!(truth.len(), 5);
         followed.add_handler();
-        // It has not lost the thread.
+        // The informer still follows changes.
         maps.change("kept", "at the end").await;
         maps.delete("made-otherwise").await;
         followed.await_truth(&bench.api).await;

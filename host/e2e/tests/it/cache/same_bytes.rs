@@ -1,4 +1,5 @@
-//! By whatever way an object comes, watch-list, pages, single reads or changes, the cache holds the same bytes.
+//! The cache contains the same bytes of an object, however the object came: by watch-list, pages, single reads or
+//! changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::cache::custom_resources::{define, widget, widgets};
 use informant_e2e::api::{Api, Patch};
 use informant_e2e::cluster::User;
 
-/// Lists by reading each object by itself. Watches as they are.
+/// A source that lists by reading each object separately. Its watches are ordinary.
 struct SingleReads {
     api: Api,
     path: String,
@@ -50,7 +51,7 @@ impl ListerWatcher for SingleReads {
     }
 }
 
-/// Gives every resource [`SingleReads`].
+/// Gives [`SingleReads`] to every resource.
 struct SingleReadsOf {
     api: Api,
     source: ApiServer,
@@ -64,7 +65,7 @@ impl ListerWatcherSource for SingleReadsOf {
     }
 }
 
-/// Text that encoders escape, or do not, each in its own way.
+/// Texts that some encoders escape and others do not.
 fn odd_texts() -> Vec<(&'static str, &'static str)> {
     vec![
         ("angle", "<a href=\"x\">&amp;</a> \\ / \u{7f}"),
@@ -95,7 +96,7 @@ async fn create_some_of_each(bench: &Bench, resources: &[GroupVersionResource]) 
     }
 }
 
-/// One change of each object, so that those who watch have the last word of a watch.
+/// Changes each object once, so that each watch delivers its last state.
 async fn change_each(bench: &Bench, resources: &[GroupVersionResource]) {
     let patch = json!({"metadata": {"labels": {"changed": "yes"}}});
     for resource in resources {
@@ -145,7 +146,7 @@ fn every_way_leaves_the_same_bytes_in_the_cache() {
             ("pages", cache.factory(User::Admin, tweaked(pages())).await),
             ("single reads", SharedInformerFactory::new(single, of_namespace)),
         ];
-        // The first sees everything happen, the others find it done.
+        // The first informers see every change as it happens; the others start after the changes.
         let mut followed = vec![follow_all(&factories[0].1, cache, &resources).await];
         create_some_of_each(bench, &resources).await;
         change_each(bench, &resources).await;
@@ -170,7 +171,7 @@ fn every_way_leaves_the_same_bytes_in_the_cache() {
     });
 }
 
-/// What was written is what is there: an encoder that loses something would lose it in every way.
+/// Checks the texts against the written ones. An encoder that changed a text would do so in every way.
 fn check_odd_texts(truth: &BTreeMap<String, Value>) {
     for (key, object) in truth.iter().filter(|(key, _)| key.contains("/odd-")) {
         for (name, text) in odd_texts() {

@@ -1,5 +1,5 @@
-//! Informers of a part of a resource: objects that move in are added, objects that move out are deleted, and what happens
-//! elsewhere is not heard of.
+//! Informers for a part of a resource. Objects that move in are added, objects that move out are deleted, and changes
+//! elsewhere are not notified.
 
 use informant_cache::{FactoryOptions, Scope};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::cache::replay::Replay;
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::User;
 
-/// A pod's life: it is marked as being deleted before it is gone.
+/// A pod's deletion: it is marked as being deleted before it is gone.
 const GOES: [Change; 3] = [Added, Updated, Deleted];
 
-/// Made at the end, in every part: who has heard of it has heard of all before it.
+/// Created at the end in every part. A handler that has its notification has all earlier ones.
 const LAST: &str = "last";
 
-/// What belongs to the part, beside the namespace.
+/// The selectors of the part, in addition to the namespace.
 struct Part<'a> {
     labels: &'a str,
     fields: &'a str,
@@ -29,7 +29,7 @@ impl Part<'_> {
         scope.with_fields(self.fields.parse().expect("a selector")).expect("these can be evaluated")
     }
 
-    /// The collection that the server shows under the same selectors.
+    /// The collection with the same selectors, on the server.
     fn collection(&self, bench: &Bench) -> String {
         let encode = |text: &str| text.replace('=', "%3D").replace(' ', "%20");
         let (labels, fields) = (encode(self.labels), encode(self.fields));
@@ -37,7 +37,7 @@ impl Part<'_> {
     }
 }
 
-/// What happened to each object, by name.
+/// The changes of each object, by name.
 type Story = Vec<(String, Vec<Change>)>;
 
 fn told(followed: &Followed) -> Vec<Story> {
@@ -52,8 +52,8 @@ fn told(followed: &Followed) -> Vec<Story> {
     followed.replays().map(of_handler).collect()
 }
 
-/// Follows the part twice, as the server selects it and as a view of an informer that covers the whole namespace: both are
-/// told the same.
+/// Follows the part twice: with selectors on the server, and as a view of an informer for the whole namespace. Both
+/// get the same notifications.
 async fn check(
     bench: &Bench,
     cache: &CacheBench,
@@ -75,7 +75,7 @@ async fn check(
         factory.wait_for_cache_sync(DEADLINE).await.unwrap();
     }
     for way in &ways {
-        // The handlers must have begun, or what is told is where it ends.
+        // The handlers must have started before the changes, or they would get only the final state.
         way.await_truth(&bench.api).await;
     }
     happen().await;
@@ -125,7 +125,7 @@ fn objects_move_in_and_out_of_a_label_selector() {
             patch(bench, "moves-in", "", &json!({"metadata": {"labels": {"more": "x"}}})).await;
             patch(bench, "moves-out", "", &label("db")).await;
             patch(bench, "moves-out", "", &label("cache")).await;
-            // There and back again.
+            // Out of the part and back again.
             patch(bench, "stays-in", "", &label("db")).await;
             patch(bench, "stays-in", "", &label("web")).await;
             create(bench, "comes-later", &[("app", "web")]).await;
@@ -169,7 +169,7 @@ fn both_selectors_and_the_namespace_bound_what_is_followed() {
             create(bench, "a", &[("app", "web")]).await;
             create(bench, "b", &[("app", "web")]).await;
             create(bench, "c", &[("app", "db")]).await;
-            // The same labels elsewhere.
+            // The same labels in another namespace.
             let elsewhere = "/api/v1/namespaces/default/pods";
             let pod = labelled_pod(&format!("{}-a", bench.namespace), &[("app", "web")]);
             bench.create(elsewhere, &pod).await;

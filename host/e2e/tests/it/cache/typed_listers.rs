@@ -1,4 +1,4 @@
-//! Listers of types that are not k8s-openapi's: kube's `DynamicObject`, and one's own for a custom resource.
+//! Listers of types that are not from k8s-openapi: kube's `DynamicObject`, and a custom type for a custom resource.
 
 use crate::cache::bench::DEADLINE;
 use informant_cache::testing::FakeControllerSource;
@@ -20,7 +20,7 @@ struct WidgetSpec {
     size: u32,
 }
 
-/// What a look at the cache of widgets finds, with the one widget in it.
+/// Checks what `look` finds in a cache with one widget.
 fn check(look: impl FnOnce(Indexer, &ObjectKey)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {

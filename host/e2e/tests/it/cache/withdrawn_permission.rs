@@ -1,4 +1,5 @@
-//! A permission that is taken away in mid-watch and given back: the cache stays, says so, and misses nothing.
+//! A permission that is revoked during a watch and granted again: the cache stays, its state shows the problem, and no
+//! change is missed.
 
 use informant_cache::FactoryOptions;
 use serde_json::json;
@@ -10,7 +11,7 @@ use informant_e2e::api::{Api, Patch};
 use informant_e2e::cluster::User;
 use informant_e2e::poll;
 
-/// Waits until the server answers the reader in this way: it hears of grants a moment later.
+/// Waits until the server answers the reader with this status. A grant takes effect a moment later.
 async fn await_answer(reader: &Api, path: &str, status: u16) {
     let answered = async || (reader.get(path).await.status.as_u16() == status).then_some(());
     let what = format!("the reader to be answered {status} at {path}");
@@ -41,7 +42,7 @@ fn permission_taken_away_and_given_back_loses_nothing() {
 
         permissions.revoke(&bench.api, &bench.namespace, "configmaps").await;
         await_answer(&bench.reader, &path, 403).await;
-        // Permissions are only looked at when a watch begins.
+        // The server checks permissions only when a watch begins.
         cache.proxy.cut();
         followed.await_state("forbidden").await;
         assert_eq!(followed.cached().len(), 3, "what is known stays readable");

@@ -1,4 +1,4 @@
-//! The files of `examples/deployment`, read as they stand.
+//! The files of `examples/deployment`, unchanged.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,17 +11,17 @@ use informant_e2e::paths;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// The namespace of everything.
+/// The namespace of all objects.
 pub const NAMESPACE: &str = "informant";
 
 /// The folders with a kustomization.
-pub const FOLDERS: [&str; 3] = ["base", "state", "monitoring"];
+pub const FOLDERS: [&str; 4] = ["base", "state", "secure", "monitoring"];
 
 /// One object of one file.
 pub struct Manifest {
     /// The file's name.
     pub file: String,
-    /// As it stands.
+    /// The unchanged text.
     pub text: String,
     pub object: Value,
 }
@@ -31,8 +31,8 @@ impl Manifest {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// Creates it as it stands. Unknown and doubled fields are refused, as with
-    /// `kubectl apply --validate=strict`.
+    /// Creates the unchanged object. Unknown and duplicate fields are refused, as with `kubectl apply
+    /// --validate=strict`.
     pub async fn create(&self, api: &Api, dry_run: bool) -> Reply {
         let dry_run = if dry_run { "&dryRun=All" } else { "" };
         let path = format!("{}?fieldValidation=Strict{dry_run}", collection(self.kind()));
@@ -41,7 +41,7 @@ impl Manifest {
     }
 }
 
-/// Where objects of this kind are created.
+/// The collection of objects of this kind.
 pub fn collection(kind: &str) -> String {
     let of_namespace = format!("namespaces/{NAMESPACE}");
     match kind {
@@ -60,7 +60,7 @@ pub fn collection(kind: &str) -> String {
     }
 }
 
-/// Where a folder of the manifests is.
+/// The path of a folder of the manifests.
 pub fn folder(name: &str) -> PathBuf {
     paths::root().join("examples/deployment").join(name)
 }
@@ -71,7 +71,7 @@ pub fn text(folder_name: &str, file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A file's YAML, which is one document.
+/// A file's YAML, as one document.
 pub fn yaml(folder_name: &str, file: &str) -> Value {
     parse(folder_name, file, &text(folder_name, file))
 }
@@ -122,13 +122,13 @@ pub fn arguments(deployment: &Value) -> Vec<String> {
     strings(&deployment["spec"]["template"]["spec"]["containers"][0]["args"])
 }
 
-/// Creates the Deployment of `base` and gives it the patch of `state`, as kustomize does. Its namespace
+/// Creates the Deployment of `base` and gives it the patch of a folder, as kustomize does. Its namespace
 /// is there.
-pub async fn deployment_with_state(api: &Api) -> Value {
+pub async fn patched_deployment(api: &Api, folder_name: &str) -> Value {
     let manifests = of_folder("base");
     let deployment = manifests.iter().find(|it| it.kind() == "Deployment").expect("one");
     deployment.create(api, false).await.expect(201);
-    let patch = yaml("state", "deployment_patch.yaml");
+    let patch = yaml(folder_name, "deployment_patch.yaml");
     let path = format!("{}/{NAMESPACE}?fieldValidation=Strict", collection("Deployment"));
     api.patch(&path, informant_e2e::api::Patch::Json, &patch).await.expect(200)
 }

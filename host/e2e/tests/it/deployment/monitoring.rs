@@ -1,20 +1,21 @@
-//! `examples/deployment/monitoring`: its objects are what the Prometheus Operator's definitions allow, and their expressions
-//! are what Prometheus can read.
+//! `examples/deployment/monitoring`: the Prometheus Operator's definitions accept its objects, and Prometheus can
+//! parse its expressions.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::manifests::{of_folder, yaml};
+use super::manifests::{of_folder, text, yaml};
 use crate::bench::{Bench, fact};
 use informant_e2e::api::DEADLINE;
-use informant_e2e::{poll, skip};
+use informant_e2e::{paths, poll, skip};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP: &str = "monitoring.coreos.com";
 
-/// How Prometheus writes a duration.
+/// Prometheus' format of a duration.
 const DURATION: &str =
     "^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$";
 
@@ -49,7 +50,7 @@ fn prometheus_rule() -> Value {
     object(json!({"groups": list(object(group, &["name"]))}), &[])
 }
 
-/// The fields of a monitor that ours has, as the operator defines them; it has many more.
+/// The fields that the monitor here uses, as the operator defines them. The operator has many more.
 fn service_monitor() -> Value {
     let text = json!({"type": "string"});
     let endpoint = json!({
@@ -64,7 +65,7 @@ fn service_monitor() -> Value {
     object(spec, &["endpoints", "selector"])
 }
 
-/// Creates the definition of a kind and waits until its resource is served, at this path.
+/// Creates the definition of a kind and waits until its resource is served. Returns its path.
 async fn establish(bench: &Bench, kind: &str, spec: Value) -> String {
     let singular = kind.to_lowercase();
     let plural = format!("{singular}s");
@@ -110,15 +111,66 @@ fn monitoring_is_what_the_operators_definitions_allow() {
     });
 }
 
+/// The dashboard's panels, with their titles and expressions.
+pub fn dashboard() -> Vec<(String, Vec<String>)> {
+    let dashboard: Value =
+        serde_json::from_str(&text("monitoring", "dashboard.json")).expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let expressions = |panel: &Value| {
+        let targets = panel["targets"].as_array().into_iter().flatten();
+        targets.map(|it| it["expr"].as_str().expect("an expression").to_owned()).collect()
+    };
+    panels
+        .filter(|panel| panel["type"] != "row")
+        .map(|panel| (panel["title"].as_str().expect("a title").to_owned(), expressions(panel)))
+        .collect()
+}
+
 #[test]
-fn prometheus_reads_the_rules() {
-    let rule = yaml("monitoring", "prometheus_rule.yaml");
+fn panels_have_titles_of_their_own_and_do_not_overlap() {
+    let file: Value =
+        serde_json::from_str(&text("monitoring", "dashboard.json")).expect("it is JSON");
+    let mut taken = std::collections::HashMap::new();
+    let (mut titles, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    for panel in file["panels"].as_array().expect("panels") {
+        let title = panel["title"].as_str().expect("a title");
+        assert!(titles.insert(title), "two panels are named {title}");
+        assert!(ids.insert(panel["id"].as_u64().expect("a number")), "{title}: its id is taken");
+        let of = |key: &str| panel["gridPos"][key].as_u64().expect("a number");
+        let (x, y, width, height) = (of("x"), of("y"), of("w"), of("h"));
+        assert!(x + width <= 24, "{title} is beyond the right side");
+        for place in (x..x + width).flat_map(|x| (y..y + height).map(move |y| (x, y))) {
+            let other = taken.insert(place, title);
+            assert_eq!(other, None, "{title} is above another panel");
+        }
+    }
+    for (title, expressions) in dashboard() {
+        assert!(!expressions.is_empty(), "{title} shows nothing");
+    }
+}
+
+/// The rules of the alerts, and the dashboard's expressions as recording rules.
+#[test]
+fn prometheus_reads_the_rules_and_the_dashboard() {
+    let mut rules = yaml("monitoring", "prometheus_rule.yaml")["spec"].take();
+    let number = |text: &str| text.replace("$__rate_interval", "5m");
+    let expressions = dashboard().into_iter().flat_map(|(_, expressions)| expressions);
+    let of_dashboard: Vec<Value> = expressions
+        .enumerate()
+        .map(|(count, text)| json!({"record": format!("panel:{count}"), "expr": number(&text)}))
+        .collect();
+    let groups = rules["groups"].as_array_mut().expect("groups");
+    groups.push(json!({"name": "dashboard", "rules": of_dashboard}));
     let mut file = tempfile::NamedTempFile::with_suffix(".json").expect("a file");
     // JSON is YAML.
-    file.write_all(rule["spec"].to_string().as_bytes()).expect("it is written");
-    let promtool = Command::new("promtool").args(["check", "rules"]).arg(file.path()).output();
-    let Ok(output) = promtool else {
-        return skip::say("there is no promtool on PATH: the alerts' expressions were not read");
+    file.write_all(rules.to_string().as_bytes()).expect("it is written");
+    let fetched = paths::target_directory().join("e2e/promtool");
+    let program = if fetched.exists() { fetched } else { "promtool".into() };
+    let Ok(output) = Command::new(program).args(["check", "rules"]).arg(file.path()).output()
+    else {
+        return skip::say(
+            "there is no promtool: expressions were not read; `make promtool` fetches it",
+        );
     };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));

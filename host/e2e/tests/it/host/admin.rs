@@ -1,11 +1,11 @@
-//! A running host is changed by the user who runs it, with the program itself.
+//! The user of a running host changes it with the program itself.
 
 use crate::host::bench::{HostBench, await_told, host_fact, pod_names};
 use informant_e2e::host::{Host, run_to_end};
 use informant_e2e::process_stats;
 use serde_json::Value;
 
-/// What a command says of the host, and whether it succeeded.
+/// A command's output about the host, and whether the command succeeded.
 pub(super) fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bool, String) {
     let socket = host.admin_socket().display().to_string();
     let arguments = [arguments, &["--admin-socket", &socket]].concat();
@@ -14,14 +14,14 @@ pub(super) fn ask(bench: &HostBench<'_>, host: &Host, arguments: &[&str]) -> (bo
     (output.status.success(), String::from_utf8(text).expect("it is text").trim().to_owned())
 }
 
-/// It succeeds and says this.
+/// The command succeeds with this output.
 #[track_caller]
 pub fn check(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
     let (success, said) = ask(bench, host, arguments);
     assert!(success && said.contains(expect), "{arguments:?} said: {said}");
 }
 
-/// It fails and says this.
+/// The command fails with this output.
 #[track_caller]
 fn check_refused(bench: &HostBench<'_>, host: &Host, arguments: &[&str], expect: &str) {
     let (success, said) = ask(bench, host, arguments);
@@ -45,7 +45,7 @@ fn plugins_are_paused_resumed_reloaded_and_rolled_back() {
 
         check(&bench, &host, &["plugin", "reload", "event-printer"], "took over");
         let rollback = ["plugin", "rollback", "event-printer"];
-        // The same content once more is no other version.
+        // The same content is not another version.
         check_refused(&bench, &host, &rollback, "there is no version before this one");
         bench.drop_plugin("counter", "event-printer");
         let replaced = |plugin: &Value| plugin["counters"]["reloads"].as_u64() >= Some(2);
@@ -100,12 +100,12 @@ fn socket_is_its_users_alone() {
     });
 }
 
-/// Each takes the place of another.
+/// Each connection takes the place of another.
 #[test]
 fn connections_to_the_socket_that_say_nothing_leave_room_for_others() {
     use std::os::unix::net::UnixStream;
     const SILENT: usize = 200;
-    // Those that wait, and those that have lost their places and have yet to end.
+    // Waiting connections, and connections that have lost their places and have not ended yet.
     const KEPT_MAX: u64 = 128;
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");

@@ -1,4 +1,4 @@
-//! Bad input: a clear error and an exit code, at once.
+//! Bad input leads at once to a clear error and an exit code.
 
 use std::net::TcpListener;
 use std::process::Output;
@@ -8,7 +8,7 @@ use crate::host::bench::host_fact;
 use informant_e2e::cluster::User;
 use informant_e2e::host::{Line, run_to_end};
 
-/// The exit code, and an error that has all these words.
+/// Checks the exit code, and that the error contains all these words.
 #[track_caller]
 fn check(output: &Output, code: i32, words: &[&str]) {
     let error = String::from_utf8_lossy(&output.stderr);
@@ -114,7 +114,7 @@ fn fatal_errors_keep_the_format_of_the_log() {
     });
 }
 
-/// One host runs so many plugins.
+/// The largest number of plugins of one host.
 const PLUGINS_MAX: usize = 256;
 
 #[test]

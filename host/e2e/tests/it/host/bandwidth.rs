@@ -1,5 +1,5 @@
-//! The bandwidth controller with exactly what `plugin check` and `rbac` print: with it the plugin does its work, and with any part of it missing
-//! it says which.
+//! The bandwidth controller with exactly the grants of `plugin check` and the role of `rbac`. With these the plugin
+//! works. Without a part of them, its error names the missing part.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ const NAME: &str = "bandwidth";
 const INGRESS: &str = "kubernetes.io/ingress-bandwidth";
 const EGRESS: &str = "kubernetes.io/egress-bandwidth";
 
-/// What was put: path and body.
+/// The received requests: path and body.
 type Puts = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// Somebody who can set a bandwidth.
+/// A server that sets bandwidths.
 struct Endpoint {
     address: SocketAddr,
     puts: Puts,
@@ -45,7 +45,7 @@ impl Endpoint {
         Self { address, puts, serving }
     }
 
-    /// Waits until this was put last for the pod.
+    /// Waits until this is the last request for the pod.
     async fn await_put(&self, path: &str, body: &Value) {
         let last = || {
             let puts = self.puts.lock();
@@ -69,7 +69,7 @@ async fn put(State(puts): State<Puts>, request: Request) -> Json<Value> {
     Json(json!({}))
 }
 
-/// The host's own file, and what of it is for the plugin.
+/// The host's own file, with the settings of the plugin.
 struct Configured<'a> {
     bench: &'a HostBench<'a>,
     file: PathBuf,
@@ -97,7 +97,7 @@ impl Configured<'_> {
         (output.status.success(), text + &problem)
     }
 
-    /// What `plugin check` says of the plugin with these lines.
+    /// The output of `plugin check` for the plugin with these lines.
     fn check(&self, lines: &[String]) -> Value {
         self.write(lines);
         let (success, text) = self.said(&["plugin", "check", "-o", "json"]);
@@ -105,7 +105,7 @@ impl Configured<'_> {
         serde_json::from_str::<Value>(&text).expect("it is JSON")[0].take()
     }
 
-    /// The role that `rbac` prints, as it stands.
+    /// The role that `rbac` prints, unchanged.
     fn role(&self) -> String {
         let (success, text) = self.said(&["rbac", "--name", NAME]);
         assert!(success, "{text}");
@@ -163,7 +163,7 @@ fn it_runs_with_what_is_printed_for_it_and_nothing_more() {
         host.await_line("a line with its duration", LINES_DEADLINE, timed).await.unwrap();
         let workers = host.plugin(NAME).unwrap()["shards"].as_array().map(Vec::len);
         assert_eq!(workers, Some(4));
-        // Pods of other namespaces do not concern it.
+        // The plugin ignores pods of other namespaces.
         assert!(endpoint.puts.lock().iter().all(|(put, _)| *put == path));
     });
 }

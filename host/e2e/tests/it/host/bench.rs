@@ -1,4 +1,4 @@
-//! A host beside a cluster of its own, and pods for it to see.
+//! A host beside a separate cluster, with pods for its plugins.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,23 +14,23 @@ use informant_e2e::host::{self, Host};
 pub use informant_e2e::printed::{told, told_line};
 use informant_e2e::{paths, poll, skip};
 
-/// For lines that must come, on a machine that is busy with something else.
+/// How long a test waits for lines, on a busy machine.
 pub const LINES_DEADLINE: Duration = Duration::from_secs(300);
 
-/// What a fact about the host gets to work with. The host watches all namespaces.
+/// The resources of a fact about the host. The host watches all namespaces.
 pub struct HostBench<'a> {
     pub cluster: &'a mut TestCluster,
     pub api: Api,
     pub namespace: String,
     pub program: PathBuf,
-    /// The watched directory; empty at first.
+    /// The watched directory. It is empty at first.
     pub plugins: PathBuf,
 }
 
-/// What every file of configuration begins with, up to its kind.
+/// The first lines of every configuration file, up to its kind.
 pub const CONFIGURATION_HEAD: &str = "apiVersion: informant.dev/v1alpha1\nkind: ";
 
-/// Runs a fact with a cluster and an empty plugin directory; skipped loudly where there is no program.
+/// Runs a fact with a cluster and an empty plugin directory. Skipped with a message if the program is not built.
 pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
     let Some(program) = host::program().expect("the program that is named exists") else {
         let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
@@ -46,12 +46,12 @@ pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
 }
 
 impl HostBench<'_> {
-    /// Puts a built plugin into the directory under a name of the fact's choice, by rename.
+    /// Puts a built plugin into the directory under this name, by rename.
     pub fn drop_plugin(&self, built: &str, name: &str) {
         drop_file(&built_plugin(built), &self.plugins.join(format!("{name}.wasm")));
     }
 
-    /// Writes the file beside a plugin that sets its limits: lines of YAML like `memory: 16Mi`.
+    /// Writes the file beside a plugin with its limits: lines of YAML like `memory: 16Mi`.
     pub fn limit_plugin(&self, name: &str, limits: &str) {
         let text = format!("{CONFIGURATION_HEAD}PluginConfiguration\nlimits:\n  {limits}\n");
         std::fs::write(self.plugins.join(format!("{name}.yaml")), text).expect("a file");
@@ -64,7 +64,7 @@ impl HostBench<'_> {
         host
     }
 
-    /// Starts the host; it serves when this returns.
+    /// Starts the host. It serves when this returns.
     pub async fn start_unready(&self, user: User, more: &[&str]) -> Host {
         let kubeconfig = self.cluster.kubeconfig(user);
         Host::start(&self.program, &kubeconfig, &self.plugins, more).await.unwrap()
@@ -75,7 +75,7 @@ impl HostBench<'_> {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
-    /// Creates the Secret `password`. The result is the path of its collection.
+    /// Creates the Secret `password`. Returns the path of its collection.
     pub async fn create_secret(&self) -> String {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
@@ -86,21 +86,21 @@ impl HostBench<'_> {
         collection
     }
 
-    /// Creates these pods, many at once.
+    /// Creates these pods, many of them at once.
     pub async fn create_pods(&self, names: &[String]) {
         let body = |name: &str| labelled_pod(name, &[("app", "burst")]).to_string();
         let burst = self.burst(Method::POST, JSON, &[201, 409]);
         burst.send(names, |name| (self.pods(), body(name))).await;
     }
 
-    /// Changes a label of each, many at once.
+    /// Changes a label of each pod, many of them at once.
     pub async fn label_pods(&self, names: &[String]) {
         let patch = json!({"metadata": {"labels": {"app": "labelled"}}}).to_string();
         let burst = self.burst(Method::PATCH, MERGE, &[200]);
         burst.send(names, |name| (format!("{}/{name}", self.pods()), patch.clone())).await;
     }
 
-    /// Deletes each, many at once.
+    /// Deletes each pod, many of them at once.
     pub async fn delete_pods(&self, names: &[String]) {
         let burst = self.burst(Method::DELETE, JSON, &[200, 404]);
         burst.send(names, |name| (format!("{}/{name}", self.pods()), String::new())).await;
@@ -125,7 +125,7 @@ pub fn built_plugin(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {file}: run `make plugins test-guests`")).clone()
 }
 
-/// As an installer does it: copied beside, then renamed over the old one.
+/// Writes the file as an installer does: as a copy beside the old file, and then by rename.
 pub fn drop_file(from: &Path, to: &Path) {
     let partial = to.with_extension("partial");
     std::fs::copy(from, &partial).expect("the plugin can be copied");
@@ -137,7 +137,7 @@ pub fn pod_names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("pod-{number:04}")).collect()
 }
 
-/// Waits until event-printer has told `change` of as many pods.
+/// Waits until event-printer has logged `change` for this number of pods.
 pub async fn await_told(host: &Host, namespace: &str, change: &str, pods: usize) {
     let plugin = "event-printer";
     let count = || {

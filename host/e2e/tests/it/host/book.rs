@@ -1,4 +1,4 @@
-//! The book's commands work as they stand, and no page has commands that no test runs.
+//! The book's commands work unchanged, and tests run all commands of all pages.
 
 use informant_e2e::skip;
 
@@ -7,7 +7,7 @@ use crate::host::commands::{NOT_RUN, Place, page, steps};
 
 const SUMMARY: &str = "host/docs/SUMMARY.md";
 
-/// Pages whose commands this file carries out.
+/// Pages whose commands this file runs.
 const HERE: [&str; 7] = [
     "host/docs/tutorial.md",
     "host/docs/controllers.md",
@@ -18,8 +18,8 @@ const HERE: [&str; 7] = [
     "host/docs/security.md",
 ];
 
-/// Pages with commands that need a clone, a tool or a file of the reader, and what runs or parses them in its place. The list
-/// only shrinks.
+/// Pages with commands that need a clone, a tool or a file of the reader, each with the test that covers them. The
+/// list only shrinks.
 const ELSEWHERE: [(&str, &str); 15] = [
     ("README.md", "`host::readme`; its other commands compile the repository"),
     ("host/docs/http-api.md", "`host::http`: such requests"),
@@ -64,7 +64,7 @@ fn every_page_with_commands_has_its_test() {
     }
 }
 
-/// Reasons that a host shows of a plugin, and the files that make them: below `host/`.
+/// Reasons that a host shows for a plugin, and the files below `host/` that create them.
 const REASONS: [(&str, &[&str]); 11] = [
     (
         "runtime/src/plugin/status/why.rs",
@@ -121,7 +121,7 @@ fn few_blocks_of_commands_are_not_run() {
     assert_eq!(pages().iter().map(blocks).sum::<usize>(), 1);
 }
 
-/// What the chapter on controllers shows of its example.
+/// Checks the chapter on controllers against its example.
 #[test]
 fn code_of_controllers_is_that_of_the_example() {
     let (chapter, example) =
@@ -134,10 +134,10 @@ fn code_of_controllers_is_that_of_the_example() {
     }
 }
 
-/// Makes a project, and has cargo fetch what it depends on.
+/// Makes a project, and has cargo fetch its dependencies.
 const FETCH: &str = "informant plugin new probe --lang rust && cd probe && cargo fetch --target wasm32-unknown-unknown";
 
-/// Carries out a page. `needs` is a command that fails where something is missing that the page needs.
+/// Runs a page's commands. `needs` is a command that fails if a tool that the page needs is missing.
 #[track_caller]
 fn check(path: &str, needs: Option<&str>) {
     host_fact(async |bench| {

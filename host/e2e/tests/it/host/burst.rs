@@ -1,4 +1,4 @@
-//! Many pods at once: one line for each change, in order, whatever the server does meanwhile.
+//! Many pods at once: one line for each change, in order, even if the server restarts meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use informant_e2e::api::{Api, Watch};
 
 use crate::host::bench::{await_told, host_fact, pod_names, told};
 
-/// Pods that are made, labelled and deleted.
+/// The number of pods that are created, labelled and deleted.
 const PODS: usize = 1000;
 
 /// Each pod is labelled once, and marked once as being deleted.
@@ -19,7 +19,7 @@ fn burst_of_pods_is_told_exactly_once_and_in_order() {
         let host = bench.start(&[]).await;
         let path = format!("{}?watch=true", bench.pods());
         let witness = bench.api.watch(&path).await.expect("a watch beside the host's");
-        // Read all the time: a server cuts off a watcher that lets its events pile up.
+        // The watch is read all the time: a server cuts off a watcher that does not read.
         let witness = tokio::spawn(changes(bench.api.clone(), path, witness, PODS));
         let names = pod_names(0..PODS);
         bench.create_pods(&names).await;
@@ -38,8 +38,8 @@ fn burst_of_pods_is_told_exactly_once_and_in_order() {
     });
 }
 
-/// What a plain watch says of each pod, in order, until so many are deleted. A server may end a watch at any time, and
-/// does on a busy machine: then it goes on where it was.
+/// The events of a plain watch for each pod, in order, until this number of pods is deleted. A server may end a watch
+/// at any time, and does so on a busy machine. Then another watch continues from the same version.
 async fn changes(
     api: Api,
     path: String,
@@ -80,7 +80,7 @@ fn pods_are_told_once_across_kills_and_restarts_of_the_server() {
         bench.label_pods(&early[..PODS / 4]).await;
         bench.cluster.kill().await.unwrap();
         bench.cluster.restart().await.unwrap();
-        // The host has not found out yet: what follows happens behind its back at first.
+        // The host has not noticed the restart yet, so it does not see the next changes at first.
         bench.label_pods(&early[PODS / 4..]).await;
         bench.create_pods(late).await;
         bench.label_pods(late).await;

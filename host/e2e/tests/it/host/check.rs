@@ -1,4 +1,4 @@
-//! Plugin files without a host: what they are, and what a host that runs them needs.
+//! Plugin files without a host: their declarations, and the grants that they need.
 
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, host_fact};
 use crate::host::outbound::Server;
@@ -6,7 +6,7 @@ use informant_e2e::host::run_to_end;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What the program says of the files, and whether it succeeded.
+/// The program's output about the files, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
     let output = run_to_end(&bench.program, arguments).expect("it runs");
     let text = [output.stdout, output.stderr].concat();
@@ -52,7 +52,7 @@ fn plugin_files_are_looked_at_without_a_host() {
     });
 }
 
-/// A plugin that writes, and asks this server over HTTP by its name.
+/// A plugin that writes, and sends HTTP requests to this server by its name.
 struct Asking<'a> {
     bench: &'a HostBench<'a>,
     own: &'a Path,
@@ -60,7 +60,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Writes the host's own file: with these grants, each as a line of YAML.
+    /// Writes the host's own file with these grants, each as a line of YAML.
     fn grant(&self, lines: &[String]) {
         let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
         let text = format!(
@@ -70,7 +70,7 @@ impl Asking<'_> {
         std::fs::write(self.own, text).expect("it is written");
     }
 
-    /// What `check` says of it beside the host's own file.
+    /// The output of `check` for the plugin with the host's own file.
     fn report(&self) -> Value {
         let file = self.bench.plugins.join("asking.wasm").display().to_string();
         let own = self.own.display().to_string();
@@ -81,8 +81,8 @@ impl Asking<'_> {
     }
 }
 
-/// The grants that `check` prints, put into the host's own file, are enough for the plugin to run, to write, and to ask a server behind a name that has no
-/// public address.
+/// The grants that `check` prints are enough: with them in the host's own file, the plugin runs, writes, and reaches a
+/// server behind a name without a public address.
 #[test]
 fn grants_that_are_printed_suffice() {
     host_fact(async |bench| {

@@ -1,4 +1,4 @@
-//! The commands of pages, carried out as a reader does: in one folder, in their order, with the files that the page has.
+//! The commands of pages, run as a reader runs them: in one folder, in their order, with the files of the page.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use informant_e2e::{paths, poll, skip};
 
 use crate::host::bench::{HostBench, LINES_DEADLINE};
 
-/// For a command that may compile a project, on a machine that is busy with something else.
+/// The time for a command that may compile a project, on a busy machine.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(900);
-/// A block that begins so needs more than the suite has.
+/// The first words of a block that needs more than the suite has.
 pub const NOT_RUN: &str = "# Not run by the test: ";
 
 /// A page of the repository.
@@ -23,14 +23,14 @@ pub fn page(path: &str) -> String {
     found.unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What a reader does.
+/// An action of the reader.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// Writes a file: a block below a line that ends with its name, such as "Write `a.yaml`:".
     Write { file: String, text: String },
-    /// A line of a block of `sh`, without its comment.
+    /// Runs a line of a block of `sh`, without its comment.
     Run(String),
-    /// Ends the host that runs, where a comment begins with Ctrl-C.
+    /// Ends the running host, if a comment begins with Ctrl-C.
     Stop,
 }
 
@@ -77,16 +77,16 @@ fn commands(block: &[&str]) -> Vec<Step> {
     text.replace("\\\n", " ").lines().filter_map(step).collect()
 }
 
-/// A folder in which commands find what `make build plugins` leaves at the top of the repository.
+/// A folder in which commands find the output of `make build plugins`, as at the top of the repository.
 pub struct Place<'a> {
     bench: &'a HostBench<'a>,
     folder: tempfile::TempDir,
-    /// Where `cd` has led to, below the folder.
+    /// The present folder after `cd`, below the folder.
     at: PathBuf,
     running: Option<Host>,
 }
 
-/// Takes the place of kubectl: something is to be applied.
+/// A replacement for kubectl. It checks that the input is to be applied.
 const KUBECTL: &str = "#!/bin/sh\ngrep -q 'kind: ClusterRoleBinding'\n";
 
 impl<'a> Place<'a> {
@@ -110,7 +110,7 @@ impl<'a> Place<'a> {
         Self { bench, folder, at: PathBuf::new(), running: None }
     }
 
-    /// Does all of this. The result is the number of commands.
+    /// Runs all steps. Returns the number of commands.
     pub async fn carry_out(mut self, steps: &[Step]) -> usize {
         let mut count = 0;
         for step in steps {
@@ -138,7 +138,7 @@ impl<'a> Place<'a> {
             return skip::say(&format!("{missing} is not built, for `{command}`"));
         }
         match command.split_whitespace().take(2).collect::<Vec<_>>()[..] {
-            // What it builds is there.
+            // The output of make already exists.
             ["make", _] => {}
             ["cd", folder] => self.at.push(folder),
             ["informant", "run"] => {
@@ -154,7 +154,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Plugins in languages whose tools are missing.
+    /// Finds a plugin in a language whose tools are missing.
     fn missing_plugin<'t>(&self, command: &'t str) -> Option<&'t str> {
         let files = command.split_whitespace().filter(|word| {
             word.starts_with("target/plugins/") && word.ends_with(".wasm") && !word.contains('*')
@@ -162,7 +162,7 @@ impl<'a> Place<'a> {
         files.into_iter().find(|file| !self.folder.path().join(file).exists())
     }
 
-    /// The command as a script, with this host's programs first on the path.
+    /// The command as a script, with this host's programs first in `PATH`.
     fn script(&self, command: &str) -> String {
         let top = self.folder.path().display();
         let at = self.at.display();
@@ -178,7 +178,8 @@ impl<'a> Place<'a> {
         assert!(succeeded, "{command}: {said}");
     }
 
-    /// Runs a command to its end, with the admin socket of the host that runs: whether it succeeds, and what it says.
+    /// Runs a command until its end, with the admin socket of the running host. Returns whether it succeeds, and its
+    /// output.
     pub fn outcome(&self, command: &str) -> (bool, String) {
         let log = self.folder.path().join("log");
         let _ = std::fs::remove_file(&log);
@@ -192,7 +193,7 @@ impl<'a> Place<'a> {
         (status.success(), std::fs::read_to_string(&log).expect("what it said"))
     }
 
-    /// Starts a command that runs plugins, on a free port, and waits until one runs.
+    /// Starts a command that runs plugins, on a free port, and waits until a plugin runs.
     async fn start(&self, command: &str) -> Host {
         let target = kept_target();
         let command = format!(
@@ -211,7 +212,7 @@ impl<'a> Place<'a> {
         host
     }
 
-    /// A command of curl that asks this host for something is answered.
+    /// Checks that this host answers the request of a curl command.
     async fn check_answered(&self, command: &str) {
         let host = self.running.as_ref().expect("a host");
         let (_, path) = command.split_once("http://127.0.0.1:8888").expect("the pages' address");
@@ -222,7 +223,7 @@ impl<'a> Place<'a> {
 }
 
 impl Place<'_> {
-    /// A command of kubectl that reads from this host does so, where there is a kubectl.
+    /// Runs a kubectl command that reads from this host. Skipped without kubectl.
     fn check_read(&self, command: &str) {
         if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
             return skip::say("there is no kubectl on PATH");
@@ -237,13 +238,13 @@ impl Place<'_> {
     }
 }
 
-/// As Ctrl-C does.
+/// Ends the host as Ctrl-C does.
 fn stop(mut host: Host) {
     let status = host.terminate(LINES_DEADLINE).unwrap();
     assert!(status.success(), "{}", host.tail());
 }
 
-/// Where projects of all tests compile what they depend on, once.
+/// The folder in which the projects of all tests compile their dependencies once.
 fn kept_target() -> PathBuf {
     paths::target_directory().join("tmp/projects/cargo")
 }

@@ -1,4 +1,4 @@
-//! What a plugin runs with: the file beside it, and the host's own.
+//! The configuration of a plugin: the file beside it, and the host's own file.
 
 use crate::host::bench::{
     CONFIGURATION_HEAD as HEAD, LINES_DEADLINE, await_told, host_fact, pod_names,
@@ -49,7 +49,7 @@ fn the_hosts_own_file_is_followed_while_it_runs() {
         let directory = tempfile::tempdir().expect("a directory");
         let own = directory.path().join("informant.yaml");
         let says = |text: &str| {
-            // As a deployment does it: beside, then in its place.
+            // As a deployment does it: the file is written beside its place and then renamed.
             let next = own.with_extension("next");
             std::fs::write(&next, format!("{HEAD}HostConfiguration\n{text}\n")).expect("a file");
             std::fs::rename(&next, &own).expect("it takes the other's place");

@@ -1,7 +1,7 @@
-//! The host as `examples/deployment` runs it: with its arguments, its ServiceAccount and its roles alone.
+//! The host as in `examples/deployment`: with its arguments, its ServiceAccount and only its roles.
 //!
-//! kubectl port-forward connects to loopback in the Pod. So what is asked for over loopback here is what
-//! it brings.
+//! kubectl port-forward connects to loopback in the Pod. So requests over loopback here show what kubectl port-forward
+//! gets.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,20 +12,22 @@ use serde_json::{Value, json};
 
 use crate::bench::deployment;
 use crate::deployment::manifests::{
-    NAMESPACE, arguments, deployment_with_state, of_base, of_folder, text, yaml,
+    NAMESPACE, arguments, of_base, of_folder, patched_deployment, text, yaml,
 };
+use crate::deployment::monitoring::dashboard;
 use crate::host::bench::{
     HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact, pod_names,
 };
+use crate::host::secure::{Caller, certificate};
 use informant_e2e::cluster::{ClusterKind, User};
 use informant_e2e::host::{Host, program, run_to_end};
 use informant_e2e::{http, poll, skip};
 
-/// How the roles of `base/rbac.yaml` are printed.
+/// The arguments of `rbac` that print the roles of `base/rbac.yaml`.
 const RBAC: &str =
     "--resource v1/pods --resource apps/v1/deployments --namespace informant --leader-elect";
 
-/// The ServiceAccount's kubeconfig in `directory`; where there are no users, somebody's.
+/// Writes the ServiceAccount's kubeconfig into `directory`. Without users, any kubeconfig will do.
 async fn kubeconfig(bench: &HostBench<'_>, directory: &Path) -> PathBuf {
     if bench.cluster.kind() == ClusterKind::Embedded {
         return bench.cluster.kubeconfig(User::Reader);
@@ -58,20 +60,27 @@ fn on_this_machine(bench: &HostBench<'_>, directory: &Path, arguments: &[String]
         Some((option @ ("--code-cache" | "--state-dir"), path)) => {
             format!("{option}={}", local(path))
         }
-        Some((option @ ("--listen" | "--metrics-bind-address"), address)) => {
+        Some((option @ ("--tls-cert-file" | "--tls-private-key-file"), file)) => {
+            let file = if file.ends_with(".crt") { "server.pem" } else { "server.key" };
+            format!("{option}={}", certificate(file).display())
+        }
+        Some((
+            option @ ("--listen" | "--metrics-bind-address" | "--secure-listen-address"),
+            address,
+        )) => {
             let address: SocketAddr = address.parse().expect("an address");
             format!("{option}={}", SocketAddr::new(address.ip(), 0))
         }
         _ => argument.clone(),
     };
-    // Each is a directory of the host's own in a volume.
+    // Each is a directory of the host in a volume.
     for volume in ["cache", "state"] {
         std::fs::create_dir_all(directory.join(volume)).expect("a directory");
     }
     arguments.iter().map(place).collect()
 }
 
-/// The host of this Deployment; the rest of `base` is there, as it stands.
+/// The host of this Deployment. The other objects of `base` exist unchanged.
 async fn deployed(bench: &HostBench<'_>, directory: &Path, deployment: &Value) -> Host {
     bench.drop_plugin("event-printer", "event-printer");
     let kubeconfig = kubeconfig(bench, directory).await;
@@ -79,14 +88,14 @@ async fn deployed(bench: &HostBench<'_>, directory: &Path, deployment: &Value) -
     Host::start_with(&bench.program, &kubeconfig, &arguments).await.expect("it starts")
 }
 
-/// The objects of `base` but the Deployment, which nothing here would run.
+/// Creates the objects of `base` except the Deployment, because no kubelet would run it.
 async fn apply_base(bench: &HostBench<'_>) {
     for manifest in of_folder("base").iter().filter(|it| it.kind() != "Deployment") {
         manifest.create(&bench.api, false).await.expect(201);
     }
 }
 
-/// Where the kubelet and Prometheus ask.
+/// The address that the kubelet and Prometheus use.
 fn metrics_address(host: &Host) -> SocketAddr {
     let address = host.metrics_address().expect("a second listener");
     SocketAddr::from(([127, 0, 0, 1], address.port()))
@@ -145,7 +154,7 @@ fn deployment_answers_over_loopback_with_its_own_role_alone() {
         assert_eq!((refused.status, refused.json()["msg"].is_string()), (400, true));
         check_probes(&host);
 
-        // The Lease's Role lets it lead, so that its plugin runs.
+        // The Lease's Role lets the host lead, so that its plugin runs.
         await_told(&host, &bench.namespace, "added", 2).await;
         if bench.cluster.kind() == ClusterKind::Real {
             let beyond = host.get("/core/v1/services").expect("an answer");
@@ -158,7 +167,7 @@ fn deployment_answers_over_loopback_with_its_own_role_alone() {
     });
 }
 
-/// `- alert: NAME`, and its expression.
+/// The names and expressions of the alerts.
 fn alerts() -> Vec<(String, String)> {
     let rule = yaml("monitoring", "prometheus_rule.yaml");
     let groups = rule["spec"]["groups"].as_array().expect("groups").iter();
@@ -167,14 +176,14 @@ fn alerts() -> Vec<(String, String)> {
     rules.map(|rule| (text(&rule["alert"]), text(&rule["expr"]))).collect()
 }
 
-/// The metrics that an expression selects series of: what stands before braces.
+/// The metrics in an expression: the words before braces.
 fn metrics_of(expression: &str) -> Vec<&str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = expression.match_indices('{').map(|(at, _)| &expression[..at]);
     before.filter_map(|text| text.rsplit(|c| !is_name(c)).next()).collect()
 }
 
-/// The names by which Prometheus knows what is shown.
+/// Prometheus' names of the shown metrics.
 fn shown_metrics(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let names = |(name, kind): (&str, &str)| match kind {
@@ -186,23 +195,43 @@ fn shown_metrics(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn deployment_with_state_keeps_it_and_shows_every_metric_of_the_alerts() {
+fn deployment_with_state_keeps_it_and_shows_every_metric_of_alerts_and_dashboard() {
     host_fact(async |bench| {
         apply_base(&bench).await;
-        let with_state = deployment_with_state(&bench.api).await;
+        let with_state = patched_deployment(&bench.api, "state").await;
         let directory = tempfile::tempdir().expect("a directory");
         let host = deployed(&bench, directory.path(), &with_state).await;
         await_ready(&host).await;
         assert!(directory.path().join("state/informant/state.redb").exists(), "{}", host.tail());
         let answer = http::get(metrics_address(&host), "/metrics").expect("an answer");
         let shown = shown_metrics(&answer.body);
-        for (alert, expression) in alerts() {
+        let panels = dashboard().into_iter();
+        let panels =
+            panels.flat_map(|(title, all)| all.into_iter().map(move |it| (title.clone(), it)));
+        for (name, expression) in alerts().into_iter().chain(panels) {
             let metrics = metrics_of(&expression);
-            assert!(!metrics.is_empty(), "{alert} selects nothing: {expression}");
+            assert!(!metrics.is_empty(), "{name} selects nothing: {expression}");
             for metric in metrics {
-                assert!(shown.contains(metric), "{alert}: there is no metric {metric}");
+                assert!(shown.contains(metric), "{name}: there is no metric {metric}");
             }
         }
+    });
+}
+
+/// The host's own role and the binding of `secure` are enough to know a caller and its rights.
+#[test]
+fn deployment_with_a_secure_address_knows_its_callers() {
+    host_fact(async |bench| {
+        apply_base(&bench).await;
+        for manifest in of_folder("secure") {
+            manifest.create(&bench.api, false).await.expect(201);
+        }
+        let secured = patched_deployment(&bench.api, "secure").await;
+        let directory = tempfile::tempdir().expect("a directory");
+        let host = deployed(&bench, directory.path(), &secured).await;
+        await_ready(&host).await;
+        let caller = Caller::new(&bench, &host).await;
+        caller.check().await;
     });
 }
 

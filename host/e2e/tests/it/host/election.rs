@@ -1,4 +1,4 @@
-//! Several hosts of which one leads.
+//! Several hosts, of which one leads.
 
 use crate::bench::runtime;
 use crate::host::bench::{
@@ -15,7 +15,7 @@ const END_DEADLINE: Duration = Duration::from_secs(60);
 /// A lease that does not run out while a fact runs: who leads next was given it.
 const LONG_LEASE: Duration = Duration::from_secs(600);
 
-/// A host that takes part in the election of the fact's namespace, in which a lease lasts for three seconds.
+/// A host in the election of the fact's namespace, with a lease of three seconds.
 async fn candidate(bench: &HostBench<'_>) -> Host {
     candidate_with(bench, Duration::from_secs(3), &[]).await
 }
@@ -96,7 +96,7 @@ fn one_of_several_hosts_leads_and_another_takes_over() {
 fn a_host_that_is_ended_at_once_gives_its_lease_back() {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");
-        // Its stop takes as long as it may.
+        // Its stop takes the longest allowed time.
         bench.drop_plugin("spin", "spin-in-stop");
         let mut first = candidate_with(&bench, LONG_LEASE, &[]).await;
         await_lead(&first).await;
@@ -138,7 +138,7 @@ fn a_host_whose_end_is_cut_off_gives_its_lease_back() {
             let is_called = |plugin: &Value| plugin["queue"]["inFlight"].as_u64() >= Some(1);
             first.await_plugin(name, "to be called", is_called).await.unwrap();
         }
-        // The next leader is not to be called for it.
+        // The next leader must not call the plugin for these pods.
         bench.delete_pods(&pods).await;
         let status = first.terminate(END_DEADLINE).unwrap();
         assert_eq!(status.code(), Some(1), "{}", first.tail());
@@ -149,7 +149,7 @@ fn a_host_whose_end_is_cut_off_gives_its_lease_back() {
     });
 }
 
-/// A small election: `make election` has the leader fail 50 times.
+/// A small election: in `make election` the leader fails 50 times.
 #[test]
 fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
     let Some(program) = host::program().expect("the program that is named exists") else {
@@ -159,14 +159,14 @@ fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
     let options = ElectionOptions {
         program,
         guest: built_plugin("answers"),
-        // Any will do; a seed that found something is added here.
+        // Any seed will do. Seeds that found a mistake are added here.
         seed: 1,
         failures: 3,
         orders: 10,
         changes_per_second: 40,
         pause_max: Duration::from_secs(1),
         lease: LeaseTimes { lease_duration: 3, renew_deadline: 2, retry_period: 1 },
-        // On a machine that is busy with other facts.
+        // The time on a machine that runs other facts, too.
         start_max: Duration::from_secs(30),
     };
     let report = runtime().block_on(election::run(&options)).expect("the election is held");

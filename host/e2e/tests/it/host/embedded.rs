@@ -1,5 +1,5 @@
-//! The two commands that bring a cluster along, `informant cluster` and `informant dev`: they say where it is, and end
-//! well when they are asked to.
+//! The two commands with an embedded cluster, `informant cluster` and `informant dev`: they print its address, and end
+//! without an error.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use informant_e2e::api::Api;
 use informant_e2e::host::{self, Host, Line, announced_address};
 use informant_e2e::skip;
 
-/// For a stop that has nothing to wait for.
+/// The time for a stop that waits for nothing.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Runs a fact about a program that is there, with an empty directory.
+/// Runs a fact about the built program, with an empty directory.
 fn check(run: impl AsyncFnOnce(&Path, &Path)) {
     let Some(program) = host::program().expect("the program that is named exists") else {
         let why = "target/debug/informant is not built; `cargo build -p informant` builds it";
@@ -30,18 +30,18 @@ fn arguments(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|&argument| argument.to_owned()).collect()
 }
 
-/// `embedded cluster at http://127.0.0.1:4321`
+/// Parses `embedded cluster at http://127.0.0.1:4321`.
 fn announced_cluster(line: &Line) -> Option<SocketAddr> {
     line.message().strip_prefix("embedded cluster at http://")?.parse().ok()
 }
 
-/// The kubeconfig that `informant dev` says to look in with.
+/// The kubeconfig that `informant dev` names.
 pub fn kubeconfig(line: &Line) -> Option<PathBuf> {
     let (_, rest) = line.message().split_once("kubectl --kubeconfig ")?;
     Some(rest.split(' ').next()?.into())
 }
 
-/// A pod of this name in the default namespace, made and read.
+/// Creates a pod with this name in the default namespace, and reads it.
 pub async fn create_pod(kubeconfig: &Path, name: &str) {
     let api = Api::from_kubeconfig(kubeconfig).await.expect("the kubeconfig leads to a cluster");
     let pods = "/api/v1/namespaces/default/pods";

@@ -1,11 +1,12 @@
-//! Golden plugins: files that were built for a version of the contract when it was released, and are run on this host as they are
-//! (`plugins/golden`). What they do is the same line by line, in every language.
+//! Golden plugins (`plugins/golden`): files that were built for a version of the contract at its release. This host
+//! runs them unchanged. Their transcripts are equal line by line, in every language.
 
 use std::path::{Path, PathBuf};
 
 use informant_e2e::{host, paths, skip};
 
-/// What a language's plugins are called, and the transcript of theirs: those with an SDK do everything, the one in text what can be done by hand.
+/// The name of each language's plugins, with their transcript. Plugins with an SDK use the whole contract; the one in
+/// text uses what can be written by hand.
 const LANGUAGES: [(&str, &str); 8] = [
     ("rust", EVERYTHING),
     ("go", EVERYTHING),
@@ -19,13 +20,13 @@ const LANGUAGES: [(&str, &str); 8] = [
 const EVERYTHING: &str = "everything.golden";
 const BY_HAND: &str = "by-hand.golden";
 
-/// More than any plugin file has once it is unpacked; a file beyond is damaged.
+/// More than any plugin file has after unpacking. A larger file is damaged.
 const FILE_BYTES_MAX: usize = 64 << 20;
 
-/// Says that transcripts are to be written anew, as for snapshots everywhere.
+/// Requests that transcripts are written again, as for all snapshots.
 const UPDATE_VARIABLE: &str = "UPDATE_EXPECT";
 
-/// A folder for each version of the contract that was released, or is about to be.
+/// A folder for each version of the contract that was released, or will be next.
 fn versions() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(paths::root().join("plugins/golden")).expect("a folder");
     let folders = entries.map(|entry| entry.expect("an entry").path());
@@ -45,7 +46,7 @@ pub fn unpacked(file: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The program's words, run to its end with this plugin as `golden`; none where the program is not built.
+/// The program's output for this plugin as `golden`. `None` if the program is not built.
 fn said(plugin: &[u8], command: &[&str], more: &[String]) -> Option<(bool, String)> {
     let Some(program) = host::program().expect("the program that is named exists") else {
         skip::say("target/debug/informant is not built; `cargo build -p informant` builds it");
@@ -62,7 +63,7 @@ fn said(plugin: &[u8], command: &[&str], more: &[String]) -> Option<(bool, Strin
     Some((output.status.success(), String::from_utf8(text).expect("it is text")))
 }
 
-/// The plugins in this language, of every version that has one, do what they did.
+/// Checks the transcripts of the plugins in this language, of all versions that have one.
 #[track_caller]
 fn check(language: &str) {
     let (_, transcript) =
@@ -124,7 +125,7 @@ fn plugins_in_text_do_what_they_did() {
     check("wat");
 }
 
-/// The contract that this host speaks has its plugins, and every version has all languages and nothing that is not run.
+/// The contract of this host has its plugins. Every version has all languages, and no file that no test runs.
 #[test]
 fn every_version_has_a_plugin_in_each_language() {
     let contract = std::fs::read_to_string(paths::root().join("plugin-sdk/wit/plugin.wit"));
@@ -149,7 +150,7 @@ fn every_version_has_a_plugin_in_each_language() {
     }
 }
 
-/// The plugin with one of its interfaces in another version, which is as long as its own.
+/// The plugin with one of its interfaces in another version, whose name has the same length.
 fn with_version(plugin: &[u8], interface: &str, version: &str) -> Vec<u8> {
     let name = |version: &str| format!("informant:plugin/{interface}@{version}").into_bytes();
     let (own, other) = (name("0.1.0"), name(version));
@@ -164,7 +165,7 @@ fn with_version(plugin: &[u8], interface: &str, version: &str) -> Vec<u8> {
     changed
 }
 
-/// A core module and a component, each by what it exports and by what it imports; newer by a breaking step and by a patch.
+/// A core module and a component, each with a newer export and a newer import: by a breaking step and by a patch.
 #[test]
 fn a_plugin_for_a_newer_contract_is_told_what_would_run_it() {
     let folder = paths::root().join("plugins/golden/0.1.0");

@@ -1,4 +1,5 @@
-//! Objects that a plugin fails on, or whose writes lack the cluster, hold up no others, and nothing becomes a dead letter for the cluster.
+//! Failing objects, and writes while the cluster is away, block no other objects. No event becomes a dead letter
+//! because of the cluster.
 
 use crate::host::admin::check as check_said;
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 const FAILING: usize = 30;
 const HEALTHY: usize = 50;
 const WRITES: usize = 40;
-/// A quiet machine needs less than a second. What has failed waits for ten at least, and was tried before these.
+/// A quiet machine needs less than a second. A failed event waits for at least ten, and was tried before these.
 const HELD_UP_MAX: Duration = Duration::from_secs(5);
 /// Attempts that an event of `writer` has.
 const ATTEMPTS: usize = 3;
@@ -24,7 +25,7 @@ fn names(what: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{what}-{number}")).collect()
 }
 
-/// When a plugin's lines were read that say of which object they are: as a test guest says it, or event-printer.
+/// When the lines of a plugin about each object were read, in the format of a test guest or of event-printer.
 fn told_at(host: &Host, plugin: &str, namespace: &str) -> BTreeMap<String, Instant> {
     let name = |line: &Line| {
         let of_guest = line.message().strip_prefix(&format!("added {namespace}/"));
@@ -35,7 +36,7 @@ fn told_at(host: &Host, plugin: &str, namespace: &str) -> BTreeMap<String, Insta
     lines.iter().filter_map(|line| Some((name(line)?, line.at))).collect()
 }
 
-/// When the plugin told of each healthy object, once it has of all.
+/// When the plugin logged each healthy object, once it has logged all.
 async fn await_healthy(host: &Host, plugin: &str, namespace: &str) -> Vec<Instant> {
     let all = async || {
         let told = told_at(host, plugin, namespace);
@@ -65,7 +66,7 @@ fn objects_that_always_fail_hold_up_no_others() {
         let tripped = |plugin: &Value| plugin["state"] == "tripped";
         host.await_plugin("fail", "to be tripped", tripped).await.unwrap();
         bench.create_pods(&names("healthy", HEALTHY)).await;
-        // This one fails with nothing, so it is told of them as if they were alone.
+        // event-printer fails for no object, so its times are those without failures.
         let alone = await_healthy(&host, "event-printer", &bench.namespace).await;
         let told = await_healthy(&host, "fail", &bench.namespace).await;
         let waits =
@@ -76,7 +77,8 @@ fn objects_that_always_fail_hold_up_no_others() {
     });
 }
 
-/// A host by a way that can be closed, with `writer` and its grants. Its events have few attempts, so that none may be used up.
+/// A host with `writer` and its grants, behind a proxy that can be closed. Its events have few attempts, so that none
+/// may be used up.
 async fn started(bench: &HostBench<'_>, proxy: &Proxy, directory: &std::path::Path) -> Host {
     let own = directory.join("informant.yaml");
     let settings = format!("limits: {{attempts: {ATTEMPTS}}}, {}", grants(bench));

@@ -1,4 +1,4 @@
-//! The host's port: answers from the cache, health, and what nobody may read.
+//! The host's port: answers from the cache, health, and refused reads.
 
 use std::net::SocketAddr;
 
@@ -73,7 +73,7 @@ fn any_resource_is_listed_on_first_demand_and_kept_up_to_date() {
     });
 }
 
-/// The names of the pods that are asked for by this path and query.
+/// Checks the names of the pods that this path and query return.
 #[track_caller]
 fn check_pods(host: &Host, path: &str, expect: &[&str]) {
     assert_eq!(names(&check_status(host, path, 200)["msg"]), expect, "{path}");
@@ -94,7 +94,7 @@ fn objects_are_selected_by_namespace_name_labels_and_fields() {
         let host = bench.start(&[]).await;
         let namespace = &bench.namespace;
         let own = format!("/core/v1/namespaces/{namespace}/pods");
-        // The namespace alone, before all are cached.
+        // The namespace alone, before all namespaces are cached.
         check_pods(&host, &format!("/core/v1/pods?namespace={namespace}"), &["db-1", "web-1"]);
         check_pods(&host, &own, &["db-1", "web-1"]);
         check_pods(&host, &format!("{own}/web-1"), &["web-1"]);
@@ -212,7 +212,8 @@ fn address_that_is_not_loopback_serves_health_and_metrics_only() {
     });
 }
 
-/// Series of a plugin that has nothing to do: what it is, and what the host holds for it. With all others it would have more than 200.
+/// The number of series of an idle plugin: its state, and the host's memory for it. With all other series it would
+/// have more than 200.
 const IDLE_SERIES_MAX: usize = 20;
 
 /// The value of a series on a page of metrics.
@@ -261,7 +262,7 @@ fn metrics_have_the_promised_names() {
         let worked =
             series(&metrics, "informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}");
         assert!(worked.is_some_and(|seconds| seconds > 0.0), "{metrics}");
-        // Nobody serves what the other one subscribes to.
+        // The other plugin's resource is not served.
         let failures = "informant_informer_failures_total{resource=\"late.example.com/v1/widgets\",kind=\"list-or-watch\"}";
         let failed = async || {
             let metrics = host.get("/metrics").ok()?.body;

@@ -1,4 +1,4 @@
-//! The container image: its command line starts the host as it says.
+//! The container image: its command line starts the host.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use informant_e2e::cluster::User;
 use informant_e2e::host::Host;
 use informant_e2e::{http, paths, poll};
 
-/// Where the image serves probes and metrics.
+/// The address of probes and metrics in the image.
 const METRICS: &str = "--metrics-bind-address=0.0.0.0:8889";
 
 /// The arguments of the Dockerfile's last `CMD`.

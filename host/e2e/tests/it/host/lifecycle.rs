@@ -1,4 +1,4 @@
-//! Start and end.
+//! The start and the end of the program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -42,7 +42,7 @@ fn terminated_host_ends_well_and_soon() {
     });
 }
 
-/// As of everything that `nohup` has started.
+/// Whether this process ignores SIGHUP, as every process that `nohup` has started.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -50,7 +50,7 @@ fn is_hangup_ignored() -> bool {
     ignored.is_some_and(|mask| mask & 1 == 1)
 }
 
-/// A terminal that is closed: it tells the program, and so does the shell in it.
+/// A terminal that is closed: both the terminal and its shell send SIGHUP to the program.
 #[test]
 fn host_whose_terminal_is_closed_ends_well() {
     if is_hangup_ignored() {
@@ -70,7 +70,7 @@ fn host_whose_terminal_is_closed_ends_well() {
     });
 }
 
-/// A client that has sent half a request, which holds up the stop for some seconds once the server has read it.
+/// A client that has sent half a request. It delays the stop for some seconds once the server has read it.
 async fn half_a_request(host: &Host) -> TcpStream {
     let mut client = TcpStream::connect(host.address()).unwrap();
     client.write_all(b"GET /plug").unwrap();
@@ -80,7 +80,8 @@ async fn half_a_request(host: &Host) -> TcpStream {
     client
 }
 
-/// Bytes that came over loopback to the first port from the second, and that nobody there has read. None without such a connection.
+/// The number of unread bytes that came over loopback to the first port from the second. `None` without such a
+/// connection.
 fn unread(ports: [u16; 2]) -> Option<u64> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     table.lines().find_map(|line| {
@@ -138,10 +139,10 @@ fn second_signal_ends_the_host_at_once() {
     });
 }
 
-/// More than the log keeps for whoever reads it.
+/// More lines than the log buffers for its reader.
 const PODS: usize = 3_000;
 
-/// A pager in front of the log, a terminal that is held, a collector that hangs.
+/// A pager in front of the log, a terminal that is held, or a collector that hangs.
 #[test]
 fn host_whose_log_nobody_reads_any_more_ends_when_it_is_told_to() {
     host_fact(async |bench| {
@@ -163,11 +164,12 @@ fn host_whose_log_nobody_reads_any_more_ends_when_it_is_told_to() {
                 break address;
             }
         };
-        // From here on nobody reads: the pipe fills, then what the log keeps, and then whoever logs waits.
+        // From now on the log has no reader. The pipe fills, then the log's buffer, and then the threads that log
+        // block.
         bench.create_pods(&pod_names(0..PODS)).await;
         let mut seen = (0, 0);
         let is_held_up = async || {
-            // It may be the thread that would answer that waits for the log.
+            // The thread that would answer may itself wait for the log.
             let Ok(plugins) = http::get(address, "/plugins") else { return Some(()) };
             let handled = plugins.json()[0]["counters"]["ok"].as_u64()?;
             seen = if handled == seen.0 { (handled, seen.1 + 1) } else { (handled, 0) };

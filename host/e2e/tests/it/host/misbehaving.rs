@@ -1,5 +1,5 @@
-//! Plugins that misbehave hurt nobody else, and `/plugins` says what happened. What each sin does is
-//! written in `plugins/test-guests`.
+//! Plugins that misbehave affect no other plugin, and `/plugins` shows what happened. `plugins/test-guests` describes
+//! the fault of each.
 
 use serde_json::Value;
 
@@ -8,12 +8,13 @@ use crate::host::bench::{
 };
 use informant_e2e::host::Line;
 
-/// The sinner beside event-printer: all of event-printer's lines come, and `/plugins` tells of the sin.
+/// A faulty guest beside event-printer: all lines of event-printer come, and `/plugins` shows the fault.
 fn check_hurts_nobody(sin: &'static str, tells: impl Fn(&Value) -> bool + Copy) {
     check_together(sin, &[sin], |_, plugin| tells(plugin));
 }
 
-/// A guest that sins before it runs, under the names that say in which export: each is stopped, and told of with its words.
+/// A guest that fails before it runs, with names that say in which export. Each is stopped, and `/plugins` shows its
+/// words.
 fn check_loads_hurt_nobody(guest: &'static str, told: &'static [(&str, &[&str])]) {
     let names: Vec<&str> = told.iter().map(|(name, _)| *name).collect();
     check_together(guest, &names, |name, plugin| {
@@ -21,12 +22,12 @@ fn check_loads_hurt_nobody(guest: &'static str, told: &'static [(&str, &[&str])]
     });
 }
 
-/// A guest, under each of these names, beside event-printer.
+/// Runs a guest with each of these names beside event-printer.
 fn check_together(guest: &str, names: &[&str], tells: impl Fn(&str, &Value) -> bool + Copy) {
     check_together_after(|_| {}, guest, names, tells);
 }
 
-/// The same after something was prepared.
+/// The same after some preparation.
 fn check_together_after(
     prepare: impl Fn(&HostBench<'_>),
     guest: &str,
@@ -49,7 +50,7 @@ fn check_together_after(
             let tells = |plugin: &Value| tells(sinner, plugin);
             host.await_plugin(sinner, "its sin to be told", tells).await.unwrap();
         }
-        // A sin may be told before event-printer runs; what it does not see it cannot tell.
+        // A fault may be shown before event-printer runs, and event-printer logs only the changes that it sees.
         await_told(&host, &bench.namespace, "added", names.len()).await;
         bench.label_pods(&names).await;
         bench.delete_pods(&names).await;
@@ -58,7 +59,7 @@ fn check_together_after(
         let told = told(&host.lines_of("event-printer"), &bench.namespace);
         for name in &names {
             let mut changes = told[name].clone();
-            // Labelled, and on most servers marked as being deleted.
+            // The pod is labelled, and marked as being deleted on most servers.
             changes.dedup();
             assert_eq!(changes, ["added", "updated", "deleted"], "{name}");
         }
@@ -68,7 +69,7 @@ fn check_together_after(
     });
 }
 
-/// Everything that `/plugins` says of the last load, the last error and the present state has all of these words.
+/// Whether the last load, the last error and the present state in `/plugins` contain all of these words.
 fn told_of(plugin: &Value, words: &[&str]) -> bool {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (reason, load) = (text(&plugin["reason"]), text(&plugin["lastLoad"]["reason"]));
@@ -76,7 +77,7 @@ fn told_of(plugin: &Value, words: &[&str]) -> bool {
     words.iter().all(|word| told.contains(word))
 }
 
-/// How many instances ended by this.
+/// The number of instances that ended for this cause.
 fn ended_by(plugin: &Value, cause: &str) -> u64 {
     plugin["counters"]["restarts"][cause].as_u64().unwrap_or_default()
 }
@@ -85,8 +86,8 @@ fn is_stopped(plugin: &Value, words: &[&str]) -> bool {
     plugin["state"] == "stopped" && told_of(plugin, words)
 }
 
-/// A version of the guest that takes over from another runs, sins as its name says, and is told of with these words; the version before
-/// goes on.
+/// A version of the guest replaces another version and fails as its name says, and `/plugins` shows these words. The
+/// previous version continues.
 fn check_reload_hurts_nobody(guest: &'static str, name: &'static str, words: &'static [&str]) {
     host_fact(async |bench| {
         let file = bench.plugins.join(format!("{name}.wasm"));
@@ -100,7 +101,7 @@ fn check_reload_hurts_nobody(guest: &'static str, name: &'static str, words: &'s
         let mut host = bench.start(&[]).await;
         let runs = |plugin: &Value| plugin["state"] == "running";
         host.await_plugin(name, "it to run", runs).await.unwrap();
-        // The same code: the last section is one that nobody reads.
+        // The same code with another last section, which is not read.
         put(&[content.as_slice(), &[0, 2, 1, b'v']].concat());
         let told = |line: &Line| {
             line.field("plugin") == Some(name) && words.iter().all(|word| line.text.contains(word))
@@ -116,7 +117,7 @@ fn check_reload_hurts_nobody(guest: &'static str, name: &'static str, words: &'s
 
 #[test]
 fn trap_hurts_nobody() {
-    // The name that the compiler gave to the code at fault is in it.
+    // The error contains the compiler's name of the failing code.
     check_hurts_nobody("trap", |plugin| told_of(plugin, &["unreachable", ", in ", "Trap"]));
 }
 
@@ -157,7 +158,7 @@ fn trap_in_stop_hurts_nobody() {
 
 #[test]
 fn moods_hurts_nobody() {
-    // Without a configuration it has no mood.
+    // Without a configuration the guest cannot read its mood.
     check_hurts_nobody("moods", |plugin| is_stopped(plugin, &["missing field"]));
 }
 
@@ -215,7 +216,7 @@ fn stack_hurts_nobody() {
 fn fail_hurts_nobody() {
     check_hurts_nobody("fail", |plugin| {
         let counters = &plugin["counters"];
-        // Two objects fail; those of all others are taken, by the same instance.
+        // Two objects fail. The same instance handles all other objects.
         counters["retry"].as_u64() >= Some(2)
             && counters["ok"].as_u64() >= Some(20)
             && counters["restarts"].as_object().is_some_and(serde_json::Map::is_empty)
@@ -229,7 +230,7 @@ fn log_flood_hurts_nobody() {
         plugin["state"] == "running"
             && plugin["counters"]["logLinesDropped"].as_u64() > Some(30_000)
     };
-    // So few that it is a flood also where a call of 20,000 lines takes its time.
+    // The limit is low, so that the lines count as a flood even if a call of 20,000 lines takes long.
     let limit = |bench: &HostBench<'_>| bench.limit_plugin("log-flood", "logLines: 20");
     check_together_after(limit, "log-flood", &["log-flood"], |_, plugin| tells(plugin));
 }
@@ -275,7 +276,7 @@ fn forges_hurts_nobody() {
         assert!(refused.count() >= 6, "{lines:?}");
         let forger = host.plugin("forges").unwrap();
         assert_eq!(forger["counters"]["restarts"], serde_json::json!({}), "{forger}");
-        // Nothing was begun to be cached for it.
+        // No informer was started for it.
         let metrics = host.get("/metrics").unwrap().body;
         assert!(!metrics.contains("resource=\"v1/secrets\""), "{metrics}");
         host.check_running().unwrap();
@@ -383,7 +384,7 @@ fn exits_in_stop_hurts_nobody() {
 
 #[test]
 fn asks_system_hurts_nobody() {
-    // What it finds, and what else it tries: `attacks/system.rs`.
+    // `attacks/system.rs` tests what it finds and what else it tries.
     check_hurts_nobody("asks-system", |plugin| {
         let empty = plugin["wasi"]["empty"].as_array().cloned().unwrap_or_default();
         plugin["counters"]["ok"].as_u64() >= Some(2)
@@ -394,7 +395,7 @@ fn asks_system_hurts_nobody() {
 
 #[test]
 fn asks_outside_hurts_nobody() {
-    // What it is granted: `outbound.rs`.
+    // `outbound.rs` tests its granted requests.
     let words =
         ["to GET https://kubernetes.default.svc is not granted", "plugins: {asks-outside: {http: "];
     check_hurts_nobody("asks-outside", |plugin| told_of(plugin, &words));
@@ -402,7 +403,7 @@ fn asks_outside_hurts_nobody() {
 
 #[test]
 fn writer_hurts_nobody() {
-    // What it is granted: `writes.rs`.
+    // `writes.rs` tests its granted writes.
     let words = ["to patch v1/pods in", "is not granted", "plugins: {writer: {writes: "];
     check_hurts_nobody("writer", |plugin| told_of(plugin, &words));
 }
@@ -430,7 +431,7 @@ fn witness_hears_once_that_what_was_there_is_through() {
 
 #[test]
 fn attacker_hurts_nobody() {
-    // What it tries: `attacks`.
+    // `attacks` tests its tries.
     check_hurts_nobody("attacker", |plugin| {
         plugin["counters"]["ok"].as_u64() >= Some(2) && !is_hurt(plugin)
     });
@@ -438,11 +439,11 @@ fn attacker_hurts_nobody() {
 
 #[test]
 fn answers_hurts_nobody() {
-    // What it is for: `election.rs`.
+    // `election.rs` uses it.
     check_hurts_nobody("answers", |plugin| plugin["state"] == "running");
 }
 
-/// What the soak's good plugins are: it would trap if it were not told as it was promised.
+/// The good plugin of the soak. It would trap if it did not get the promised events.
 #[test]
 fn witness_hurts_nobody() {
     check_hurts_nobody("witness", |plugin| {

@@ -1,4 +1,4 @@
-//! A plugin of some namespaces: the host lists and watches those alone, and needs no more than that.
+//! A plugin for some namespaces: the host lists and watches only those, and needs no other permissions.
 
 use http::{Method, header};
 use informant_e2e::cluster::{ClusterKind, User};
@@ -13,7 +13,7 @@ use crate::host::bench::{
 const RBAC: &str = "rbac.authorization.k8s.io";
 const NAME: &str = "event-printer";
 
-/// What `rbac` prints for the plugin, for the user that the host is here.
+/// The output of `rbac` for the plugin, for the user of this host.
 fn printed(bench: &HostBench<'_>) -> Vec<String> {
     let plugin = bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
     let arguments = ["rbac", &plugin, "--name", NAME];
@@ -25,7 +25,7 @@ fn printed(bench: &HostBench<'_>) -> Vec<String> {
     text.replace(subject, &user).split("---\n").map(str::to_owned).collect()
 }
 
-/// Makes what is printed, which has to be for the fact's namespace alone.
+/// Creates the printed objects, which must be for the fact's namespace alone.
 async fn allow(bench: &HostBench<'_>) {
     let documents = printed(bench);
     assert_eq!(documents.len(), 2, "{documents:?}");
@@ -62,7 +62,7 @@ fn a_plugin_of_one_namespace_runs_with_a_role_there_and_is_told_of_nothing_else(
         await_told(&host, namespace, "added", 2).await;
         assert_eq!(state(&host), "synced");
 
-        // Somebody else asks for more than the host may see.
+        // A caller asks for more than the host may see.
         let asked = host.get("/core/v1/pods").expect("an answer");
         assert_eq!(asked.status, if has_roles { 403 } else { 200 }, "{}", asked.body);
         let of_namespace = |namespace: &str| {

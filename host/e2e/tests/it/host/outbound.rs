@@ -1,4 +1,4 @@
-//! Plugins that ask over HTTP: what is granted arrives, with what the host adds, and nothing else does.
+//! Plugins that send HTTP requests: granted requests arrive with the host's additions, and no other requests arrive.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,29 +11,29 @@ use informant_e2e::cluster::User;
 use informant_e2e::host::{Host, Line};
 use serde_json::{Value, json};
 
-/// The plugin, and the guest that it is.
+/// The plugin and its guest.
 const NAME: &str = "asks-outside";
-/// Nobody else says this.
+/// A text that occurs nowhere else.
 const SECRET: &str = "correct-horse-battery";
 
-/// A server on a free port, which answers each request as its path says and ends the connection.
+/// A server on a free port. It answers each request as its path says, and then ends the connection.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
-    /// Request lines and what stood in `Authorization`.
+    /// Request lines, with the value of `Authorization`.
     asked: Arc<Mutex<Vec<String>>>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// `/away` leads to `elsewhere`.
+    /// `/away` redirects to `elsewhere`.
     pub(super) fn start(elsewhere: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let (asked, is_over) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<AtomicBool>::default());
         let (notes, ends) = (asked.clone(), is_over.clone());
         let serve = move || {
-            // Those that are never answered stay open until the end.
+            // Connections without an answer stay open until the end.
             let mut open = Vec::new();
             for stream in listener.incoming().flatten() {
                 if ends.load(Ordering::SeqCst) {
@@ -58,7 +58,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // It is woken by one more.
+        // One more connection wakes the thread.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -66,7 +66,7 @@ impl Drop for Server {
     }
 }
 
-/// Answers one request; the connection, if that is to stay open.
+/// Answers one request. Returns the connection if it must stay open.
 fn answer(mut stream: TcpStream, notes: &Mutex<Vec<String>>, elsewhere: &str) -> Option<TcpStream> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -90,12 +90,13 @@ fn answer(mut stream: TcpStream, notes: &Mutex<Vec<String>>, elsewhere: &str) ->
         _ => full("well"),
     };
     let text = format!("HTTP/1.1 {}", text.replacen("\r\n", "\r\nconnection: close\r\n", 1));
-    // Whoever has had enough does not read on.
+    // The client may end the connection before it has read everything.
     let _ = stream.write_all(text.as_bytes());
     (path == "/slow").then_some(stream)
 }
 
-/// A host whose own file has the guest ask these URLs, one after the other, and grants it the server's and the API server's.
+/// A host whose own file makes the guest request these URLs, one after the other. It grants the URLs of the server and
+/// of the API server.
 async fn started(
     bench: &HostBench<'_>,
     directory: &tempfile::TempDir,
@@ -122,7 +123,7 @@ async fn started(
     bench.start(&["--config", &own, "--secrets", &secrets]).await
 }
 
-/// Where the API server is.
+/// The address of the API server.
 fn api_server(bench: &HostBench<'_>) -> String {
     let kubeconfig = bench.cluster.kubeconfig(User::Admin);
     let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig).expect("it is there");
@@ -131,7 +132,7 @@ fn api_server(bench: &HostBench<'_>) -> String {
     server.trim_end_matches('/').to_owned()
 }
 
-/// Waits until the guest has asked everything about a new pod of this name.
+/// Waits until the guest has sent all requests for a new pod with this name.
 async fn asked_about(bench: &HostBench<'_>, host: &Host, pod: &str) {
     bench.create_pods(&[pod.to_owned()]).await;
     let end = format!("/{pod}");
@@ -140,7 +141,7 @@ async fn asked_about(bench: &HostBench<'_>, host: &Host, pod: &str) {
     host.await_line("the guest to have asked", LINES_DEADLINE, asked).await.unwrap();
 }
 
-/// What the guest said of this, the last time.
+/// Checks the guest's last line about this.
 #[track_caller]
 fn check_said(host: &Host, what: &str, expect: &str) {
     let lines = host.lines_of(NAME);
@@ -149,7 +150,7 @@ fn check_said(host: &Host, what: &str, expect: &str) {
     assert!(said.is_some_and(|said| said.contains(expect)), "{what}: {said:?}");
 }
 
-/// Nothing that anybody can look at has the secret.
+/// Checks that the secret appears in no page and no line.
 #[track_caller]
 fn check_secret_is_nowhere(host: &Host, secret: &str) {
     let pages =
@@ -203,7 +204,7 @@ fn what_is_not_granted_or_too_much_reaches_nobody() {
             ("other", other.url("/ok")),
             ("name", format!("http://localhost:{}/ok", server.address.port())),
             ("server", format!("{}/version", api_server(&bench))),
-            // It takes all the time that there is.
+            // This request takes all the time that a call has.
             own("/slow"),
             ("late", server.url("/ok")),
         ];

@@ -1,5 +1,5 @@
-//! Plugin projects in every language, by the READMEs' own commands in an empty directory: made, tested, built, run beside the embedded cluster, and
-//! changed while they run.
+//! Plugin projects in every language, with the commands of the READMEs in an empty directory. They are made, tested,
+//! built and run beside the embedded cluster, and changed while they run.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,44 +12,45 @@ use informant_e2e::child::Child;
 use informant_e2e::host::{self, Host, Line, announced_address};
 use informant_e2e::{paths, skip};
 
-/// For scripts that fetch and compile, on a machine that is busy with something else.
+/// The time for scripts that fetch and compile, on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(900);
-/// For one build and load: Python's are the largest.
+/// The time for one build and load. Python's are the longest.
 const LINE_DEADLINE: Duration = Duration::from_secs(240);
 
-/// Set by `make projects`: package managers may fetch what languages need. Without it, what needs that is skipped.
+/// `make projects` sets this variable: package managers may fetch packages. Without it, tests that need packages are
+/// skipped.
 const FETCH_VARIABLE: &str = "INFORMANT_PROJECTS";
 
-/// A language and a change of its template.
+/// A language with a change of its template.
 struct Language {
-    /// Its folder of `plugin-sdk`.
+    /// Its folder in `plugin-sdk`.
     key: &'static str,
-    /// What the plugin says of a pod, apart from the pod.
+    /// The plugin's line about a pod, without the pod's name.
     says: &'static str,
     file: &'static str,
-    /// A text in that file, and what makes another version of it.
+    /// A text in that file, and its replacement for another version.
     from: &'static str,
     to: &'static str,
-    /// What the tool says of a file that is no source any more.
+    /// The tool's error for a file that is not a valid source.
     refuses: &'static str,
 }
 
-/// Where nothing of ours is, and what is needed beside the README's commands.
+/// A folder outside of the repository, with the requirements of the README's commands.
 struct Place {
     program: PathBuf,
     folder: tempfile::TempDir,
-    /// The search path, with `informant` on it.
+    /// The value of `PATH`, with `informant` in it.
     path: std::ffi::OsString,
 }
 
-/// What is fetched and compiled once for all runs.
+/// A folder for fetched and compiled files that all runs share.
 fn kept(name: &str) -> PathBuf {
     let folder = paths::target_directory().join("tmp/projects").join(name);
     std::fs::create_dir_all(&folder).expect("a folder below target");
     folder
 }
 
-/// The program as `informant`, with the developer's own search path behind it.
+/// A folder with the program as `informant`, and the developer's own `PATH` behind it.
 fn place(more: &[PathBuf]) -> Option<Place> {
     let Some(program) = host::program().expect("the program that is named exists") else {
         skip::say("target/debug/informant is not built; `cargo build -p informant` builds it");
@@ -73,7 +74,7 @@ impl Place {
         command
     }
 
-    /// Runs a script to its end: its exit code, and what it said.
+    /// Runs a script until its end. Returns its exit code and its output.
     fn run(&self, script: &str) -> (Option<i32>, String) {
         let log = self.folder.path().join("log");
         let _ = std::fs::remove_file(&log);
@@ -82,13 +83,13 @@ impl Place {
         (status.code(), std::fs::read_to_string(&log).expect("what it said"))
     }
 
-    /// Whether this machine has what a language needs.
+    /// Whether this machine has the tools of a language.
     fn has(&self, script: &str) -> bool {
         self.run(script).0 == Some(0)
     }
 }
 
-/// Whether package managers may be asked at all; said loudly where they may not.
+/// Whether package managers may run. Logs a message if not.
 fn may_fetch() -> bool {
     let may = std::env::var_os(FETCH_VARIABLE).is_some();
     if !may {
@@ -110,7 +111,7 @@ fn readme(language: &str) -> PathBuf {
     paths::root().join("plugin-sdk").join(language).join("README.md")
 }
 
-/// Runs what the README says, changes the source, and breaks it.
+/// Runs the README's commands, changes the source, and breaks it.
 fn check(language: &Language, place: &Place) {
     let commands = commands(&readme(language.key));
     let (last, first) = commands.split_last().expect("commands");
@@ -146,7 +147,8 @@ async fn follow(language: &Language, place: &Place, project: &Path) {
     assert_eq!(text.matches(language.from).count(), 1, "{} in {text}", language.from);
     std::fs::write(&source, text.replace(language.from, language.to)).expect("a save");
     let runs = says(&dev, &["built in", "loaded in", "after the save"]).await;
-    // Past the harness, which keeps what passing tests say: how long a save takes is worth seeing.
+    // Written directly to standard error, because the harness hides the output of passing tests and the time of a save
+    // is useful.
     let _ = writeln!(std::io::stderr(), "{}: {}", language.key, runs.message());
     create_pod(&cluster, "after").await;
     says(&dev, &[", again", "default/after"]).await;
@@ -159,7 +161,7 @@ async fn follow(language: &Language, place: &Place, project: &Path) {
     create_pod(&cluster, "later").await;
     says(&dev, &[", again", "default/later"]).await;
 
-    // Both versions at once: the one that a newer save overtakes never runs.
+    // Two versions at once: a newer save overtakes the first, which never runs.
     std::fs::write(&source, text.replace(language.from, language.to)).expect("a save");
     std::fs::write(&source, &text).expect("a save");
     dev.take_lines();
@@ -171,7 +173,7 @@ async fn follow(language: &Language, place: &Place, project: &Path) {
     assert_eq!(status.code(), Some(0), "{}", dev.tail());
 }
 
-/// Waits for a line about the plugin, or of it, that has all of these words.
+/// Waits for a line about or of the plugin that contains all of these words.
 async fn says(dev: &Host, words: &[&str]) -> Line {
     let has = |line: &Line| {
         let is_ours = line.field("plugin") == Some("hello");
@@ -258,12 +260,12 @@ fn python() {
     check(&language, &place);
 }
 
-/// Where pip brings Zig to, once for all runs, as a program on the search path.
+/// The folder in `PATH` into which pip installs Zig, once for all runs.
 fn zig_folder() -> PathBuf {
     kept("zig").join("on-path")
 }
 
-/// Whether Zig is on the place's path, or pip may and does bring it.
+/// Whether Zig is in the folder's `PATH`, or pip may install it and succeeds.
 fn has_zig(place: &Place) -> bool {
     let tools = kept("zig");
     let at = tools.display();
@@ -275,7 +277,7 @@ fn has_zig(place: &Place) -> bool {
     place.has("zig version | grep -q ^0.17.") || (may_fetch() && place.has(&bring))
 }
 
-/// Zig takes clang's place where that makes no WebAssembly.
+/// Zig replaces a clang that cannot build WebAssembly.
 #[test]
 fn c() {
     let Some(place) = place(&[zig_folder()]) else { return };
@@ -337,7 +339,7 @@ fn first_commands_are_the_same_everywhere() {
     assert_eq!(of_all, commands(&readme("go")));
 }
 
-/// `informant` with these arguments fails with these words.
+/// Checks that `informant` with these arguments fails with these words.
 fn check_refused(place: &Place, arguments: &str, expect: &str) {
     let (code, said) = place.run(&format!("exec informant {arguments}"));
     assert_ne!(code, Some(0), "{arguments}: {said}");
@@ -368,7 +370,7 @@ fn what_cannot_be_a_project_is_refused_with_what_to_do() {
     assert!(code == Some(0) && said.contains("python          Python"), "{said}");
 }
 
-/// A plugin file that cannot run leaves the one before in its place.
+/// A plugin file that cannot run does not replace the previous one.
 #[test]
 fn what_a_host_would_not_take_replaces_nothing() {
     let tools = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,5 @@
-//! The examples of `README.md` work as they stand: the plugin, the file beside it, the host's own file, and the
-//! commands that run plugins.
+//! The examples of `README.md` work unchanged: the plugin, the file beside it, the host's own file, and the commands
+//! that run plugins.
 
 use informant_e2e::api::Patch;
 use informant_e2e::host::Line;
@@ -19,7 +19,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     page.split(&fence).skip(1).map(|rest| block(rest) + "\n").collect()
 }
 
-/// Puts README's plugins and files where its commands have them. The result is the path of the host's own file.
+/// Puts README's plugins and files at the paths of its commands. Returns the path of the host's own file.
 fn install(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
     let [own, beside] = <[String; 2]>::try_from(blocks(&page("README.md"), "yaml"))
         .expect("README has two files of configuration");
@@ -61,7 +61,7 @@ fn readme_examples_run_with_their_grants() {
         }
         assert_eq!(hello["shards"].as_array().map(Vec::len), Some(4), "{hello}");
 
-        // Without the grant the controller would wait.
+        // Without the grant, the controller would wait.
         let controller = host.await_plugin("default-deny", "it to run", is_running).await.unwrap();
         let from = &controller["configuration"]["writes"]["from"];
         assert_eq!(from, &json!(format!("{own} line 6")), "{controller}");
@@ -76,7 +76,7 @@ fn readme_examples_run_with_their_grants() {
     });
 }
 
-/// With this value of the label, the policy in the fact's namespace is there, or not.
+/// Checks whether the policy exists in the fact's namespace with this value of the label.
 async fn check_policy_follows_label(bench: &HostBench<'_>, label: &str, expect: u16) {
     let namespace = &bench.namespace;
     let labels = json!({"metadata": {"labels": {"default-deny": label}}});
@@ -88,7 +88,7 @@ async fn check_policy_follows_label(bench: &HostBench<'_>, label: &str, expect: 
     poll::until(&change, LINES_DEADLINE, is_so).await.unwrap();
 }
 
-/// A rule that somebody adds to the policy goes again.
+/// A rule that another client adds to the policy is removed again.
 async fn check_opened_policy_is_closed(bench: &HostBench<'_>) {
     let path = policy_path(bench);
     let open = json!({"spec": {"ingress": [{}]}});

@@ -1,4 +1,4 @@
-//! Runs without a cluster: of files, and of what a live plugin was told with Secrets in play.
+//! Runs without a cluster: from files, and from a recording of a live plugin that reads Secrets.
 
 use crate::bench::labelled_pod;
 use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, host_fact};
@@ -9,13 +9,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is in the Secret, as it is and as its data has it.
+/// The content of the Secret, as text and as in its data.
 const PASSWORD: &str = "xyzzy-plugh";
 const DATA: &str = "eHl6enktcGx1Z2g=";
-/// What the plugin shows others to say who it is.
+/// The credential that the plugin sends.
 const TOKEN: &str = "Bearer open-sesame";
 
-/// What the program says, and whether it succeeded.
+/// The program's output, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
     let output = run_to_end(&bench.program, arguments).expect("it runs");
     let text = [output.stdout, output.stderr].concat();
@@ -59,7 +59,7 @@ fn a_plugin_is_run_over_files_and_held_against_what_was_kept() {
     });
 }
 
-/// The host's own file: the plugin may read Secrets, and what it does with them.
+/// The host's own file: it lets the plugin read Secrets, and says what the plugin does with them.
 fn configuration(directory: &Path, namespace: &str) -> PathBuf {
     let secrets = |name: &str, call: &str, of: &str, text: &str| json!({ "name": name, "call": call, "resource": "v1/secrets", "namespace": namespace, "of": of, "text": text });
     let own = |name: &str, call: &str, of: &str, text: &str| json!({ "name": name, "call": call, "of": of, "text": text, "pairs": [["authorization", TOKEN]] });
@@ -86,7 +86,7 @@ fn configuration(directory: &Path, namespace: &str) -> PathBuf {
     file
 }
 
-/// Has a host record the plugin while it reads Secrets and carries them about.
+/// Runs a host that records the plugin while the plugin reads and passes on Secrets.
 async fn recorded(bench: &mut HostBench<'_>, directory: &Path, own: &str) -> PathBuf {
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "login" }, "data": { "password": DATA } });
     let secrets = format!("/api/v1/namespaces/{}/secrets", bench.namespace);

@@ -1,4 +1,4 @@
-//! The file is the plugin: replaced, broken, removed and put back while events flow.
+//! A plugin is its file: the file is replaced, broken, removed and restored while events flow.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::host::bench::{
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 
-/// Pods while the fact does something else: one every few milliseconds until it is done.
+/// Creates a pod every few milliseconds until the other work is done.
 async fn while_pods_come<T>(
     bench: &HostBench<'_>,
     from: usize,
@@ -27,7 +27,7 @@ async fn while_pods_come<T>(
     }
 }
 
-/// hello-wat says this of each pod that event-printer would have told of.
+/// Whether this is hello-wat's line about a pod.
 fn is_hello(message: &str) -> bool {
     message.starts_with("hello from WAT: ")
 }
@@ -62,7 +62,7 @@ fn file_that_is_written_slowly_is_loaded_when_it_is_complete() {
         let mut written = std::fs::File::create(&path).unwrap();
         for chunk in bytes.chunks(bytes.len().div_ceil(8)) {
             std::io::Write::write_all(&mut written, chunk).unwrap();
-            // Longer than the quiet time after which a file counts as complete would be too much to ask.
+            // The pause must be shorter than the quiet time after which a file counts as complete.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         drop(written);
@@ -97,7 +97,7 @@ fn broken_file_changes_nothing_but_a_line_that_says_why() {
         let after = host.plugin("event-printer").unwrap();
         assert_eq!((&after["state"], &after["sha256"]), (&before["state"], &before["sha256"]));
 
-        // The good one again: as if nothing had been.
+        // The good file again, with no further effects of the broken one.
         bench.drop_plugin("event-printer", "event-printer");
         bench.create_pods(&pod_names(20..30)).await;
         await_told(&host, &bench.namespace, "added", 30).await;
@@ -124,7 +124,7 @@ async fn break_file(bench: &HostBench<'_>, host: &Host, bytes: &[u8]) {
         let levels = of_plugin.filter_map(|line| line.field("level"));
         levels.filter(|level| matches!(*level, "WARN" | "ERROR" | "warn" | "error")).count()
     };
-    // Lines are written by a thread of their own.
+    // A separate thread writes the lines.
     let is_said = async || (said() > 0).then_some(());
     poll::until("a line that says why", LINES_DEADLINE, is_said).await.unwrap();
     assert_eq!(said(), 1, "one line says why:\n{}", host.tail());

@@ -1,5 +1,5 @@
-//! Plugins in other languages, as `make sdk-go` and its like build them: each SDK's template, and beside it a plugin that fails in every way that its
-//! language has.
+//! Plugins in other languages, as `make sdk-go` and its like build them: the template of each SDK, and a plugin that
+//! fails in every way that its language has.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,11 @@ use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, drop_fil
 use informant_e2e::host::{Host, Line, run_to_end};
 use informant_e2e::{paths, skip};
 
-/// The make target that runs a fact names its language, and then the plugin has to be there.
+/// The language of the make target that runs a fact. With this variable the plugin must be built.
 const LANGUAGE_VARIABLE: &str = "INFORMANT_SDK";
 
-/// A fact about the plugins of a language, with `fails` running as that and the template as `hello`; skipped loudly where they are not built.
+/// A fact about the plugins of a language: `fails`, and the template as `hello`. Skipped with a message if they are
+/// not built.
 fn sdk_fact(language: &str, fact: impl AsyncFnOnce(HostBench<'_>, Host)) {
     let built = |name: &str| -> PathBuf {
         paths::target_directory().join("sdk").join(format!("{name}-{language}.wasm"))
@@ -33,21 +34,21 @@ fn sdk_fact(language: &str, fact: impl AsyncFnOnce(HostBench<'_>, Host)) {
         drop_file(&hello, &bench.plugins.join("hello.wasm"));
         let host = bench.start(&[]).await;
         host.await_plugin("hello", "it to run", runs).await.unwrap();
-        // One after the other: what is large takes its time to compile.
+        // One after the other: a large file takes long to compile.
         drop_file(&fails, &bench.plugins.join("fails.wasm"));
         host.await_plugin("fails", "it to run", runs).await.unwrap();
         fact(bench, host).await;
     });
 }
 
-/// Creates a pod that asks for something.
+/// Creates a pod with an order for the plugin.
 async fn create(bench: &HostBench<'_>, name: &str, does: &str) {
     let mut pod = labelled_pod(name, &[("app", "sdk")]);
     pod["metadata"]["annotations"] = json!({ "does": does });
     bench.api.create(&bench.pods(), &pod).await.expect(201);
 }
 
-/// Waits for a line of a plugin's that has all of these words, and shows it.
+/// Waits for a line of a plugin that contains all of these words. Returns the line.
 async fn says(host: &Host, plugin: &str, words: &[&str]) -> String {
     let has = |line: &Line| {
         line.field("plugin") == Some(plugin) && words.iter().all(|word| line.text.contains(word))
@@ -60,7 +61,8 @@ fn last_error(plugin: &Value) -> &str {
     plugin["lastError"]["message"].as_str().unwrap_or_default()
 }
 
-/// What is the same in every language: the template greets, an error that is returned is a failed event with its words, and the instance goes on.
+/// The common behaviour of all languages: the template logs its greeting, a returned error is a failed event with its
+/// words, and the instance continues.
 async fn check_failure(bench: &HostBench<'_>, host: &Host) {
     create(bench, "web", "").await;
     let pod = format!("pod={}/web", bench.namespace);
@@ -76,11 +78,11 @@ async fn check_failure(bench: &HostBench<'_>, host: &Host) {
     check_carries(bench, host).await;
 }
 
-/// What one version leaves behind, the next one begins with. Another file is another version.
+/// The next version begins with the state of the previous one. Another file is another version.
 async fn check_carries(bench: &HostBench<'_>, host: &Host) {
     let file = bench.plugins.join("fails.wasm");
     let mut next = std::fs::read(&file).expect("it was dropped there");
-    // A section that says nothing: its kind, its size, the size of its name, its name.
+    // A section without meaning: its kind, its size, the size of its name, and its name.
     next.extend([0, 2, 1, b'n']);
     let place = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&place, next).expect("it is written");
@@ -90,7 +92,8 @@ async fn check_carries(bench: &HostBench<'_>, host: &Host) {
     says(host, "fails", &["well", "/after-swap"]).await;
 }
 
-/// What the plugin does without a cluster for each of these, by a word of what is shown: the clock of such a run does not wait between attempts.
+/// Checks the plugin's runs without a cluster, by a word of the output for each order. The clock of such a run does
+/// not wait between attempts.
 fn check_offline(bench: &HostBench<'_>, sins: &[(&str, &str)]) {
     let place = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(place.path().join("cluster")).expect("a directory");
@@ -117,7 +120,7 @@ fn check_offline(bench: &HostBench<'_>, sins: &[(&str, &str)]) {
     }
 }
 
-/// The instance that was there handles the next event.
+/// Checks that the same instance handles the next event.
 async fn check_goes_on(bench: &HostBench<'_>, host: &Host, name: &str) {
     create(bench, name, "").await;
     says(host, "fails", &["well", &format!("/{name}")]).await;
@@ -125,7 +128,7 @@ async fn check_goes_on(bench: &HostBench<'_>, host: &Host, name: &str) {
     assert_eq!(plugin["counters"]["restarts"], json!({}), "the instance goes on: {plugin}");
 }
 
-/// What is the same where a panic is caught and there is WASI.
+/// The common behaviour of languages that catch panics and have WASI.
 async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
     check_failure(bench, host).await;
     create(bench, "panicking", "panic").await;
@@ -140,7 +143,8 @@ async fn check(bench: &HostBench<'_>, host: &mut Host, panic: &str) {
     host.check_running().unwrap();
 }
 
-/// What `use` answers, in small letters: everything that the contract offers was asked, and what is not granted was refused.
+/// Checks the answer to `use`, in lower case: the plugin called the whole contract, and calls without a grant were
+/// refused.
 fn check_used(used: &str) {
     let used = used.to_lowercase();
     for word in [
@@ -162,8 +166,8 @@ fn check_used(used: &str) {
     }
 }
 
-/// What plugins in languages without exceptions do alike: a panic says why in the log and traps. The event's failure has these words of it; the instance
-/// ends, and nobody else's, and the next one goes on.
+/// The common behaviour of languages without exceptions: a panic is logged with its reason and traps. The event's
+/// failure contains these words. Only this instance ends, and the next one continues.
 async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, panic: &str) {
     says(host, "fails", &["synced", "subscription=0"]).await;
     says(host, "fails", &["fired", "schedule=soon"]).await;
@@ -184,7 +188,7 @@ async fn check_traps(bench: &HostBench<'_>, host: &mut Host, language: &str, pan
     host.check_running().unwrap();
 }
 
-/// The host has the series that the plugin counts in.
+/// Checks that the host has the plugin's counter.
 fn counts(host: &Host, language: &str) {
     let metrics = host.get("/metrics").unwrap().body;
     let mut series = metrics.lines().filter(|line| line.starts_with("sdk_total{"));
@@ -192,7 +196,7 @@ fn counts(host: &Host, language: &str) {
     assert!(series.any(|line| line.contains(&language) && line.contains("} 1")), "{metrics}");
 }
 
-/// What plugins in languages with exceptions do alike.
+/// The common behaviour of languages with exceptions.
 async fn check_exceptions(bench: &HostBench<'_>, host: &mut Host, language: &str, panic: &str) {
     says(host, "fails", &["synced", "subscription=0"]).await;
     says(host, "fails", &["fired", "schedule=soon"]).await;
@@ -244,7 +248,7 @@ fn go() {
 
         create(&bench, "exiting", "exit").await;
         says(&host, "fails", &["that was all", "stream=stdout"]).await;
-        // The first WASI has codes, the second only knows success and failure.
+        // The first WASI has exit codes. The second only has success and failure.
         says(&host, "fails", &["handle ended its instance", "it called exit(1)"]).await;
         let runs = |plugin: &Value| plugin["state"] == "running";
         host.await_plugin("hello", "it to go on", runs).await.unwrap();
@@ -252,7 +256,7 @@ fn go() {
     });
 }
 
-/// What `informant dev` makes of JavaScript, of a smaller QuickJS.
+/// JavaScript as `informant dev` builds it, with a smaller QuickJS.
 #[test]
 fn js_dev() {
     sdk_fact("js-dev", async |bench, mut host| {

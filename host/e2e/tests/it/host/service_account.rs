@@ -1,8 +1,8 @@
-//! A plugin that acts as a service account: with what `rbac` prints for host and account it reads and writes as that one, and without the account's
-//! part it does not.
+//! A plugin that acts as a service account. With the output of `rbac` for the host and the account, it reads and
+//! writes as the account. Without the account's part it does not.
 //!
-//! The embedded cluster has no roles: there a user may do what a test has not forbidden it. So only the real API server shows that what is printed is
-//! enough, and that the host needs to be allowed to ask and to impersonate.
+//! The embedded cluster has no roles: a user has all rights that a test has not taken away. So only the real API
+//! server shows that the printed rules are enough, and that the host needs the rights to review and to impersonate.
 
 use http::{Method, header};
 use informant_e2e::cluster::{TestCluster, User};
@@ -15,7 +15,7 @@ use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, 
 const NAME: &str = "writer";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The fact's host, and the service account that its plugin acts as.
+/// The fact's host, and the service account of its plugin.
 struct Acting<'a> {
     bench: &'a HostBench<'a>,
     directory: tempfile::TempDir,
@@ -46,7 +46,7 @@ impl<'a> Acting<'a> {
         self.directory.path().join("informant.yaml").display().to_string()
     }
 
-    /// Who the account is to the API server.
+    /// The account's user name on the API server.
     fn user(&self) -> String {
         format!("system:serviceaccount:{}:limited", self.bench.namespace)
     }
@@ -55,7 +55,7 @@ impl<'a> Acting<'a> {
         matches!(&*self.bench.cluster, TestCluster::Embedded(_))
     }
 
-    /// The objects that `rbac` prints: those that are for the account, or those that are for the host, which is a user here.
+    /// The printed objects of `rbac`: those for the account, or those for the host, which is a user here.
     fn printed(&self, of_account: bool) -> Vec<String> {
         let plugin = self.bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
         let own = self.own();
@@ -71,7 +71,7 @@ impl<'a> Acting<'a> {
         documents.filter(|it| it.contains(&of_the_account) == of_account).collect()
     }
 
-    /// Makes these objects, as they stand.
+    /// Creates these objects unchanged.
     async fn apply(&self, documents: &[String]) {
         for document in documents {
             let line = |key: &str| {
@@ -92,7 +92,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// Whether the account may list and watch pods.
+    /// Sets whether the account may list and watch pods.
     async fn may_read(&self, may: bool) {
         match (&*self.bench.cluster, may) {
             (TestCluster::Embedded(cluster), true) => {
@@ -111,7 +111,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// Whether the account may write ConfigMaps, and on the real server what the plugin writes beside.
+    /// Sets whether the account may write ConfigMaps, and on the real server also the plugin's other writes.
     async fn may_write(&self, may: bool) {
         if let TestCluster::Embedded(cluster) = &*self.bench.cluster {
             let faults = cluster.dev_cluster().faults();
@@ -144,7 +144,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// Starts the host as somebody who may do what is printed for it, which on the embedded cluster is everything.
+    /// Starts the host as a user with the printed rights. On the embedded cluster this is the administrator.
     async fn start(&self) -> Host {
         let user = if self.is_embedded() { User::Admin } else { User::Reader };
         let own = self.own();
@@ -155,7 +155,7 @@ impl<'a> Acting<'a> {
     }
 }
 
-/// Whether the plugin is told nothing, for this reason.
+/// Whether the plugin gets no events, for this reason.
 fn is_refused(plugin: &Value, why: &str) -> bool {
     let refused = &plugin["serviceAccount"]["refused"][0];
     refused["state"] == "denied" && refused["reason"].as_str().is_some_and(|it| it.contains(why))
@@ -234,7 +234,7 @@ fn a_host_that_may_not_ask_or_not_impersonate_says_so() {
         };
         host.await_plugin(NAME, "to wait for a review", asking).await.unwrap();
 
-        // It may ask now, and still impersonate nobody.
+        // The host may now review, and still may not impersonate.
         let path = format!("/apis/{RBAC}/v1/clusterroles/{NAME}");
         bench.api.delete(&path).await.expect(200);
         acting.apply(std::slice::from_ref(role)).await;
@@ -242,7 +242,7 @@ fn a_host_that_may_not_ask_or_not_impersonate_says_so() {
         let user = User::Reader.name();
         let forbidden = |plugin: &Value| {
             let error = plugin["lastError"]["message"].as_str().unwrap_or_default();
-            // Since 1.36 the verb is one of those that constrain what is done in whose name.
+            // Since 1.36, separate verbs constrain the writes in another user's name.
             error.contains(&format!("User \"{user}\" cannot impersonate"))
         };
         host.await_plugin(NAME, "to be told that nobody is impersonated", forbidden).await.unwrap();

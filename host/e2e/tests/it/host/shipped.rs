@@ -1,5 +1,5 @@
-//! The shipped plugins, as `make plugins` builds them, with the file that is shipped beside each, and as a user with exactly
-//! the role that is printed for them.
+//! The shipped plugins, as `make plugins` builds them, each with its shipped file, and with a user that has exactly
+//! the printed role.
 
 mod config_reloader;
 mod event_printer;
@@ -22,18 +22,19 @@ use crate::host::bench::{
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The make target that runs a language's facts names it, and then its plugins have to be there.
+/// The language of the make target that runs a language's facts. With this variable its plugins must be built.
 const LANGUAGE_VARIABLE: &str = "INFORMANT_SDK";
 
-/// A shipped plugin in the plugin directory, and where the host's own file is.
+/// A shipped plugin in the plugin directory, and the host's own file.
 struct Shipped<'a> {
     bench: HostBench<'a>,
     name: &'static str,
-    /// Also for what a fact needs beside the file.
+    /// Also for other files of a fact.
     directory: tempfile::TempDir,
 }
 
-/// A fact about a plugin, with what `edit` makes of the file that is shipped beside it; skipped loudly where the plugin is not built.
+/// A fact about a plugin. `edit` changes the shipped file beside it. Skipped with a message if the plugin is not
+/// built.
 fn shipped_fact(
     name: &'static str,
     language: &str,
@@ -56,7 +57,7 @@ fn shipped_fact(
     });
 }
 
-/// The shipped file with these lines of `config`, each in the place of the comment that begins with its key.
+/// The shipped file with these lines of `config`. Each line replaces the comment that begins with its key.
 #[track_caller]
 fn with_config(text: &str, lines: &[&str]) -> String {
     let mut text = text.replacen("config: {}\n", "config:\n", 1);
@@ -75,12 +76,12 @@ impl Shipped<'_> {
         self.directory.path().join("informant.yaml")
     }
 
-    /// Writes the host's own file: what stands in it behind its head.
+    /// Writes this text into the host's own file, below its head.
     fn configure(&self, text: &str) {
         std::fs::write(self.own(), format!("{HEAD}HostConfiguration\n{text}")).expect("a file");
     }
 
-    /// What the program says of the plugin, and whether it succeeded.
+    /// The program's output about the plugin, and whether it succeeded.
     fn said(&self, command: &[&str]) -> (bool, String) {
         let [plugin, own] =
             [self.bench.plugins.join(format!("{}.wasm", self.name)), self.own()].map(shown);
@@ -91,14 +92,14 @@ impl Shipped<'_> {
         (output.status.success(), text + &problem)
     }
 
-    /// What `plugin check` says of the plugin as it is configured.
+    /// The output of `plugin check` for the configured plugin.
     fn check(&self) -> Value {
         let (success, text) = self.said(&["plugin", "check", "-o", "json"]);
         assert!(success, "{text}");
         serde_json::from_str::<Value>(&text).expect("it is JSON")[0].take()
     }
 
-    /// Starts the host as a user with the role that `rbac` prints, and nothing before it, and waits until the plugin runs.
+    /// Starts the host as a user that has only the role that `rbac` prints, and waits until the plugin runs.
     async fn start(&self, more: &[&str]) -> Host {
         assert_eq!(self.check()["notGranted"], Value::Null);
         let (success, text) = self.said(&["rbac", "--name", self.name]);
@@ -115,7 +116,7 @@ impl Shipped<'_> {
         host
     }
 
-    /// Waits for a line of the plugin's that has all of these words.
+    /// Waits for a line of the plugin that contains all of these words.
     async fn says(&self, host: &Host, words: &[&str]) -> Line {
         let has = |line: &Line| {
             line.field("plugin") == Some(self.name)
@@ -130,7 +131,7 @@ fn shown(path: impl AsRef<Path>) -> String {
     path.as_ref().display().to_string()
 }
 
-/// The value of a series that has all of these words; whole numbers only.
+/// The value of a series that contains all of these words. Whole numbers only.
 fn measured(host: &Host, series: &str, words: &[&str]) -> Option<u64> {
     let metrics = host.get("/metrics").ok()?.body;
     let begin = format!("{series}{{");
@@ -139,7 +140,7 @@ fn measured(host: &Host, series: &str, words: &[&str]) -> Option<u64> {
     line.rsplit(' ').next()?.trim_end_matches(".0").parse().ok()
 }
 
-/// Gives the user that the host is here this role, and none before it.
+/// Gives this role to the user of the host, and removes the previous one.
 pub async fn bind(bench: &HostBench<'_>, name: &str, role: &str) {
     let collection = |kind: &str| format!("/apis/{RBAC}/v1/{kind}");
     let (roles, bindings) = (collection("clusterroles"), collection("clusterrolebindings"));

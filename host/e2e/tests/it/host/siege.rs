@@ -1,4 +1,4 @@
-//! A small siege, with every kind of input. `make siege` lays the large ones.
+//! A small siege with every kind of input. `make siege` runs large ones.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use informant_e2e::{host, paths, skip};
 
 use crate::bench::runtime;
 
-/// A seed that found something is added here.
+/// Seeds that found a mistake are added here.
 const SEEDS: [u64; 1] = [1];
-/// Of each kind: as many as a host takes in some seconds.
+/// The number of inputs of each kind. A host handles them in some seconds.
 const INPUTS: u64 = 6;
-/// It is over before that, unless something hangs.
+/// The largest time of a siege. A longer one hangs.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
 #[test]

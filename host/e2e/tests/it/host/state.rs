@@ -1,4 +1,4 @@
-//! What outlives a host that is killed: waiting retries, dead letters, a pause.
+//! The state that survives the kill of a host: waiting retries, dead letters, a pause.
 
 use crate::host::admin::{ask, check};
 use crate::host::bench::{HostBench, await_told, host_fact, pod_names};
@@ -7,20 +7,21 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Pods whose event the guest gives up at once, and pods whose event it is to be told of again: fewer than would trip its breaker.
+/// Pods whose event the guest gives up at once, and pods whose event is retried. They are fewer than would trip the
+/// guest's breaker.
 const GIVEN_UP: usize = 6;
 const TRIED_AGAIN: usize = 12;
-/// How often each event is tried: for three seconds.
+/// The number of attempts of each event. They take three seconds.
 const ATTEMPTS: u64 = 10;
 
-/// The dead letters as the program lists them.
+/// The dead letters, as the program lists them.
 fn letters(bench: &HostBench<'_>, host: &Host) -> Vec<Value> {
     let (success, said) = ask(bench, host, &["dlq", "list", "fail", "-o", "json"]);
     assert!(success, "{said}");
     serde_json::from_str(&said).expect("it is JSON")
 }
 
-/// The pods that letters are about, with their attempts.
+/// The pods of the letters with this number of attempts.
 fn pods(letters: &[Value], attempts: u64) -> BTreeSet<String> {
     let of_attempts = letters.iter().filter(|letter| letter["attempts"] == attempts);
     of_attempts.map(|letter| letter["name"].as_str().expect("a name").to_owned()).collect()
@@ -30,7 +31,7 @@ fn dead(count: usize) -> impl Fn(&Value) -> bool {
     move |plugin| plugin["deadLetters"].as_u64() >= Some(count as u64)
 }
 
-/// A host that has told the guest of all pods, holds it, and is killed. Answers the letters there were.
+/// A host that has delivered all pods to the guest, pauses it, and is killed. Returns the letters.
 async fn killed_host(bench: &HostBench<'_>, state: &str, failing: &[String]) -> Vec<Value> {
     let host = bench.start(&["--state-dir", state]).await;
     host.await_plugin("fail", "it to run", |plugin| plugin["state"] == "running").await.unwrap();
@@ -40,14 +41,14 @@ async fn killed_host(bench: &HostBench<'_>, state: &str, failing: &[String]) -> 
         retries && plugin["counters"]["retry"].as_u64() >= Some(TRIED_AGAIN as u64)
     };
     host.await_plugin("fail", "its retries to wait", waits).await.unwrap();
-    // The answer says that this and everything before it is on the disk.
+    // The answer means that the pause and everything before it is on the disk.
     check(bench, &host, &["plugin", "pause", "fail"], "paused; its events wait");
     host.await_plugin("fail", "the call in progress to end", |plugin| {
         plugin["kept"]["waitingToBeWritten"] == 0
     })
     .await
     .unwrap();
-    // Dropping it kills it.
+    // Dropping the host kills it.
     let letters = letters(bench, &host);
     drop(host);
     letters
@@ -63,14 +64,14 @@ fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
         let given_up: Vec<String> =
             (0..GIVEN_UP).map(|number| format!("fail-never-{number}")).collect();
         let again: Vec<String> = (0..TRIED_AGAIN).map(|number| format!("fail-{number}")).collect();
-        // A list shows them first: enough events succeed before others fail.
+        // The list contains these pods first: enough events succeed before others fail.
         let well: Vec<String> = (0..50).map(|number| format!("all-well-{number}")).collect();
         bench.create_pods(&well).await;
         let before =
             killed_host(&bench, &state, &[given_up.as_slice(), again.as_slice()].concat()).await;
         assert!(pods(&before, 1).is_superset(&given_up.iter().cloned().collect()), "{before:?}");
 
-        // Half of those that wait are gone when the next host comes.
+        // Half of the waiting objects are gone when the next host starts.
         bench.delete_pods(&again[..TRIED_AGAIN / 2]).await;
         let host = bench.start(&["--state-dir", &state]).await;
         let held = host.await_plugin("fail", "it to be paused still", |plugin| {
@@ -80,7 +81,7 @@ fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
         assert_eq!(letters(&bench, &host), before, "the letters are those there were");
 
         check(&bench, &host, &["plugin", "resume", "fail"], "resumed");
-        // The new host's list tells of those again that were given up, and they are again.
+        // The new host's list delivers the given-up objects again, and they are given up again.
         let all = |plugin: &Value| {
             dead(2 * GIVEN_UP + TRIED_AGAIN)(plugin) && plugin["queue"]["depth"] == 0
         };
@@ -92,7 +93,7 @@ fn no_retry_and_no_letter_is_lost_when_the_host_is_killed() {
         assert_eq!(ids.len(), after.len(), "no id stands for two");
 
         check(&bench, &host, &["dlq", "redrive", "fail", "--all"], "sent again");
-        // It behaves well when it is told of an end, and those that live are given up again.
+        // The guest succeeds for deleted objects. Existing ones are given up again.
         let ended = |plugin: &Value| {
             let lives = GIVEN_UP + TRIED_AGAIN / 2;
             dead(lives)(plugin) && plugin["queue"]["depth"] == 0
@@ -127,11 +128,12 @@ fn second_host_is_refused_another_hosts_state_directory() {
     });
 }
 
-/// Hosts that are killed one after the other, and how long each has at most from the first letters that it shows to its end.
+/// The number of hosts that are killed one after the other, and the largest time from a host's first shown letters to
+/// its end.
 const KILLS: u64 = 8;
 const LIFE_MAX: u64 = 700;
 
-/// Lets things happen for a while and kills the host in the midst of it. Answers with the letters that it had shown by then.
+/// Runs a host for a while and kills it during its work. Returns the letters that it has shown by then.
 async fn live_and_be_killed(
     bench: &HostBench<'_>,
     host: Host,
@@ -143,7 +145,7 @@ async fn live_and_be_killed(
     for round in 0.. {
         let names = [format!("fail-never-{number}-{round}"), format!("fail-{number}-{round}")];
         bench.create_pods(&names).await;
-        // The last that was shown counts: the next may not be answered any more.
+        // The last shown list counts: the host may not answer the next request.
         shown = letters(bench, &host);
         if Instant::now() >= end {
             break;

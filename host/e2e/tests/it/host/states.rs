@@ -1,4 +1,5 @@
-//! What is shown of a plugin is so: each kind of plugin in each state, and what `informant plugin list`, `/plugins`, the metrics and `/readyz` say.
+//! The shown state of plugins is correct: each kind of plugin in each state, in `informant plugin list`, `/plugins`,
+//! the metrics and `/readyz`.
 
 mod page;
 mod row;
@@ -18,7 +19,7 @@ use page::Page;
 use row::{Kind, Row, Step, is, row};
 use rows::MANY;
 
-/// A plugin on its way through the stages of its row.
+/// A plugin that goes through the stages of its row.
 struct Walk<'a> {
     row: &'a Row,
     kind: Kind,
@@ -73,7 +74,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is wrong of it in the page. What is right leads to the next step; none: that was the last.
+    /// Compares the plugin with the page. Returns the first difference. Without a difference, starts the next step.
+    /// Returns `None` after the last step.
     fn look(&mut self, page: &Page, bench: &HostBench<'_>, host: &Host) -> Option<String> {
         let (_, shown) = &self.row.stages[self.stage];
         if let Some(lie) = page.lie(self.row, self.kind, shown) {
@@ -88,7 +90,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Waits until each of these plugins was shown as it is in each of its states, by a host whose `/readyz` answers with this status.
+/// Waits until each of these plugins was shown correctly in each of its states. `/readyz` must answer with this
+/// status.
 async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
     let (mut walks, mut lies) = (Walk::each(rows), Vec::new());
     let is_so = async || {
@@ -105,7 +108,7 @@ async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
     assert!(shown.is_ok(), "{}\n{}", lies.join("\n"), host.tail());
 }
 
-/// A series of the host's own.
+/// Checks a series of the host itself.
 #[track_caller]
 fn check_series(host: &Host, series: &str, is_so: impl Fn(f64) -> bool) {
     let metrics = host.get("/metrics").expect("an answer").body;
@@ -115,7 +118,7 @@ fn check_series(host: &Host, series: &str, is_so: impl Fn(f64) -> bool) {
     assert!(value.is_some_and(is_so), "{series} {value:?}");
 }
 
-/// Objects for the plugins to be called for.
+/// Creates objects for which the plugins are called.
 async fn create_objects(bench: &HostBench<'_>) {
     let path = format!("/api/v1/namespaces/{}/configmaps", bench.namespace);
     for number in 0..5 {
@@ -125,7 +128,7 @@ async fn create_objects(bench: &HostBench<'_>) {
     }
 }
 
-/// The host's user may read all but one resource, and may ask what the account may read.
+/// Lets the host's user read all resources but one, and review the account's permissions.
 async fn allow(bench: &HostBench<'_>) {
     let (permissions, namespace) = (bench.cluster.permissions(), &bench.namespace);
     let widgets = GroupVersionResource::new("late.example.com", "v1", "widgets");
@@ -138,7 +141,7 @@ async fn allow(bench: &HostBench<'_>) {
     permissions.let_review(&bench.api).await;
 }
 
-/// An account that may read nothing, as `namespace/name`.
+/// An account without permissions, as `namespace/name`.
 fn account(bench: &HostBench<'_>) -> String {
     if let TestCluster::Embedded(cluster) = &*bench.cluster {
         let user = format!("system:serviceaccount:{}:limited", bench.namespace);
@@ -163,7 +166,7 @@ fn every_kind_of_plugin_is_shown_as_it_is_in_every_state() {
         host.await_ready().await.unwrap();
         check(&bench, &host, &first, 200).await;
         Walk::each(&later).iter().for_each(|walk| walk.drop(&bench));
-        // A replay waits for its handler: only what happens later can wait too long.
+        // A replay waits for its handler, so only later events can wait too long.
         for walk in Walk::each(&later).iter().filter(|walk| walk.row.resource == MANY) {
             let runs = |plugin: &Value| plugin["state"] == "running";
             let name = walk.row.plugin(walk.kind);
@@ -171,7 +174,7 @@ fn every_kind_of_plugin_is_shown_as_it_is_in_every_state() {
         }
         bench.create_pods(&pod_names(0..100)).await;
         check(&bench, &host, &later, 200).await;
-        // One beside a plugin of each kind.
+        // One file beside a plugin of each kind.
         check_series(&host, "informant_files_not_loaded{}", |files| files == 3.0);
 
         bench.cluster.kill().await.unwrap();
@@ -210,7 +213,7 @@ fn plugins_of_a_host_that_does_not_lead_are_shown_to_wait() {
     });
 }
 
-/// Waits until `/readyz` answers so, with these lines.
+/// Waits until `/readyz` answers with this status and these lines.
 async fn check_ready(host: &Host, status: u16, lines: &[&str]) {
     let mut last = String::new();
     let is_so = async || {
@@ -235,7 +238,7 @@ fn a_host_is_ready_for_as_long_as_it_follows_anything() {
         Walk::each(&rows).iter().for_each(|walk| walk.drop(&bench));
         let host = bench.start_unready(User::Reader, &[]).await;
         host.await_ready().await.unwrap();
-        // A permission that goes ends no watch on a real server: the server's restart does.
+        // On a real server, a revoked permission ends no watch. The server's restart does.
         permissions.revoke(&bench.api, &namespace, "pods").await;
         restart(bench.cluster).await;
         let pods_lost = "[+]informer v1/pods forbidden: ";

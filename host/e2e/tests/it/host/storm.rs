@@ -1,5 +1,5 @@
-//! Small storms: a plugin's file is replaced while its objects change, its host may be killed meanwhile, and nothing is lost. `make storm` lets the large ones
-//! rage.
+//! Small storms: a plugin's file is replaced while its objects change, its host may be killed meanwhile, and no event
+//! is lost. `make storm` runs large ones.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use informant_e2e::{host, skip};
 use crate::bench::runtime;
 use crate::host::bench::built_plugin;
 
-/// Any will do; a seed that found something is added here.
+/// Any seeds will do. Seeds that found a mistake are added here.
 const SEEDS: [u64; 2] = [2, 3];
 
-/// A storm of this guest in so many instances, with so many replacements; none where there is no host to let it rage around.
+/// A storm for this guest with this number of instances and of replacements. `None` if the program is not built.
 fn storm(seed: u64, guest: &str, shards: usize, replacements: u32) -> Option<StormOptions> {
     let program = host::program().expect("the program that is named exists");
     if program.is_none() {

@@ -1,12 +1,13 @@
-//! A host that makes no step says so, and goes on when it can.
+//! A host that makes no progress reports it, and continues when it can.
 
 use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
 use informant_e2e::{http, poll};
 
-/// More lines than wait anywhere between a plugin and the reader of the host's log.
+/// More lines than fit between a plugin and the reader of the host's log.
 const PODS: usize = 6_000;
 
-/// The reader of its log has stopped, so whoever logs waits for it. Plugins do, and with them the thread or the informer's task that calls them.
+/// The reader of the log has stopped, so the threads that log block. Plugins log, so the threads and the informer's
+/// task that call them also block.
 #[test]
 fn a_host_whose_log_nobody_reads_is_not_alive_until_it_is_read() {
     host_fact(async |bench| {

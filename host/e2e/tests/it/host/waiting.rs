@@ -1,4 +1,4 @@
-//! What is not there yet or not allowed yet is waited for, visibly, and starts by itself.
+//! A plugin waits visibly for a missing resource or permission, and starts by itself when it gets it.
 
 use informant_apimachinery::GroupVersionResource;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn forbidden_resource_starts_when_it_is_granted() {
         let forbidden =
             |plugin: &serde_json::Value| plugin.to_string().to_lowercase().contains("forbidden");
         host.await_plugin("event-printer", "to be shown as forbidden", forbidden).await.unwrap();
-        // It does not hold up the host.
+        // It does not block the host.
         host.await_ready().await.unwrap();
         host.check_running().unwrap();
 
@@ -44,10 +44,10 @@ fn forbidden_resource_starts_when_it_is_granted() {
     });
 }
 
-/// The plugin that waits, and what it waits for.
+/// The plugin that waits.
 const WAITING: &str = "absent-resource";
 
-/// Makes a widget, and waits until the plugin is told.
+/// Creates a widget, and waits until the plugin gets its event.
 async fn create_widget(bench: &HostBench<'_>, host: &Host, name: &str) {
     let resource = widgets();
     let path = resource.path(Some(&bench.namespace));

@@ -1,4 +1,4 @@
-//! `informant why` names the reason: each row plants one, and the answer must have it.
+//! `informant why` names the reason: each row creates a reason, and the answer must contain it.
 
 use crate::bench::{config_map, labelled_pod};
 use crate::host::admin::{ask, check as check_said};
@@ -10,12 +10,12 @@ use informant_e2e::host::Host;
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-/// The object that most rows ask about.
+/// The object of most rows.
 const OBJECT: &str = "web";
-/// Objects before it, which a slow plugin is called for first.
+/// The number of objects for which a slow plugin is called first.
 const OTHERS: usize = 60;
 
-/// A plugin with a reason, and the answer that it must lead to.
+/// A plugin with a reason, and the expected answer.
 struct Row {
     plugin: &'static str,
     planted: Planted,
@@ -24,17 +24,17 @@ struct Row {
     answer: &'static str,
     /// The question that the answer must name.
     question: &'static str,
-    /// All of it is in the answer.
+    /// The answer must contain all of these texts.
     says: &'static [&'static str],
 }
 
-/// How the plugin comes to be as it is.
+/// How the plugin is created.
 enum Planted {
-    /// A plugin with one subscription to this, with these keys, that takes every event.
+    /// A plugin with one subscription to this resource with these keys. It accepts every event.
     Described(&'static str, Value),
-    /// The plugin whose configuration is this, and further lines of the file beside it.
+    /// The plugin with this configuration, and more lines of the file beside it.
     Moody(&'static str, &'static str),
-    /// A file that is no plugin.
+    /// A file that is not a plugin.
     Garbage,
 }
 
@@ -43,7 +43,7 @@ fn row(plugin: &'static str, planted: Planted, answer: &'static str) -> Row {
     Row { plugin, planted, kind, name, answer, question, says }
 }
 
-/// The view, the filter and the options of a subscription to ConfigMaps.
+/// A subscription to ConfigMaps with these keys.
 fn refused(
     plugin: &'static str,
     keys: Value,
@@ -63,7 +63,7 @@ fn moody(
     Row { says, ..row(plugin, Planted::Moody(config, beside), answer) }
 }
 
-/// Subscriptions whose view does not have the object.
+/// Subscriptions whose view does not contain the object.
 fn of_views() -> Vec<Row> {
     vec![
         refused(
@@ -87,7 +87,7 @@ fn of_views() -> Vec<Row> {
     ]
 }
 
-/// Subscriptions to which the object is not delivered for another reason.
+/// Subscriptions to which the object is not delivered for other reasons.
 fn of_subscriptions() -> Vec<Row> {
     let pods = |keys| Planted::Described("v1/pods", keys);
     vec![
@@ -147,7 +147,7 @@ fn of_subscriptions() -> Vec<Row> {
     ]
 }
 
-/// Plugins that are called, or cannot be now.
+/// Plugins that are called, or that cannot be called now.
 fn of_plugins() -> Vec<Row> {
     vec![
         moody("fine", ("mood: fine", ""), "delivered", &["updated ", ": ok"]),
@@ -181,7 +181,7 @@ fn of_plugins() -> Vec<Row> {
     ]
 }
 
-/// Plugins that are through soon: they come when everything else has been asked.
+/// Plugins whose state does not last. They are added after all other rows were answered.
 fn of_late_plugins() -> Vec<Row> {
     vec![
         moody(
@@ -221,13 +221,13 @@ impl Row {
         let text =
             format!("{HEAD}PluginConfiguration\nconfig: {{{kind}{of}, {config}}}\n{beside}\n");
         let file = bench.plugins.join(format!("{}.yaml", self.plugin));
-        // The host's own file says everything of this one.
+        // The host's own file contains the whole configuration of this plugin.
         if self.plugin != "wrote" {
             std::fs::write(file, text).expect("a file");
         }
     }
 
-    /// What is wrong with the answer.
+    /// The difference from the expected answer.
     fn lie(&self, bench: &HostBench<'_>, host: &Host) -> Option<String> {
         let object = format!("{}/{}", bench.namespace, self.name);
         let question = ["why", self.kind, &object, "--plugin", self.plugin, "-o", "json"];
@@ -245,7 +245,7 @@ impl Row {
     }
 }
 
-/// Waits until each row was answered once as it is to be.
+/// Waits until each row once got its expected answer.
 async fn await_answers(bench: &HostBench<'_>, host: &Host, rows: &[Row]) {
     let mut left: Vec<&Row> = rows.iter().collect();
     let mut lies = Vec::new();
@@ -262,7 +262,7 @@ async fn await_answers(bench: &HostBench<'_>, host: &Host, rows: &[Row]) {
     assert!(answered.is_ok(), "{}\n{}", lies.join("\n"), host.tail());
 }
 
-/// The host's own file: what the files beside plugins cannot grant.
+/// The host's own file, for the grants that the files beside plugins cannot give.
 fn own_file(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
     let namespace = &bench.namespace;
     let acting = format!("acting: {{serviceAccount: {namespace}/nobody}}");
@@ -278,7 +278,7 @@ fn own_file(bench: &HostBench<'_>, directory: &tempfile::TempDir) -> String {
     file.display().to_string()
 }
 
-/// On the real API server the account may read nothing, because nobody has said that it may.
+/// On the real API server the account may read nothing, because it has no roles.
 fn forbid_acting(bench: &HostBench<'_>) {
     if let TestCluster::Embedded(cluster) = &*bench.cluster {
         let user = format!("system:serviceaccount:{}:nobody", bench.namespace);
@@ -347,7 +347,7 @@ fn the_reason_is_the_true_one_in_each_of_these_cases() {
     });
 }
 
-/// The text for people, and the words for what is misspelt.
+/// Checks the text for people, and the errors for misspelt words.
 #[track_caller]
 fn check_texts(bench: &HostBench<'_>, host: &Host) {
     let object = format!("{}/{OBJECT}", bench.namespace);
@@ -372,7 +372,7 @@ fn check_texts(bench: &HostBench<'_>, host: &Host) {
     refused(&["why", "cm", &format!("{}/", bench.namespace)], "write informant why KIND");
 }
 
-/// The host that does not lead calls no plugin.
+/// A host that does not lead calls no plugin.
 #[test]
 fn a_host_on_standby_says_so() {
     host_fact(async |bench| {
@@ -391,7 +391,7 @@ fn a_host_on_standby_says_so() {
     });
 }
 
-/// The HTTP API refuses the question, and no answer has a value of a Secret.
+/// The HTTP API refuses the question, and no answer contains a value of a Secret.
 #[test]
 fn values_of_secrets_are_in_no_answer() {
     const VALUE: &str = "eHl6enkh";

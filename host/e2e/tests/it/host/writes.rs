@@ -1,11 +1,11 @@
-//! Plugins that write to the cluster: the writes arrive, and nothing arrives that is not granted.
+//! Plugins that write to the cluster: granted writes arrive, and no others.
 
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::{Host, Line};
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-/// A host whose own file says this of `writer`, and a pod for that to write about.
+/// A host whose own file has these settings for `writer`, and a pod for it to write about.
 async fn started(bench: &HostBench<'_>, settings: &str) -> (Host, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let own = directory.path().join("informant.yaml");
@@ -17,7 +17,7 @@ async fn started(bench: &HostBench<'_>, settings: &str) -> (Host, tempfile::Temp
     (host, directory)
 }
 
-/// All that `writer` wants to do in the fact's namespace.
+/// Grants for all writes of `writer` in the fact's namespace.
 pub fn grants(bench: &HostBench<'_>) -> String {
     let namespace = &bench.namespace;
     let rule = |resource: &str, verbs: &str| {
@@ -31,7 +31,7 @@ pub fn grants(bench: &HostBench<'_>) -> String {
     format!("writes: [{}]", rules.join(", "))
 }
 
-/// What the guest said of this.
+/// Checks the guest's line about this.
 #[track_caller]
 fn check_said(host: &Host, what: &str, expect: &str) {
     let lines = host.lines_of("writer");
@@ -93,7 +93,7 @@ fn dry_run_changes_nothing() {
     });
 }
 
-/// The cache leaves the annotation out, and `kubectl apply` needs it.
+/// The cache removes the annotation, and `kubectl apply` needs it.
 #[test]
 fn an_update_of_what_the_cache_handed_out_takes_no_annotation_from_an_object() {
     const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,11 +1,11 @@
-//! The last lines of `informant dev`: how long it ran, and the work of each plugin.
+//! The last lines of `informant dev`: the run's duration, and the work of each plugin.
 
 use informant_runtime::{Counters, PluginStatus};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Plugins with a line of their own.
+/// The number of plugins that have their own line.
 const PLUGINS_MAX: usize = 20;
 
 /// The summary, for people. The plugins' names are aligned.
@@ -17,7 +17,7 @@ pub(super) fn summary(ran: Duration, plugins: &[PluginStatus]) -> String {
     text(ran, &plugins)
 }
 
-/// Of each plugin the name, its work, and whether its last version does not run.
+/// For each plugin: its name, its work, and whether its last version does not run.
 fn text(ran: Duration, plugins: &[(&str, &Counters, bool)]) -> String {
     let mut text = format!("\nInformant ran for {}.\n", duration(ran));
     let columns = plugins.iter().take(PLUGINS_MAX).map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -35,7 +35,7 @@ fn text(ran: Duration, plugins: &[(&str, &Counters, bool)]) -> String {
     text
 }
 
-/// Events, reloads and failures are always named; keys and schedules only where there were any.
+/// Events, reloads and failures are always named. Keys and schedules are named only if there were any.
 fn work(counters: &Counters) -> String {
     let sum = |counters: &[&AtomicU64]| counters.iter().map(|it| it.load(Relaxed)).sum::<u64>();
     let handled = [

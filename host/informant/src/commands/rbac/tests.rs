@@ -10,7 +10,8 @@ fn check(descriptors: &[&str], options: &[&str], expect: Expect) {
     expect.assert_eq(&printed(&plugins, options));
 }
 
-/// Of plugins that act as these service accounts: roles, and whom they are bound to.
+/// Checks the output for plugins that act as these service accounts: the roles, and the accounts that they are bound
+/// to.
 #[track_caller]
 fn check_acting(plugins: &[(&str, &str)], expect: Expect) {
     let text = printed(plugins, &[]);
@@ -19,7 +20,7 @@ fn check_acting(plugins: &[(&str, &str)], expect: Expect) {
     expect.assert_eq(&shown.concat());
 }
 
-/// A role without what all of them have, and the subject of its binding, which has nothing else to say.
+/// A role without the lines that all roles have, and the subject of its binding.
 #[track_caller]
 fn bound(role: &str, binding: &str) -> String {
     let api = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ";
@@ -231,7 +232,7 @@ fn a_plugin_that_acts_as_a_service_account_needs_it_for_that_one() {
     );
 }
 
-/// The roles without what all of them have.
+/// The roles without the lines that all roles have.
 #[track_caller]
 fn check_roles(descriptors: &[&str], options: &[&str], expect: Expect) {
     let plugins: Vec<(&str, &str)> = descriptors.iter().map(|text| (*text, "")).collect();
@@ -285,7 +286,7 @@ fn what_is_wanted_in_some_namespaces_is_allowed_there() {
               verbs: [list, watch, patch]
         "#]],
     );
-    // Another one wants all pods: only what is written is of the namespace.
+    // Another plugin watches all pods: then only the write rule belongs to the namespace.
     let all = r#"{"version":"1","subscriptions":[{"resource":"v1/pods"}]}"#;
     let one = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","namespaces":["shop"]}],
         "writes":[{"resource":"v1/pods","verbs":["patch"],"namespaces":["shop"]}]}"#;

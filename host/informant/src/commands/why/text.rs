@@ -1,13 +1,13 @@
-//! The answer for people: the object in one line, the plugins in one line each, then the deliveries.
+//! The answer for people: the object on one line, each plugin on one line, then the deliveries.
 
 use crate::commands::ask::table;
 use informant_runtime::{CachedObject, DeliveryWhy, PluginWhy, Why};
 use std::fmt::Write as _;
 
-/// Deliveries that are shown of all plugins together, the newest.
+/// The number of deliveries that are shown for all plugins together, the newest ones.
 const DELIVERIES_MAX: usize = 10;
 
-/// `in_full`: every question that was answered with no, not only the one that counts.
+/// `in_full`: shows every question that was answered with no, not only the decisive one.
 pub(super) fn text(why: &Why, in_full: bool) -> String {
     let mut text = object(why);
     if why.plugins.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn text(why: &Why, in_full: bool) -> String {
     text
 }
 
-/// A table below what is there; none without rows.
+/// Adds a table to the text. Adds nothing without rows.
 fn push(text: &mut String, heads: &[&str], rows: &[Vec<String>]) {
     if !rows.is_empty() {
         let _ = write!(text, "\n\n{}", table(heads, rows));
@@ -114,7 +114,7 @@ fn delivery(plugin: &str, delivery: &DeliveryWhy, now: &str) -> Vec<String> {
     ]
 }
 
-/// The time of a moment of the same day, in UTC; of another day with the date.
+/// The time of a moment on the same day, in UTC; with the date on another day.
 fn moment(at: &str, now: &str) -> String {
     match (at.split_once('T'), now.split_once('T')) {
         (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),

@@ -1,18 +1,21 @@
-//! The informers as a source of the API: what is asked for is followed from then on, and read from memory.
+//! The informers as a source of the API. The first request for a resource starts its informer, and every answer is
+//! read from the cache.
 
 use super::feed::Feed;
 use super::followed::ChangeFollower;
+use super::recent_changes::Place;
 use super::stored::shown;
+use crate::http::aside::aside;
 use crate::http::on_demand::InformerRefusal;
 use crate::http::server::ServerState;
 use axum::http::StatusCode;
 use futures::future::BoxFuture;
-use informant_apimachinery::{GroupVersionResource, Status, reason};
+use informant_apimachinery::{GroupVersionResource, LabelSelector, Status, reason};
 use informant_apiserver::{
     ApiObject, Catalogue, InitialState, ListAt, ListPage, ListQuery, ResourceInfo, Selection,
     Source, Watch, WatchQuery, WatchStart,
 };
-use informant_cache::{InformerLease, Object, ObjectKey, Snapshot};
+use informant_cache::{Indexer, InformerLease, ObjectKey, Snapshot};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -20,8 +23,12 @@ use tokio::time::{Instant, sleep, timeout};
 /// How long a request waits for a resourceVersion that its client knows and the cache does not, as the API server's
 /// own watch cache waits (storage/cacher's `blockTimeout`).
 const REACH_DEADLINE: Duration = Duration::from_secs(3);
-/// How often that is looked at.
+/// The pause between two looks at the cache's resourceVersion.
 const REACH_LOOK: Duration = Duration::from_millis(25);
+/// Objects that a list looks at before the work of another request has its turn.
+const STEP_ITEMS: usize = 500;
+/// Bytes that a field selector unpacks before the work of another request has its turn.
+const STEP_BYTES: usize = 4 << 20;
 
 /// The source of one request.
 pub(super) struct CacheSource {
@@ -36,56 +43,22 @@ impl CacheSource {
 
     /// The resource's informer, which has synced.
     async fn lease(&self, gvr: &GroupVersionResource) -> Result<Arc<InformerLease>, Status> {
-        let lease = self.shared.kubernetes.on_demand.informer(gvr, None).await;
-        lease.map_err(|refusal| refused(gvr, refusal))
-    }
-
-    /// A state of the resource as it is asked for.
-    async fn state(&self, gvr: &GroupVersionResource, at: ListAt) -> Result<SourceState, Status> {
-        let lease = self.lease(gvr).await?;
-        let deadline = Instant::now() + REACH_DEADLINE;
-        let wanted = match at {
-            ListAt::MostRecent | ListAt::Any => 0,
-            ListAt::NotOlderThan(version) | ListAt::Exact(version) => version,
-        };
-        loop {
-            let state = SourceState::of(&lease)?;
-            if state.resource_version >= wanted {
-                if matches!(at, ListAt::Exact(version) if version < state.resource_version) {
-                    let message = "The resourceVersion for the provided list is too old.";
-                    return Err(Status::expired(message));
-                }
-                return Ok(state);
-            }
-            if Instant::now() >= deadline {
-                let reached = state.resource_version;
-                return Err(Status::too_large_resource_version(wanted, reached));
-            }
-            sleep(REACH_LOOK).await;
-        }
+        let lease = self.shared.on_demand.informer(gvr, None).await;
+        lease.map_err(refused)
     }
 
     async fn page(&self, query: ListQuery) -> Result<ListPage, Status> {
         let ListQuery { resource, selection, at, start_after, .. } = query;
-        self.keep_changes(&resource).await?;
-        let state = self.state(&resource.gvr, at).await?;
-        let mut items = state.selected(&resource, &selection);
-        if let Some(start_after) = start_after {
-            let (namespace, name) = start_after.split_once('/').unwrap_or(("", &start_after));
-            items.retain(|object| (object.namespace(), object.name()) > (namespace, name));
-        }
-        let resource_version = state.resource_version;
-        Ok(ListPage { items, resource_version, next: None, remaining: None })
-    }
-
-    /// Whoever lists is about to watch: the changes from the list on are kept for a while.
-    async fn keep_changes(&self, resource: &Arc<ResourceInfo>) -> Result<(), Status> {
         let lease = self.lease(&resource.gvr).await?;
-        // A list is possible without.
-        if let Ok(follower) = self.shared.kubernetes.followed.follow(resource, lease) {
+        // The watch that follows a list begins at the list's version: the changes are kept from here on. Without
+        // room for them the list is answered all the same.
+        if let Ok(follower) = self.shared.kubernetes.followed.follow(&resource, lease.clone()) {
             let _ = began(&follower, None).await;
         }
-        Ok(())
+        let state = SourceState::reached(&lease, at).await?;
+        let resource_version = state.resource_version;
+        let items = state.selected(&resource, &selection, start_after.as_deref()).await?;
+        Ok(ListPage { items, resource_version, next: None, remaining: None })
     }
 
     async fn start(&self, query: WatchQuery) -> Result<Watch, Status> {
@@ -97,36 +70,35 @@ impl CacheSource {
             Status::too_many_requests(message, 1)
         })?;
         let lease = self.lease(&resource.gvr).await?;
-        let follower = api.followed.follow(&resource, lease)?;
+        let follower = api.followed.follow(&resource, lease.clone())?;
         let (initial, after) = match start {
             WatchStart::Now => (None, None),
             WatchStart::After(version) => (None, Some(version)),
             WatchStart::InitialState { not_older_than } => {
-                // What changes after the state is read is told from here on.
+                // The changes after the state are kept from here on.
                 began(&follower, None).await?;
                 let at = ListAt::NotOlderThan(not_older_than);
-                let state = self.state(&resource.gvr, at).await?;
-                let objects = state.selected(&resource, &selection);
+                let state = SourceState::reached(&lease, at).await?;
                 let resource_version = state.resource_version;
+                let objects = state.selected(&resource, &selection, None).await?;
                 (Some(InitialState { objects, resource_version }), Some(resource_version))
             }
         };
         let place = began(&follower, after).await?;
-        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, permit)) })
+        let watch = self.shared.sources.watches.open(resource.gvr.to_string());
+        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, permit, watch)) })
     }
 }
 
 /// The place of a watch. A version that the cache does not reach in time is of another past, as after a restore of
-/// the cluster: the client is to list again.
-async fn began(
-    follower: &ChangeFollower,
-    after: Option<u64>,
-) -> Result<super::recent_changes::Place, Status> {
-    match timeout(REACH_DEADLINE, follower.begin(after)).await {
-        Ok(place) => place,
-        Err(_) => {
-            let after = after.unwrap_or_default();
-            Err(Status::too_old_resource_version(after, follower.reached()))
+/// the cluster: the client is to list again. A watch from now on waits only while the informer lists.
+pub(super) async fn began(follower: &ChangeFollower, after: Option<u64>) -> Result<Place, Status> {
+    match (timeout(REACH_DEADLINE, follower.begin(after)).await, after) {
+        (Ok(place), _) => place,
+        (Err(_), Some(after)) => Err(Status::too_old_resource_version(after, follower.reached())),
+        (Err(_), None) => {
+            let message = "the informer is listing again; watch again in a second";
+            Err(Status::service_unavailable(message))
         }
     }
 }
@@ -144,7 +116,8 @@ impl Source for CacheSource {
         at: ListAt,
     ) -> BoxFuture<'a, Result<Arc<ApiObject>, Status>> {
         Box::pin(async move {
-            let state = self.state(&resource.gvr, at).await?;
+            let lease = self.lease(&resource.gvr).await?;
+            let state = SourceState::reached(&lease, at).await?;
             let key = ObjectKey::new(namespace.unwrap_or_default(), name);
             let object = state.snapshot.get(&key).cloned();
             let object = object.ok_or_else(|| Status::not_found(&resource.gvr, name))?;
@@ -162,9 +135,10 @@ impl Source for CacheSource {
 }
 
 /// One state of a resource in the cache.
+#[derive(Clone)]
 struct SourceState {
     snapshot: Snapshot,
-    /// Everything up to here is there.
+    /// Every change up to this version is in the snapshot.
     resource_version: u64,
 }
 
@@ -179,22 +153,118 @@ impl SourceState {
         Ok(Self { snapshot, resource_version })
     }
 
-    /// By namespace and name.
-    fn selected(&self, resource: &Arc<ResourceInfo>, selection: &Selection) -> Vec<Arc<ApiObject>> {
-        let has_labels = |object: &&Object| selection.labels.matches(|key| object.label(key));
-        let objects = self.snapshot.objects(selection.namespace.as_deref()).filter(has_labels);
-        let objects = objects.map(|object| shown(object.at_rest(), resource));
-        objects.filter(|object| selection.selects(object)).collect()
+    /// The state that a request asks for, once the cache has come to it.
+    async fn reached(lease: &InformerLease, at: ListAt) -> Result<Self, Status> {
+        let deadline = Instant::now() + REACH_DEADLINE;
+        let wanted = match at {
+            ListAt::MostRecent | ListAt::Any => 0,
+            ListAt::NotOlderThan(version) | ListAt::Exact(version) => version,
+        };
+        loop {
+            let state = Self::of(lease)?;
+            if state.resource_version >= wanted {
+                if matches!(at, ListAt::Exact(version) if version < state.resource_version) {
+                    let message = "The resourceVersion for the provided list is too old.";
+                    return Err(Status::expired(message));
+                }
+                return Ok(state);
+            }
+            if Instant::now() >= deadline {
+                let reached = state.resource_version;
+                return Err(Status::too_large_resource_version(wanted, reached));
+            }
+            sleep(REACH_LOOK).await;
+        }
+    }
+
+    /// The selected objects by namespace and name, after this `namespace/name` where a list goes on. A selector may
+    /// look at every object and unpack it, so that is done aside, in steps.
+    async fn selected(
+        self,
+        resource: &Arc<ResourceInfo>,
+        selection: &Selection,
+        start_after: Option<&str>,
+    ) -> Result<Vec<Arc<ApiObject>>, Status> {
+        let start_after = start_after.map(|key| key.split_once('/').unwrap_or(("", key)));
+        let start_after = start_after.map(|(namespace, name)| ObjectKey::new(namespace, name));
+        let mut cursor = start_after.as_ref().map(Indexer::cursor_after);
+        let (mut state, mut selected) = (self, Vec::new());
+        loop {
+            let (resource, selection) = (resource.clone(), selection.clone());
+            let step = move || {
+                let next = state.step(&resource, &selection, cursor.as_deref(), &mut selected);
+                (next, state, selected)
+            };
+            let ended = || Status::service_unavailable("the host stops");
+            let next;
+            (next, state, selected) = aside(step).await.ok_or_else(ended)?;
+            cursor = next?;
+            if cursor.is_none() {
+                return Ok(selected);
+            }
+        }
+    }
+
+    /// Adds the selected ones of the next objects. Answers the cursor after them; none: they were the last.
+    fn step(
+        &self,
+        resource: &Arc<ResourceInfo>,
+        selection: &Selection,
+        cursor: Option<&str>,
+        selected: &mut Vec<Arc<ApiObject>>,
+    ) -> Result<Option<String>, Status> {
+        let (namespace, everything) = (selection.namespace.as_deref(), LabelSelector::default());
+        let page = self.snapshot.list(namespace, &everything, STEP_ITEMS, cursor);
+        let page = page.map_err(Status::internal_error)?;
+        let unpacks = !selection.fields.is_everything();
+        let mut unpacked = 0;
+        for object in page.items {
+            if !selection.labels.matches(|key| object.label(key)) {
+                continue;
+            }
+            if unpacks {
+                unpacked += object.json_len();
+            }
+            let key = object.key().clone();
+            let object = shown(object.at_rest(), resource);
+            if selection.selects(&object) {
+                selected.push(object);
+            }
+            if unpacked >= STEP_BYTES {
+                return Ok(Some(Indexer::cursor_after(&key)));
+            }
+        }
+        Ok(page.next)
     }
 }
 
-/// Why there is no informer, as the API says it.
-fn refused(gvr: &GroupVersionResource, (code, text): InformerRefusal) -> Status {
+/// The answer of the API where there is no informer. The text names the resource already.
+fn refused((code, text): InformerRefusal) -> Status {
     match code {
-        StatusCode::FORBIDDEN => Status::forbidden(gvr, "", &text),
+        StatusCode::FORBIDDEN => Status::failure(403, reason::FORBIDDEN, text),
         StatusCode::NOT_FOUND => Status::failure(404, reason::NOT_FOUND, text),
         StatusCode::BAD_REQUEST => Status::bad_request(text),
         StatusCode::GATEWAY_TIMEOUT => Status::failure(504, reason::TIMEOUT, text),
         _ => Status::service_unavailable(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_api_server_is_passed_on_as_it_is() {
+        let check = |code: StatusCode, expect: &str| {
+            let text = "pods is forbidden: User \"reader\" cannot list resource \"pods\"";
+            let status = refused((code, text.to_owned()));
+            let shown = (status.code, &*status.reason, &*status.message);
+            assert_eq!(shown, (code.as_u16(), expect, text));
+        };
+        check(StatusCode::FORBIDDEN, reason::FORBIDDEN);
+        check(StatusCode::NOT_FOUND, reason::NOT_FOUND);
+        check(StatusCode::BAD_REQUEST, reason::BAD_REQUEST);
+        check(StatusCode::GATEWAY_TIMEOUT, reason::TIMEOUT);
+        check(StatusCode::SERVICE_UNAVAILABLE, reason::SERVICE_UNAVAILABLE);
     }
 }

@@ -1,4 +1,4 @@
-//! What a CustomResourceDefinition says of a resource and discovery does not: columns, fields, the name of lists.
+//! The part of a resource that only its CustomResourceDefinition has: columns, fields, the kind of lists.
 
 use informant_apiserver::ResourceInfo;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) fn path(resource: &ResourceInfo) -> String {
     )
 }
 
-/// The resource with what its definition says of it.
+/// The resource with the columns, fields and list kind of its definition.
 pub(super) fn apply(resource: &ResourceInfo, definition: &Value) -> ResourceInfo {
     let spec = &definition["spec"];
     let versions = spec["versions"].as_array().into_iter().flatten();

@@ -1,10 +1,12 @@
-//! The cluster's discovery as a catalogue: what of it the cache can serve.
+//! The cluster's discovery as a catalogue of the resources that the cache can serve.
 
 use http::header::ACCEPT;
-use informant_apimachinery::{GroupVersionResource, Status, reason, selectable_fields};
+use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
 use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
 use informant_devcluster::built_in_resources;
-use serde::Deserialize;
+use kube::core::discovery::v2::{
+    APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APIVersionDiscovery,
+};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,66 +15,8 @@ use std::sync::Arc;
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-/// What the cache does with a resource.
+/// The verbs that the cache answers.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
-
-#[derive(Deserialize)]
-struct Groups {
-    #[serde(default)]
-    items: Vec<DiscoveryGroup>,
-}
-
-#[derive(Deserialize)]
-struct DiscoveryGroup {
-    #[serde(default)]
-    metadata: GroupMetadata,
-    #[serde(default)]
-    versions: Vec<DiscoveryVersion>,
-}
-
-#[derive(Deserialize, Default)]
-struct GroupMetadata {
-    /// Empty for the core group.
-    #[serde(default)]
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct DiscoveryVersion {
-    version: String,
-    #[serde(default)]
-    resources: Vec<DiscoveryResource>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DiscoveryResource {
-    resource: String,
-    response_kind: Option<ResponseKind>,
-    #[serde(default)]
-    scope: String,
-    #[serde(default)]
-    singular_resource: String,
-    #[serde(default)]
-    verbs: Vec<String>,
-    #[serde(default)]
-    short_names: Vec<String>,
-    #[serde(default)]
-    categories: Vec<String>,
-    #[serde(default)]
-    subresources: Vec<Subresource>,
-}
-
-#[derive(Deserialize)]
-struct ResponseKind {
-    #[serde(default)]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct Subresource {
-    subresource: String,
-}
 
 /// Asks the API server: two requests.
 pub(super) async fn read(client: &kube::Client) -> Result<Catalogue, Status> {
@@ -81,20 +25,21 @@ pub(super) async fn read(client: &kube::Client) -> Result<Catalogue, Status> {
     Ok(Catalogue::new(groups.flat_map(resources).map(Arc::new)))
 }
 
-async fn ask(client: &kube::Client, path: &str) -> Result<Groups, Status> {
+async fn ask(client: &kube::Client, path: &str) -> Result<APIGroupDiscoveryList, Status> {
     let request = http::Request::get(path).header(ACCEPT, AGGREGATED).body(Vec::new());
     let request = request.map_err(Status::internal_error)?;
-    client.request(request).await.map_err(|error| unavailable(path, &error))
+    client.request(request).await.map_err(|error| unavailable(path, error))
 }
 
-/// The cluster cannot be asked.
-pub(super) fn unavailable(path: &str, error: &kube::Error) -> Status {
-    let message = format!("the API server could not be asked for {path}: {error}");
-    Status::failure(503, reason::SERVICE_UNAVAILABLE, message)
+/// The API server gave no answer to a request for this path.
+fn unavailable(path: &str, error: kube::Error) -> Status {
+    let error = anyhow::Error::from(error);
+    Status::service_unavailable(format!("the API server could not be asked for {path}: {error:#}"))
 }
 
-fn resources(group: DiscoveryGroup) -> impl Iterator<Item = ResourceInfo> {
-    let DiscoveryGroup { metadata: GroupMetadata { name }, versions } = group;
+fn resources(group: APIGroupDiscovery) -> impl Iterator<Item = ResourceInfo> {
+    // The core group has no name.
+    let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
     // Both match a table of a hundred names.
     let built_in = built_in_resources();
     let built_in: HashSet<String> = built_in
@@ -102,33 +47,38 @@ fn resources(group: DiscoveryGroup) -> impl Iterator<Item = ResourceInfo> {
         .filter(|info| info.gvr.group == name)
         .map(|info| info.gvr.resource.clone())
         .collect();
-    versions.into_iter().flat_map(move |DiscoveryVersion { version, resources }| {
-        let of = |resource: DiscoveryResource| {
-            let gvr = GroupVersionResource::new(&*name, &*version, &*resource.resource);
-            let custom = !built_in.contains(&resource.resource);
-            // Invariant 41.
-            (!gvr.is_secrets()).then(|| info(gvr, resource, custom))?
-        };
-        resources.into_iter().filter_map(of).collect::<Vec<_>>()
-    })
+    group.versions.into_iter().flat_map(
+        move |APIVersionDiscovery { version, resources, .. }| {
+            let version = version.unwrap_or_default();
+            let of = |resource: APIResourceDiscovery| {
+                let plural = resource.resource.as_deref()?;
+                let gvr = GroupVersionResource::new(&*name, &*version, plural);
+                let custom = !built_in.contains(plural);
+                // Invariant 41.
+                (!gvr.is_secrets()).then(|| info(gvr, resource, custom))?
+            };
+            resources.into_iter().filter_map(of).collect::<Vec<_>>()
+        },
+    )
 }
 
-/// None where it cannot be followed.
+/// The resource; none where it cannot be listed and watched.
 fn info(
     gvr: GroupVersionResource,
-    resource: DiscoveryResource,
+    resource: APIResourceDiscovery,
     custom: bool,
 ) -> Option<ResourceInfo> {
     let has = |verb: &str| resource.verbs.iter().any(|one| one == verb);
     if !has("list") || !has("watch") {
         return None;
     }
-    let kind = resource.response_kind?.kind;
+    let kind = resource.response_kind?.kind?;
     let shown = |verb: &&str| has(verb);
     let verbs: Vec<String> =
         VERBS.iter().filter(|verb| shown(verb)).map(ToString::to_string).collect();
     // The status of an object is shown as the whole object.
-    let status = resource.subresources.iter().any(|one| one.subresource == "status");
+    let status =
+        resource.subresources.iter().any(|one| one.subresource.as_deref() == Some("status"));
     let status = status.then(|| SubresourceInfo {
         name: "status".to_owned(),
         group: gvr.group.clone(),
@@ -136,17 +86,15 @@ fn info(
         kind: kind.clone(),
         verbs: vec!["get".to_owned()],
     });
+    let singular = resource.singular_resource.filter(|singular| !singular.is_empty());
     let fields = selectable_fields(&gvr).iter().map(ToString::to_string).collect();
     Some(ResourceInfo {
-        singular: match resource.singular_resource {
-            none if none.is_empty() => kind.to_lowercase(),
-            singular => singular,
-        },
+        singular: singular.unwrap_or_else(|| kind.to_lowercase()),
         list_kind: format!("{kind}List"),
         kind,
         short_names: resource.short_names,
         categories: resource.categories,
-        namespaced: resource.scope == "Namespaced",
+        namespaced: resource.scope.as_deref() == Some("Namespaced"),
         custom,
         verbs,
         subresources: status.into_iter().collect(),
@@ -162,7 +110,8 @@ mod tests {
     use serde_json::json;
 
     fn catalogue(items: Value) -> Vec<ResourceInfo> {
-        let groups: Groups = serde_json::from_value(json!({ "items": items })).expect("it is read");
+        let groups = serde_json::from_value(json!({ "items": items }));
+        let groups: APIGroupDiscoveryList = groups.expect("a list of groups");
         groups.items.into_iter().flat_map(resources).collect()
     }
 

@@ -1,21 +1,21 @@
-//! A watcher's place among the recent changes. It has no buffer: one that reads too slowly falls off their end.
+//! A watcher's place among the recent changes. A watcher has no buffer: a slow one falls off the end of the log.
 
 use super::followed::ChangeFollower;
 use super::recent_changes::Place;
+use crate::metrics::{OpenWatch, WatchEndReason};
 use futures::future::BoxFuture;
 use informant_apimachinery::Status;
-use informant_apiserver::{Change, ChangeFeed};
+use informant_apiserver::{Change, ChangeFeed, WatchEnd};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, watch};
-
-/// How many changes a watcher takes at once: few enough that a slow one holds little beside the log.
-const CHANGES_TAKEN_MAX: usize = 64;
 
 pub(super) struct Feed {
     follower: Arc<ChangeFollower>,
     place: Place,
     woken: watch::Receiver<()>,
-    /// One of the watches that there may be.
+    /// The watch in the metrics.
+    counted: OpenWatch,
+    /// The place of this watch among all watches.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -24,31 +24,55 @@ impl Feed {
         follower: Arc<ChangeFollower>,
         place: Place,
         permit: OwnedSemaphorePermit,
+        counted: OpenWatch,
     ) -> Self {
         let woken = follower.subscribe();
-        Self { follower, place, woken, _permit: permit }
+        Self { follower, place, woken, counted, _permit: permit }
+    }
+
+    /// None: the informer has ended.
+    async fn changes(&mut self) -> Option<Result<Vec<Change>, Status>> {
+        loop {
+            self.woken.borrow_and_update();
+            match self.follower.take(&mut self.place) {
+                Ok(changes) if !changes.is_empty() => return Some(Ok(changes)),
+                Ok(_) => {}
+                Err(missed) => {
+                    self.counted.reason = missed.reason;
+                    return Some(Err(missed.status));
+                }
+            }
+            tokio::select! {
+                woken = self.woken.changed() => woken.ok()?,
+                () = self.follower.lease.informer().stopped() => return None,
+            }
+        }
     }
 }
 
 impl ChangeFeed for Feed {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
-        Box::pin(async move {
-            loop {
-                self.woken.borrow_and_update();
-                match self.follower.take(&mut self.place, CHANGES_TAKEN_MAX) {
-                    Ok(changes) if !changes.is_empty() => return Some(Ok(changes)),
-                    Ok(_) => {}
-                    Err(status) => return Some(Err(status)),
-                }
-                tokio::select! {
-                    woken = self.woken.changed() => woken.ok()?,
-                    () = self.follower.lease.informer().stopped() => return None,
-                }
+        Box::pin(async {
+            let changes = self.changes().await;
+            if changes.is_none() {
+                self.counted.reason = WatchEndReason::InformerEnded;
             }
+            changes
         })
     }
 
     fn progress(&self) -> u64 {
         self.follower.progress(&self.place)
+    }
+
+    fn sent(&mut self, changes: usize) {
+        self.counted.sent(changes);
+    }
+
+    fn end(&mut self, end: WatchEnd) {
+        self.counted.reason = match end {
+            WatchEnd::TimedOut => WatchEndReason::Timeout,
+            WatchEnd::Stopped => WatchEndReason::HostStops,
+        };
     }
 }

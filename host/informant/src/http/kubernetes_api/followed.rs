@@ -1,6 +1,6 @@
-//! The resources that somebody watches: of each, a handler on its informer that keeps the recent changes.
+//! The resources with watchers: of each, a handler on its informer that keeps the recent changes.
 
-use super::recent_changes::{Begin, Place, RecentChanges};
+use super::recent_changes::{Begin, Missed, Place, RecentChanges};
 use super::stored::shown;
 use informant_apimachinery::{GroupVersionResource, Status};
 use informant_apiserver::{Change, ResourceInfo};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Resources whose changes are kept at once; each has its own bounds.
+/// Resources with kept changes. Each has bounds of its own.
 const FOLLOWED_MAX: usize = 32;
-/// Changes are kept for so long after their last watcher: clients watch again when a watch ends.
+/// How long changes are kept after their last watcher: clients watch again when a watch ends.
 const LINGER: Duration = Duration::from_secs(60);
 
-/// All of them.
+/// All followed resources.
 #[derive(Default)]
 pub(super) struct Followed {
     resources: Mutex<HashMap<GroupVersionResource, Held>>,
@@ -27,21 +27,21 @@ pub(super) struct Followed {
 
 struct Held {
     follower: Arc<ChangeFollower>,
-    /// Since nobody watches.
+    /// When the last watcher was found to be gone.
     idle_since: Option<Instant>,
 }
 
-/// One resource, followed until this is dropped.
+/// One resource. Its handler ends when this is dropped.
 pub(super) struct ChangeFollower {
     pub(super) lease: Arc<InformerLease>,
     changes: Arc<Changes>,
     _registration: Registration,
 }
 
-/// What the handler and the watchers share.
+/// The changes, which the handler and the watchers share.
 struct Changes {
     recent: Mutex<RecentChanges>,
-    /// The value is only a reason to look.
+    /// Wakes the watchers. The value says nothing.
     woken: watch::Sender<()>,
     resource: Arc<ResourceInfo>,
     indexer: Indexer,
@@ -54,17 +54,21 @@ impl Followed {
         resource: &Arc<ResourceInfo>,
         lease: Arc<InformerLease>,
     ) -> Result<Arc<ChangeFollower>, Status> {
+        // Declared before the guard of the lock, so thousands of changes are freed after it.
+        let mut _freed = None;
         let mut resources = self.resources.lock();
-        let of_ended = |held: &Held| held.follower.lease.informer().is_stopped();
-        if resources.get(&resource.gvr).is_some_and(of_ended) {
-            resources.remove(&resource.gvr);
+        let outdated = |held: &Held| held.follower.is_outdated(resource);
+        if resources.get(&resource.gvr).is_some_and(outdated) {
+            _freed = resources.remove(&resource.gvr);
         }
         if let Some(held) = resources.get_mut(&resource.gvr) {
             held.idle_since = None;
             return Ok(held.follower.clone());
         }
-        if resources.len() >= FOLLOWED_MAX {
-            resources.retain(|_, held| !held.is_idle());
+        if resources.len() >= FOLLOWED_MAX
+            && let Some(longest) = longest_idle(&resources)
+        {
+            _freed = resources.remove(&longest);
         }
         if resources.len() >= FOLLOWED_MAX {
             let message = format!(
@@ -78,17 +82,27 @@ impl Followed {
         Ok(follower)
     }
 
-    /// Lets go of those that nobody has watched for some time.
+    /// Drops the changes of resources without watchers for some time.
     pub(super) fn expire(&self, now: Instant) {
-        self.resources.lock().retain(|_, held| {
+        let is_over = |held: &mut Held| {
             if !held.is_idle() {
                 held.idle_since = None;
-                return true;
+                return false;
             }
             let since = *held.idle_since.get_or_insert(now);
-            now.saturating_duration_since(since) < LINGER
-        });
+            now.saturating_duration_since(since) >= LINGER
+        };
+        let freed: Vec<_> = self.resources.lock().extract_if(|_, held| is_over(held)).collect();
+        // Thousands of changes are freed after the lock.
+        drop(freed);
     }
+}
+
+/// The resource that has had no watcher for the longest time. The last ones are those that had one at the last look.
+fn longest_idle(resources: &HashMap<GroupVersionResource, Held>) -> Option<GroupVersionResource> {
+    let idle = resources.iter().filter(|(_, held)| held.is_idle());
+    let longest = idle.min_by_key(|(_, held)| (held.idle_since.is_none(), held.idle_since));
+    longest.map(|(gvr, _)| gvr.clone())
 }
 
 impl Held {
@@ -107,17 +121,25 @@ impl ChangeFollower {
             indexer: informer.indexer(),
         });
         let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
-        // Invariant 12: it only notes.
+        // Invariant 12: the handler only notes.
         let registration = informer.add_inline_handler(changes.clone(), options);
         Self { lease, changes, _registration: registration }
     }
 
-    /// Wakes its owner when there may be something new.
+    /// Whether a request for this resource needs another follower: the informer has ended, or the objects of the kept
+    /// changes lack a selectable field that the resource's definition has by now. A field that is gone does no harm.
+    fn is_outdated(&self, resource: &ResourceInfo) -> bool {
+        let known = &self.changes.resource.selectable_fields;
+        self.lease.informer().is_stopped()
+            || resource.selectable_fields.iter().any(|field| !known.contains(field))
+    }
+
+    /// Wakes the receiver's owner when there may be new changes.
     pub(super) fn subscribe(&self) -> watch::Receiver<()> {
         self.changes.woken.subscribe()
     }
 
-    /// A watch's place after this resourceVersion, or after now. It waits until the informer has come so far.
+    /// A watch's place after this resourceVersion, or after now, once the informer has come so far.
     pub(super) async fn begin(&self, after: Option<u64>) -> Result<Place, Status> {
         let mut woken = self.subscribe();
         loop {
@@ -135,8 +157,8 @@ impl ChangeFollower {
         self.changes.recent.lock().reached().unwrap_or_default()
     }
 
-    pub(super) fn take(&self, place: &mut Place, most: usize) -> Result<Vec<Change>, Status> {
-        self.changes.recent.lock().take(place, most)
+    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+        self.changes.recent.lock().take(place)
     }
 
     pub(super) fn progress(&self, place: &Place) -> u64 {
@@ -151,10 +173,13 @@ impl Changes {
     }
 
     fn note(&self, cause: Cause, change: impl FnOnce() -> Change) {
-        let mut recent = self.recent.lock();
         match cause.reason {
-            Reason::Watch => recent.push(change()),
-            Reason::Initial | Reason::Relist => recent.gap(),
+            Reason::Watch => {
+                // The watchers wait for the lock: the change is made before.
+                let change = change();
+                self.recent.lock().push(change);
+            }
+            Reason::Initial | Reason::Relist => self.recent.lock().gap(),
             Reason::Resync => {}
         }
     }
@@ -172,7 +197,7 @@ impl ResourceEventHandler for Changes {
         });
     }
 
-    /// The deletion was missed, so its resourceVersion is not known.
+    /// The informer's watch missed the deletion, so its resourceVersion is not known.
     fn on_delete(&self, _: &Object, _: FinalState, _: Cause) {
         self.recent.lock().gap();
     }
@@ -193,7 +218,7 @@ impl ResourceEventHandler for Changes {
         self.woken.send_replace(());
     }
 
-    /// What the cache shows is told now.
+    /// The handler has every event of the state that the cache shows.
     fn on_batch_told(&self) {
         let version = self.version();
         let is_news = self.recent.lock().reach(version);
@@ -205,6 +230,7 @@ impl ResourceEventHandler for Changes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cache_source::began;
     use super::*;
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
@@ -243,23 +269,39 @@ mod tests {
         }
 
         async fn follow(&self) -> Arc<ChangeFollower> {
-            let lease = Arc::new(self.factory.lease(&self.resource.gvr));
+            self.follow_as(&self.resource).await
+        }
+
+        async fn follow_as(&self, resource: &Arc<ResourceInfo>) -> Arc<ChangeFollower> {
+            let lease = Arc::new(self.factory.lease(&resource.gvr));
             self.factory.start();
             assert!(lease.informer().synced().await);
-            self.followed.follow(&self.resource, lease).expect("there is room")
+            self.followed.follow(resource, lease).expect("there is room")
+        }
+
+        /// The resource with that field for selectors.
+        fn with_field(&self, field: &str) -> Arc<ResourceInfo> {
+            let selectable_fields = vec![field.to_owned()];
+            Arc::new(ResourceInfo { selectable_fields, ..(*self.resource).clone() })
+        }
+
+        /// Another resource of that number.
+        fn other(&self, number: usize) -> Arc<ResourceInfo> {
+            let gvr = GroupVersionResource::new("", "v1", format!("others-{number}"));
+            Arc::new(ResourceInfo { gvr, ..(*self.resource).clone() })
         }
     }
 
     /// The next changes until there are as many, or the code that ends the watch.
-    async fn told(
+    async fn next_events(
         follower: &ChangeFollower,
         place: &mut Place,
         count: usize,
     ) -> Result<Vec<String>, u16> {
-        let (mut woken, mut told) = (follower.subscribe(), Vec::new());
+        let (mut woken, mut events) = (follower.subscribe(), Vec::new());
         loop {
-            let changes = follower.take(place, 1).map_err(|status| status.code)?;
-            told.extend(changes.iter().map(|change| match change {
+            let changes = follower.take(place).map_err(|missed| missed.status.code)?;
+            events.extend(changes.iter().map(|change| match change {
                 Change::Added(new) => format!("+{}", new.name()),
                 Change::Modified { old, new } => {
                     format!("{}@{}>{}", new.name(), old.resource_version(), new.resource_version())
@@ -268,8 +310,8 @@ mod tests {
                     format!("-{}@{}", last.name(), last.resource_version())
                 }
             }));
-            if told.len() >= count {
-                return Ok(told);
+            if events.len() >= count {
+                return Ok(events);
             }
             if changes.is_empty() {
                 woken.changed().await.expect("it goes on");
@@ -286,11 +328,11 @@ mod tests {
         bench.source.modify(r#"{"metadata":{"name":"a","labels":{"x":"y"}}}"#);
         bench.source.delete(r#"{"metadata":{"name":"b"}}"#);
         assert_eq!(
-            told(&follower, &mut place, 3).await,
+            next_events(&follower, &mut place, 3).await,
             Ok(vec!["+c".to_owned(), "a@1>4".to_owned(), "-b@5".to_owned()])
         );
         assert_eq!(follower.progress(&place), 5);
-        assert!(follower.begin(Some(1)).await.is_err(), "that was before somebody watched");
+        assert!(follower.begin(Some(1)).await.is_err(), "that was before the first watch");
         bench.factory.shutdown().await;
     }
 
@@ -301,12 +343,12 @@ mod tests {
         let mut place = follower.begin(None).await.expect("it is the newest");
         bench.source.delete_drop_watch(r#"{"metadata":{"name":"b"}}"#);
         bench.source.reset_watch();
-        assert_eq!(told(&follower, &mut place, 1).await, Err(410));
+        assert_eq!(next_events(&follower, &mut place, 1).await, Err(410));
         // A client lists again and goes on from there.
         let version = follower.changes.version();
         let mut place = follower.begin(Some(version)).await.expect("it is the newest");
         bench.source.add(r#"{"metadata":{"name":"d"}}"#);
-        assert_eq!(told(&follower, &mut place, 1).await, Ok(vec!["+d".to_owned()]));
+        assert_eq!(next_events(&follower, &mut place, 1).await, Ok(vec!["+d".to_owned()]));
         bench.factory.shutdown().await;
     }
 
@@ -317,12 +359,12 @@ mod tests {
         let follower = bench.follow().await;
         let count = || bench.followed.resources.lock().len();
         bench.followed.expire(start + 2 * LINGER);
-        assert_eq!(count(), 1, "somebody watches");
+        assert_eq!(count(), 1, "there is a watcher");
         drop(follower);
         bench.followed.expire(start + 2 * LINGER);
         drop(bench.follow().await);
         bench.followed.expire(start + 3 * LINGER);
-        assert_eq!(count(), 1, "somebody came back");
+        assert_eq!(count(), 1, "a watcher came back");
         bench.followed.expire(start + 4 * LINGER);
         assert_eq!(count(), 0);
         bench.factory.shutdown().await;
@@ -336,6 +378,65 @@ mod tests {
         let second = bench.follow().await;
         assert!(!Arc::ptr_eq(&first, &second));
         second.begin(None).await.expect("it follows");
+        bench.factory.shutdown().await;
+    }
+
+    /// An informer that lists again is no reason for 410: its client would only list again, too.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_from_now_on_is_refused_while_the_informer_lists() {
+        let bench = Bench::start().await;
+        let lease = Arc::new(bench.factory.lease(&bench.resource.gvr));
+        let follower =
+            bench.followed.follow(&bench.resource, lease.clone()).expect("there is room");
+        let code = async |after| began(&follower, after).await.map_err(|status| status.code);
+        assert_eq!(code(None).await, Err(503));
+        assert_eq!(code(Some(5)).await, Err(410));
+        bench.factory.start();
+        assert!(lease.informer().synced().await);
+        assert!(code(None).await.is_ok());
+        bench.factory.shutdown().await;
+    }
+
+    /// A field selector would match no object of changes that were made without the field.
+    #[tokio::test(start_paused = true)]
+    async fn a_selectable_field_that_comes_later_is_read_from_then_on() {
+        let bench = Bench::start().await;
+        let before = bench.follow().await;
+        let resource = bench.with_field("data.x");
+        let follower = bench.follow_as(&resource).await;
+        assert!(!Arc::ptr_eq(&before, &follower));
+        let mut place = follower.begin(None).await.expect("it is the newest");
+        let mut woken = follower.subscribe();
+        bench.source.add(r#"{"metadata":{"name":"c"},"data":{"x":"y"}}"#);
+        let change = loop {
+            match follower.take(&mut place).expect("it goes on").pop() {
+                Some(change) => break change,
+                None => woken.changed().await.expect("it goes on"),
+            }
+        };
+        let Change::Added(object) = change else { panic!("{change:?}") };
+        assert_eq!(object.field("data.x"), Some("y"));
+        // A definition that cannot be read for a while ends no watch.
+        let after = bench.follow().await;
+        assert!(Arc::ptr_eq(&after, &follower));
+        bench.factory.shutdown().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_more_resource_takes_the_place_of_the_one_that_was_idle_longest() {
+        let bench = Bench::start().await;
+        let start = Instant::now();
+        drop(bench.follow_as(&bench.other(0)).await);
+        bench.followed.expire(start);
+        for number in 1..FOLLOWED_MAX {
+            drop(bench.follow_as(&bench.other(number)).await);
+        }
+        bench.followed.expire(start + LINGER / 2);
+        let is_held =
+            |number| bench.followed.resources.lock().contains_key(&bench.other(number).gvr);
+        assert!((0..FOLLOWED_MAX).all(is_held));
+        let _follower = bench.follow().await;
+        assert!(!is_held(0) && (1..FOLLOWED_MAX).all(is_held));
         bench.factory.shutdown().await;
     }
 }

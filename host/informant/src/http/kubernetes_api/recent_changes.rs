@@ -1,21 +1,27 @@
-//! The recent changes of one resource, as its informer tells them: a synchronous decision on what watchers may have.
+//! The recent changes of one resource, from the events of its informer: a synchronous decision on the changes that a
+//! watcher gets.
 //!
-//! A watch is a promise of every change after a resourceVersion. What the informer learns by other means than its own
-//! watch (a list after a gap, a deletion that it missed, an API server that was set back) breaks the promise: then
-//! every watcher is told 410, lists again, and goes on from there. That is simple, and such events are rare.
+//! A watch is a promise of every change after a resourceVersion. Changes that the informer learns by other means than
+//! its own watch (a list after a gap, a missed deletion, an API server that was set back) break the promise: then
+//! every watcher gets 410, lists again, and goes on from there. That is simple, and such events are rare.
 
+use crate::metrics::WatchEndReason;
 use informant_apimachinery::Status;
 use informant_apiserver::{Change, ChangeLog, LogBounds};
 
-/// At 500 changes of Pods in a second the past seven seconds; whoever is further behind lists again.
+/// At 500 changes of Pods in a second the past seven seconds; a client further behind lists again.
 pub(super) const BOUNDS: LogBounds = LogBounds { changes_max: 20_000, bytes_max: 16 << 20 };
+
+/// Changes that a watcher takes at once, and their bytes, if it is more than one: a slow watcher holds as much as
+/// that beside the log.
+const TAKEN: LogBounds = LogBounds { changes_max: 64, bytes_max: 64 << 10 };
 
 /// A watcher's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// It holds as long as the changes have no gap.
+    /// The place is valid as long as the changes have no gap.
     generation: u64,
-    /// Everything up to here was given out.
+    /// The watcher has every change up to this version.
     pub(super) seen: u64,
 }
 
@@ -27,14 +33,20 @@ pub(super) enum Begin {
     NotYet,
 }
 
-/// The changes since somebody watches.
+/// The end of a watch that has missed a change: 410.
+#[derive(Debug)]
+pub(super) struct Missed {
+    pub(super) reason: WatchEndReason,
+    pub(super) status: Status,
+}
+
+/// The changes since the first list or watch of the resource.
 pub(super) struct RecentChanges {
     log: ChangeLog,
-    floor: u64,
     generation: u64,
-    /// Everything up to here is in the log; none before the informer has begun to tell.
+    /// The log has every change up to this version; none before the informer has synced.
     reached: Option<u64>,
-    /// Something happened that no watch has told.
+    /// Something changed without an event of the informer's watch.
     has_gap: bool,
     /// The last gap may be part of a longer one: the cache has shown a part of a list before its end.
     is_unsettled: bool,
@@ -43,56 +55,51 @@ pub(super) struct RecentChanges {
 impl Default for RecentChanges {
     fn default() -> Self {
         let log = ChangeLog::starting_at(0, BOUNDS);
-        Self { log, floor: 0, generation: 0, reached: None, has_gap: false, is_unsettled: false }
+        Self { log, generation: 0, reached: None, has_gap: false, is_unsettled: false }
     }
 }
 
 impl RecentChanges {
-    /// From here on the informer tells every change.
+    /// Starts anew: every change after this version follows.
     pub(super) fn begin(&mut self, resource_version: u64) {
-        self.start_anew(resource_version);
+        self.log = ChangeLog::starting_at(resource_version, BOUNDS);
+        self.generation += 1;
+        self.reached = Some(resource_version);
+        self.has_gap = false;
     }
 
-    /// The informer's watch has told a change.
+    /// Adds a change of the informer's watch.
     pub(super) fn push(&mut self, change: Change) {
         if self.reached.is_none() || self.has_gap {
             return;
         }
-        // Where it asks for several namespaces for a while, their changes come in any order.
-        if change.resource_version() <= self.log.last().unwrap_or(self.floor) {
+        // An informer of several namespaces has a watch of each: their changes come in any order.
+        if change.resource_version() <= self.log.newest() {
             self.has_gap = true;
             return;
         }
         self.log.push(change);
     }
 
-    /// The informer has learnt something by other means.
+    /// The informer has learnt of a change by other means.
     pub(super) fn gap(&mut self) {
         self.has_gap = true;
     }
 
-    /// The informer has told everything up to this resourceVersion. Answers whether that is news.
+    /// Every change up to this resourceVersion was added. Answers whether that is news.
     pub(super) fn reach(&mut self, resource_version: u64) -> bool {
         let Some(reached) = self.reached else { return false };
         let is_more = self.is_unsettled && resource_version != reached;
         if self.has_gap || is_more || resource_version < reached {
             self.is_unsettled = self.has_gap && resource_version == reached;
-            self.start_anew(resource_version);
+            self.begin(resource_version);
             return true;
         }
         self.reached = Some(resource_version);
         resource_version > reached
     }
 
-    fn start_anew(&mut self, resource_version: u64) {
-        self.log = ChangeLog::starting_at(resource_version, BOUNDS);
-        self.floor = resource_version;
-        self.generation += 1;
-        self.reached = Some(resource_version);
-        self.has_gap = false;
-    }
-
-    /// The place of a watch after this resourceVersion, or after what is known by now.
+    /// The place of a watch after this resourceVersion, or after the newest change.
     pub(super) fn place(&self, after: Option<u64>) -> Result<Begin, Status> {
         let Some(reached) = self.reached else { return Ok(Begin::NotYet) };
         let seen = after.unwrap_or(reached);
@@ -105,29 +112,34 @@ impl RecentChanges {
         Ok(Begin::At(Place { generation: self.generation, seen }))
     }
 
-    /// The next changes for this place, at most so many, and its progress. None is no news.
-    pub(super) fn take(&self, place: &mut Place, most: usize) -> Result<Vec<Change>, Status> {
-        if place.generation != self.generation || self.has_gap {
-            return Err(Status::too_old_resource_version(place.seen, self.floor));
-        }
-        let changes: Vec<Change> = match self.log.after(place.seen) {
-            Ok(changes) => changes.take(most).cloned().collect(),
-            Err(forgotten) => {
-                return Err(Status::too_old_resource_version(place.seen, forgotten.oldest));
-            }
+    /// The next changes for this place, within [`TAKEN`]. The place moves behind them.
+    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+        let missed = |reason, oldest| Missed {
+            reason,
+            status: Status::too_old_resource_version(place.seen, oldest),
         };
-        match (changes.last(), self.reached) {
-            (Some(last), _) => place.seen = last.resource_version(),
-            // So that those of a quiet resource do not fall off.
-            (None, Some(reached)) => place.seen = place.seen.max(reached),
-            (None, None) => {}
+        if place.generation != self.generation || self.has_gap {
+            return Err(missed(WatchEndReason::Gap, self.log.newest()));
+        }
+        let changes = self.log.after(place.seen);
+        let changes = changes.map_err(|lost| missed(WatchEndReason::TooSlow, lost.oldest))?;
+        let mut bytes = 0;
+        let is_room = |change: &&Change| {
+            let is_first = bytes == 0;
+            bytes += change.json_len();
+            is_first || bytes <= TAKEN.bytes_max
+        };
+        let changes: Vec<Change> =
+            changes.take(TAKEN.changes_max).take_while(is_room).cloned().collect();
+        if let Some(last) = changes.last() {
+            place.seen = last.resource_version();
         }
         Ok(changes)
     }
 
-    /// What a bookmark may say to a watcher at this place.
+    /// The resourceVersion of a bookmark for a watcher at this place.
     pub(super) fn progress(&self, place: &Place) -> u64 {
-        let newest = self.log.last().unwrap_or(self.floor);
+        let newest = self.log.newest();
         match self.reached {
             Some(reached) if place.generation == self.generation && newest <= place.seen => {
                 place.seen.max(reached)
@@ -136,7 +148,7 @@ impl RecentChanges {
         }
     }
 
-    /// The newest resourceVersion up to which everything is known.
+    /// The newest resourceVersion up to which every change is known.
     pub(super) fn reached(&self) -> Option<u64> {
         self.reached
     }
@@ -154,7 +166,7 @@ mod tests {
         Change::Added(Arc::new(ApiObject::from_value(&value, &[])))
     }
 
-    /// `b5`: begins at 5; `+7`: a change; `g`: a gap; `r9`: everything up to 9 is told.
+    /// `b5`: begins at 5; `+7`: a change; `g`: a gap; `r9`: every event up to 9 was handled.
     fn changes(steps: &str) -> RecentChanges {
         let mut changes = RecentChanges::default();
         for step in steps.split_whitespace() {
@@ -178,7 +190,7 @@ mod tests {
         let seen = match changes.place(Some(version)) {
             Ok(Begin::NotYet) => "later".to_owned(),
             Ok(Begin::At(mut place)) => {
-                let taken = changes.take(&mut place, 99).expect("it was there");
+                let taken = changes.take(&mut place).expect("it was there");
                 let shown = taken.iter().map(|change| change.resource_version().to_string());
                 let bookmark = changes.progress(&place);
                 shown.chain([format!("@{bookmark}")]).collect::<Vec<_>>().join(" ")
@@ -223,39 +235,65 @@ mod tests {
         check("b5 +9 r9 r7", 7, "@7");
     }
 
-    /// The cache shows part of a long list before its end, so that its resourceVersion still stands at the old place:
-    /// who begins there has missed what was shown, and is told when the list ends.
+    /// The cache shows part of a long list before its end, and its resourceVersion is still the old one. A watch that
+    /// begins there has missed that part, and gets 410 when the list ends.
     #[test]
     fn a_gap_in_parts_lasts_until_the_version_moves() {
         let mut changes = changes("b5 g r5");
         let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
         changes.reach(5);
-        assert!(changes.take(&mut place, 1).is_ok());
+        assert!(changes.take(&mut place).is_ok());
         changes.reach(30);
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        assert_eq!(
+            changes.take(&mut place).map_err(|missed| missed.status.code).map(drop),
+            Err(410)
+        );
         let Ok(Begin::At(mut place)) = changes.place(Some(30)) else { panic!("it is known") };
         changes.reach(40);
-        assert!(changes.take(&mut place, 1).is_ok(), "once is enough");
+        assert!(changes.take(&mut place).is_ok(), "once is enough");
     }
 
     #[test]
-    fn a_watcher_is_told_of_a_gap_once_it_asks() {
+    fn a_watcher_learns_of_a_gap_with_its_next_question() {
         let mut changes = changes("b5 +7 r7");
         let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
         changes.gap();
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        let missed = changes.take(&mut place).expect_err("a change is missing");
+        assert_eq!((missed.reason, missed.status.code), (WatchEndReason::Gap, 410));
         changes.reach(7);
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        assert_eq!(
+            changes.take(&mut place).map_err(|missed| missed.status.code).map(drop),
+            Err(410)
+        );
+    }
+
+    /// How many of these changes, each with so many bytes of data, a watcher takes at once.
+    #[track_caller]
+    fn check_taken(count: u64, bytes: usize, expect: &[usize]) {
+        let mut changes = changes("b0");
+        for version in 1..=count {
+            let metadata = json!({"name": "a", "resourceVersion": version.to_string()});
+            let value = json!({"metadata": metadata, "data": "x".repeat(bytes)});
+            changes.push(Change::Added(Arc::new(ApiObject::from_value(&value, &[]))));
+        }
+        changes.reach(count);
+        let Ok(Begin::At(mut place)) = changes.place(Some(0)) else { panic!("it is known") };
+        let mut taken = Vec::new();
+        while let Some(last) = changes.take(&mut place).expect("they are there").last() {
+            let before: usize = taken.iter().sum();
+            assert_eq!(changes.progress(&place), last.resource_version());
+            taken.push(last.resource_version() as usize - before);
+        }
+        assert_eq!(taken, expect, "{count} changes of {bytes} bytes");
     }
 
     #[test]
-    fn a_watcher_that_takes_little_goes_on_where_it_was() {
-        let changes = changes("b5 +7 +8 +9 r9");
-        let Ok(Begin::At(mut place)) = changes.place(Some(5)) else { panic!("it is known") };
-        let taken = changes.take(&mut place, 2).expect("they are there");
-        assert_eq!((taken.len(), place.seen, changes.progress(&place)), (2, 8, 8));
-        let taken = changes.take(&mut place, 2).expect("they are there");
-        assert_eq!((taken.len(), changes.progress(&place)), (1, 9));
+    fn a_watcher_takes_few_changes_and_few_bytes_at_once() {
+        check_taken(0, 0, &[]);
+        check_taken(3, 10, &[3]);
+        check_taken(130, 10, &[64, 64, 2]);
+        check_taken(20, 10 << 10, &[6, 6, 6, 2]);
+        check_taken(3, 100 << 10, &[1, 1, 1]);
     }
 
     #[test]
@@ -265,6 +303,7 @@ mod tests {
         for version in 6..=(BOUNDS.changes_max as u64 + 6) {
             changes.push(added(version));
         }
-        assert_eq!(changes.take(&mut place, 1).map_err(|status| status.code).map(drop), Err(410));
+        let missed = changes.take(&mut place).expect_err("it was too slow");
+        assert_eq!((missed.reason, missed.status.code), (WatchEndReason::TooSlow, 410));
     }
 }

@@ -1,9 +1,7 @@
-//! What the cluster serves, as far as the cache can: read from its discovery, kept for a minute, and read again where
-//! a resource is missing.
+//! The resources of the cluster that the cache can serve: read from discovery, kept for a minute, and read again for
+//! a resource that is missing.
 
 use super::{definition, discovery};
-use futures::FutureExt as _;
-use futures::future::{BoxFuture, Shared};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, reason};
 use informant_apiserver::{Catalogue, ResourceInfo};
@@ -12,58 +10,49 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
-/// Clients keep what they have read for longer.
+/// Clients keep discovery for longer.
 const KEPT_MAX: Duration = Duration::from_secs(60);
-/// Two reads are no closer, whatever is asked for and whatever fails.
+/// The least time from one read to the next, whatever is missing or fails.
 const AGAIN_MIN: Duration = Duration::from_secs(5);
 /// How long a request waits for the API server.
 const READ_DEADLINE: Duration = Duration::from_secs(5);
 
-/// A read under way, for everybody who waits for it.
-type Reading = Shared<BoxFuture<'static, Result<Arc<Catalogue>, Status>>>;
-
 /// The cluster's resources.
 pub(super) struct ServedCatalogue {
     client: kube::Client,
-    state: Mutex<CatalogueState>,
+    last: Mutex<Last>,
+    /// The one place of a read. A request that ends gives its place to the next.
+    reading: Semaphore,
 }
 
-#[derive(Default)]
-struct CatalogueState {
-    last: Last,
-    reading: Option<Reading>,
-}
-
-/// What is known: it decides, and does nothing.
+/// The last reads: a synchronous decision on when to read again.
 #[derive(Default)]
 struct Last {
     catalogue: Option<Arc<Catalogue>>,
-    /// Those whose definitions have been asked for.
+    /// Resources whose definitions have been read.
     defined: HashSet<GroupVersionResource>,
-    /// How the last read ended, and when.
+    /// When the last read ended.
     read: Option<Instant>,
+    /// Why the last read failed, if it did.
     failure: Option<Status>,
 }
 
 impl Last {
-    /// What to answer with; none: discovery is to be read.
-    fn answer(
-        &self,
-        asked: Option<&GroupVersionResource>,
-        now: Instant,
-    ) -> Option<Result<Arc<Catalogue>, Status>> {
-        let age = now.saturating_duration_since(self.read?);
+    /// Whether discovery is to be read before a request for this resource is answered. A known resource is answered
+    /// from the last good read, so an API server that hangs delays a request for it once a minute.
+    fn is_due(&self, asked: Option<&GroupVersionResource>, now: Instant) -> bool {
+        let Some(read) = self.read else { return true };
         let is_there = |catalogue: &Arc<Catalogue>| {
             asked.is_none_or(|resource| catalogue.find(resource).is_some())
         };
-        let catalogue = self.catalogue.as_ref();
-        let is_good = self.failure.is_none() && catalogue.is_some_and(is_there);
-        let kept_max = if is_good { KEPT_MAX } else { AGAIN_MIN };
-        (age < kept_max).then(|| self.newest())
+        let is_known = self.catalogue.as_ref().is_some_and(is_there);
+        let kept_max = if is_known { KEPT_MAX } else { AGAIN_MIN };
+        now.saturating_duration_since(read) >= kept_max
     }
 
-    /// What is known, however old: a cluster that is away has what it had.
+    /// The last good read, however old, or why there is none.
     fn newest(&self) -> Result<Arc<Catalogue>, Status> {
         match (&self.catalogue, &self.failure) {
             (Some(catalogue), _) => Ok(catalogue.clone()),
@@ -84,7 +73,7 @@ impl Last {
         }
     }
 
-    /// The resource, if its definition is to be asked for.
+    /// The resource, if its definition is to be read.
     fn undefined(&self, asked: &GroupVersionResource) -> Option<Arc<ResourceInfo>> {
         let resource = self.catalogue.as_ref()?.find(asked)?;
         let is_unknown =
@@ -92,7 +81,7 @@ impl Last {
         is_unknown.then(|| resource.clone())
     }
 
-    /// The resource as its definition has it; none: there is none that may be read.
+    /// Notes the resource as its definition has it; none: the host may not read the definition, or there is none.
     fn define(&mut self, gvr: &GroupVersionResource, resource: Option<ResourceInfo>) {
         self.defined.insert(gvr.clone());
         let (Some(resource), Some(catalogue)) = (resource, &self.catalogue) else { return };
@@ -107,42 +96,38 @@ impl Last {
 
 impl ServedCatalogue {
     pub(super) fn new(client: kube::Client) -> Self {
-        Self { client, state: Mutex::default() }
+        Self { client, last: Mutex::default(), reading: Semaphore::new(1) }
     }
 
-    /// What is served, and this resource with its definition if it is asked for.
+    /// All resources, and the asked one with its definition.
     pub(super) async fn catalogue(
         &self,
         asked: Option<&GroupVersionResource>,
     ) -> Result<Arc<Catalogue>, Status> {
-        let known = self.state.lock().last.answer(asked, Instant::now());
-        if known.is_none() {
-            self.read().await;
+        if self.is_due(asked) {
+            self.read(asked).await;
         }
         if let Some(asked) = asked {
             self.define(asked).await;
         }
-        self.state.lock().last.newest()
+        self.last.lock().newest()
     }
 
-    /// Reads discovery, or waits for whoever does.
-    async fn read(&self) {
-        let reading = {
-            let mut state = self.state.lock();
-            let read = || read(self.client.clone()).boxed().shared();
-            state.reading.get_or_insert_with(read).clone()
-        };
-        let outcome = reading.clone().await;
-        let mut state = self.state.lock();
-        // The first to hear of it notes it.
-        if state.reading.as_ref().is_some_and(|one| one.ptr_eq(&reading)) {
-            state.reading = None;
-            state.last.note(outcome, Instant::now());
+    fn is_due(&self, asked: Option<&GroupVersionResource>) -> bool {
+        self.last.lock().is_due(asked, Instant::now())
+    }
+
+    /// Reads discovery, unless another request has read it in the meantime.
+    async fn read(&self, asked: Option<&GroupVersionResource>) {
+        let Ok(_place) = self.reading.acquire().await else { return };
+        if self.is_due(asked) {
+            let outcome = read(&self.client).await;
+            self.last.lock().note(outcome, Instant::now());
         }
     }
 
     async fn define(&self, asked: &GroupVersionResource) {
-        let Some(resource) = self.state.lock().last.undefined(asked) else { return };
+        let Some(resource) = self.last.lock().undefined(asked) else { return };
         let request = http::Request::get(definition::path(&resource));
         let request = request.header(ACCEPT, "application/json").body(Vec::new());
         let Ok(request) = request else { return };
@@ -150,15 +135,15 @@ impl ServedCatalogue {
         let found = tokio::time::timeout(READ_DEADLINE, asked_for).await;
         let resource = match found {
             Ok(Ok(definition)) => Some(definition::apply(&resource, &definition)),
-            // Without permission it has the columns name and age, and no fields of its own.
+            // Without its definition the resource has the columns name and age, and no fields of its own.
             Ok(Err(_)) | Err(_) => None,
         };
-        self.state.lock().last.define(asked, resource);
+        self.last.lock().define(asked, resource);
     }
 }
 
-async fn read(client: kube::Client) -> Result<Arc<Catalogue>, Status> {
-    match tokio::time::timeout(READ_DEADLINE, discovery::read(&client)).await {
+async fn read(client: &kube::Client) -> Result<Arc<Catalogue>, Status> {
+    match tokio::time::timeout(READ_DEADLINE, discovery::read(client)).await {
         Ok(read) => read.map(Arc::new),
         Err(_) => {
             let seconds = READ_DEADLINE.as_secs();
@@ -171,6 +156,8 @@ async fn read(client: kube::Client) -> Result<Arc<Catalogue>, Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn gvr(resource: &str) -> GroupVersionResource {
         GroupVersionResource::new("example.com", "v1", resource)
@@ -198,8 +185,8 @@ mod tests {
     #[track_caller]
     fn check(last: &Last, asked: Option<&str>, start: Instant, seconds: u64, expect: bool) {
         let now = start + Duration::from_secs(seconds);
-        let is_read = last.answer(asked.map(gvr).as_ref(), now).is_none();
-        assert_eq!(is_read, expect, "{asked:?} after {seconds} s");
+        let is_due = last.is_due(asked.map(gvr).as_ref(), now);
+        assert_eq!(is_due, expect, "{asked:?} after {seconds} s");
     }
 
     #[test]
@@ -218,14 +205,54 @@ mod tests {
     fn what_was_there_is_served_while_the_cluster_is_away() {
         let (mut last, start) = (Last::default(), Instant::now());
         last.note(Err(Status::service_unavailable("away")), start);
-        assert_eq!(
-            last.answer(None, start).expect("no read").map(drop).map_err(|s| s.code),
-            Err(503)
-        );
+        check(&last, None, start, 4, false);
+        check(&last, None, start, 5, true);
+        assert_eq!(last.newest().map(drop).map_err(|status| status.code), Err(503));
         last.note(Ok(catalogue("things")), start);
         last.note(Err(Status::service_unavailable("away")), start);
-        assert!(last.answer(Some(&gvr("things")), start).expect("no read").is_ok());
-        check(&last, Some("things"), start, 5, true);
+        assert!(last.newest().is_ok());
+        // An API server that hangs would delay every request for five seconds.
+        check(&last, Some("things"), start, 59, false);
+        check(&last, Some("things"), start, 60, true);
+        check(&last, Some("others"), start, 5, true);
+    }
+
+    /// A client of an API server without resources that keeps the first requests waiting for ever.
+    fn client(hanging: usize) -> (kube::Client, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            let number = counted.fetch_add(1, Ordering::Relaxed);
+            async move {
+                if number < hanging {
+                    std::future::pending::<()>().await;
+                }
+                let body = kube::client::Body::from(br#"{"items":[]}"#.to_vec());
+                Ok::<_, Infallible>(http::Response::new(body))
+            }
+        });
+        (kube::Client::new(service, "default"), asked)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_ends_before_its_answer_leaves_the_read_to_the_next() {
+        // A read is two requests to the API server.
+        let (client, asked) = client(2);
+        let served = ServedCatalogue::new(client);
+        let abandoned = tokio::time::timeout(Duration::from_secs(1), served.catalogue(None)).await;
+        assert!(abandoned.is_err(), "the API server hangs");
+        tokio::time::sleep(READ_DEADLINE).await;
+        assert!(served.catalogue(None).await.is_ok());
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_at_the_same_time_share_a_read() {
+        let (client, asked) = client(0);
+        let served = ServedCatalogue::new(client);
+        let all = futures::future::join_all((0..9).map(|_| served.catalogue(None))).await;
+        assert!(all.iter().all(Result::is_ok));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
     }
 
     #[test]

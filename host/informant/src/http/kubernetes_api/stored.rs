@@ -1,4 +1,4 @@
-//! Objects of the cache as the API shows them: unpacked when somebody reads them.
+//! Objects of the cache as the API shows them: unpacked when an answer or a field selector reads them.
 
 use bytes::Bytes;
 use informant_apiserver::{ApiObject, ResourceInfo, StoredObject};
@@ -15,15 +15,22 @@ impl StoredObject for Stored {
     fn json_len(&self) -> usize {
         self.0.json_len()
     }
+
+    fn namespace(&self) -> &str {
+        self.0.key().namespace()
+    }
+
+    fn name(&self) -> &str {
+        self.0.key().name()
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.0.label(key)
+    }
 }
 
 /// The object; its resourceVersion counts as 0 where it is no number.
 pub(super) fn shown(object: Object, resource: &Arc<ResourceInfo>) -> Arc<ApiObject> {
-    let labels: Vec<_> =
-        object.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let key = object.key().clone();
     let resource_version = object.resource_version().parse().unwrap_or_default();
-    let names = [key.namespace(), key.name()];
-    let stored = Arc::new(Stored(object));
-    Arc::new(ApiObject::from_stored(stored, names, resource_version, labels.into_iter(), resource))
+    Arc::new(ApiObject::from_stored(Arc::new(Stored(object)), resource_version, resource))
 }

@@ -1,4 +1,4 @@
-//! Files that are secrets, and those that are not.
+//! Files that can be secrets, and files that cannot.
 
 use super::*;
 use std::fs;
@@ -9,7 +9,7 @@ fn header(secret: &str) -> SecretHeader {
     SecretHeader::new("Authorization", "Bearer ", secret).expect("a header")
 }
 
-/// The header's value, or what is wrong with the file.
+/// The header's value, or the problem of the file.
 fn value(directory: &Path, name: &str) -> String {
     match secret(directory, &header(name)) {
         Ok(secret) => {
@@ -52,7 +52,7 @@ fn links_stay_in_the_directory() {
     fs::create_dir_all(inside.join("..one")).expect("a directory");
     fs::write(inside.join("..one/a"), "one").expect("a file");
     fs::write(&outside, "outside").expect("a file");
-    // As the kubelet mounts a Secret, and changes it.
+    // Links as the kubelet makes them for a mounted Secret, and changes them.
     symlink("..one", inside.join("..data")).expect("a link");
     symlink("..data/a", inside.join("a")).expect("a link");
     assert_eq!(value(&inside, "a"), "Bearer one");

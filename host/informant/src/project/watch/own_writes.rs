@@ -1,32 +1,34 @@
-//! Tells saves of a person from the writes of a build's own tools, such as lock files and generated
-//! code. Synchronous.
+//! Separates saves of a person from the writes of a build's own tools, such as lock files and generated code.
+//! Synchronous.
 //!
-//! What was only written, with the same in it, is no save while a build runs: its tool writes it each time. So a tool that makes the same of the same
-//! sources costs one more build when it makes something new. A file with something else in it ends the build that runs, and is built: it may be a save.
-//! A file that changes during each of many builds in a row is no save, though: who saves it in earnest does so between two builds now and then. Such a file
-//! is its tool's, until it changes while nothing is built.
+//! A file that is written with the same content while a build runs is not a save, because tools write such files in
+//! each build. So if a tool writes the same content for the same sources, its new content costs one more build.
+//!
+//! A file that gets different content ends the running build and starts another, because the change may be a save. But
+//! a file that changes during each of many builds in a row is not a save: a person also saves between builds now and
+//! then. Such a file belongs to its tool, until it changes while no build runs.
 
 use super::sources::Change;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Builds in a row during which a file has to change to be its tool's own. Each of them was ended as the file changed.
+/// The number of builds in a row during which a tool's own file has changed. The change ended each of these builds.
 const IN_A_ROW: u32 = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct ToolWrites {
-    /// Files that have changed during each of so many of the last builds.
+    /// Files that changed during each of this number of the last builds.
     in_a_row: BTreeMap<PathBuf, u32>,
     /// Files that have changed during this build.
     during: BTreeSet<PathBuf>,
 }
 
-/// What changes come to.
+/// The meaning of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saves {
     /// Files that a person has saved.
     pub(crate) saved: Vec<PathBuf>,
-    /// Files that are known from here on to be written by what builds them, differently each time.
+    /// Files that are found to be a tool's own: each build writes them with different content.
     pub(crate) own: Vec<PathBuf>,
 }
 
@@ -40,7 +42,7 @@ impl ToolWrites {
         }
     }
 
-    /// These files have changed, while a build runs or not.
+    /// These files have changed, with or without a running build.
     pub(crate) fn changed(&mut self, changes: Vec<Change>, is_building: bool) -> Saves {
         let mut saves = Saves::default();
         for Change { path, is_other } in changes {
@@ -69,7 +71,8 @@ impl ToolWrites {
 mod tests {
     use super::*;
 
-    /// What happens, in words: `build`, `end`, and files that change: `a` gets something else in it, `=a` is only written.
+    /// The steps in words: `build`, `end`, and changed files. `a` gets different content; `=a` is written with the
+    /// same content.
     #[track_caller]
     fn check(happens: &str, expect: &str) {
         let (mut own, mut is_building, mut shown) = (ToolWrites::default(), false, Vec::new());
@@ -105,7 +108,7 @@ mod tests {
         check("build a end build =a end build =a", "save a");
     }
 
-    /// So often `build a`, and what comes then.
+    /// Repeats `build a` this number of times, and then runs the steps `then`.
     #[track_caller]
     fn check_row(builds: usize, then: &str, saves: usize, expect: &str) {
         let happens = format!("{}{then}", "build a ".repeat(builds));

@@ -28,7 +28,7 @@ const LEFT: [&str; 8] = ["~", ".bak", ".log", ".orig", ".out", ".rej", ".swp", "
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sources {
     files: BTreeMap<PathBuf, Stand>,
-    /// The folders that they are in, to be watched.
+    /// The folders that contain the sources, for the watch.
     pub(crate) folders: BTreeSet<PathBuf>,
 }
 
@@ -42,15 +42,15 @@ struct Stand {
 struct Meta {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// An editor that writes anew and renames makes another one.
+    /// An editor that writes a new file and renames it makes another inode.
     inode: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
-    /// Its hash.
+    /// The hash of the content.
     Read([u8; 32]),
-    /// Too large or unreadable: its metadata stand for it.
+    /// The file is too large or unreadable. Its metadata represent it.
     Unread(Meta),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Change {
 }
 
 impl Stand {
-    /// How a file stands that stood so before.
+    /// The state of a file, given its state in the scan before.
     fn of(path: &Path, metadata: &Metadata, before: Option<&Self>) -> Self {
         let inode = std::os::unix::fs::MetadataExt::ino(metadata);
         let meta = Meta { modified: metadata.modified().ok(), bytes: metadata.len(), inode };
@@ -116,7 +116,7 @@ impl Sources {
             if !is_source(&name.to_string_lossy()) {
                 continue;
             }
-            // What is gone again by now was a tool's or an editor's.
+            // A file that is already gone belonged to a tool or an editor.
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_dir() && depth < DEPTH_MAX {
                 match self.walk(&entry.path(), before, depth + 1, files_max) {
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// What happens between two looks, the file that has changed, and whether it is another.
+    /// A change between two scans, the changed file, and whether its content changed.
     #[track_caller]
     fn check_change(change: impl FnOnce(&Path), expect: Option<(&str, bool)>) {
         let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(after.changes_since(&before), Vec::from_iter(expect));
     }
 
-    /// Another file with this content in its place.
+    /// Puts another file with this content in its place.
     fn rename(root: &Path, text: &str) {
         std::fs::write(root.join(".new"), text).unwrap();
         std::fs::rename(root.join(".new"), root.join("src/lib.rs")).unwrap();

@@ -1,19 +1,20 @@
-//! A plugin file's outermost form, before any process parses it: the header, and whether the sections that the file
-//! declares are there.
+//! The outermost form of a plugin file, before any process parses it: the header, and whether all declared sections
+//! are complete.
 //!
-//! This runs in the host. It allocates nothing and reads each section's head alone, so no file makes it dear.
+//! This runs in the host. It allocates nothing and reads only each section's head, so its cost is bounded for any
+//! file.
 
 use super::ContractError;
 
-/// What the first four bytes of core modules and components are.
+/// The first four bytes of core modules and components.
 const MAGIC: &[u8] = b"\0asm";
 /// Magic, version and layer.
 const HEADER_BYTES: usize = 8;
-/// Sections that are walked over. The largest known component has some hundred; of a file with more the
-/// process that looks at it says what is wrong.
+/// The number of sections that are visited. The largest known component has some hundred. The compiler process reports
+/// the problem of a file with more.
 const SECTIONS_MAX: usize = 100_000;
 
-/// Refuses a file that is no WebAssembly, or whose sections are not all there.
+/// Refuses a file that is not WebAssembly, or that has an incomplete section.
 pub(crate) fn check_envelope(file: &[u8]) -> Result<(), ContractError> {
     if file.starts_with(b"\x7fELF") {
         return Err(ContractError::Precompiled);
@@ -41,8 +42,8 @@ pub(crate) fn check_envelope(file: &[u8]) -> Result<(), ContractError> {
     Ok(())
 }
 
-/// Bytes from behind a section's kind to its end: those of the length, an unsigned LEB128 of 32 bits, and as
-/// many as it says.
+/// The bytes from behind a section's kind to its end: the length field, an unsigned LEB128 of 32 bits, and as many
+/// bytes as it says.
 fn section_end(rest: &[u8]) -> Option<usize> {
     let mut length = 0_u64;
     for (index, byte) in rest.iter().take(5).enumerate() {
@@ -54,7 +55,7 @@ fn section_end(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// In words: a link may lead to a file that the host can read and whoever made the link cannot, so nothing of the
+/// A word for the file's kind. A link may lead to a file that the host can read and the link's author cannot. So no
 /// content is shown.
 fn looks_like(file: &[u8]) -> &'static str {
     let begins = |with: &[&[u8]]| with.iter().any(|with| file.starts_with(with));
@@ -103,7 +104,7 @@ mod tests {
         check(&[COMPONENT, b"\x07\xff\xff\xff\xff\x0f"].concat(), "byte 8 goes beyond the end");
         check(&[COMPONENT, b"\x00\x00\x01\x02a"].concat(), "byte 10 goes beyond the end");
         check(&[COMPONENT, b"\x07"].concat(), "byte 8 goes beyond the end");
-        // No length of 32 bits has six bytes.
+        // A length of 32 bits never has six bytes.
         check(&[COMPONENT, b"\x07\x80\x80\x80\x80\x80\x00"].concat(), "byte 8 goes beyond");
         check(b"\0asm\x0d", "byte 5 goes beyond the end; its length is 5 bytes");
     }
@@ -117,7 +118,7 @@ mod tests {
         check(pointer, "(it is what Git LFS leaves in a file's place)");
         check(b"PK\x03\x04\x14\0", "(it looks like an archive)");
         check(b"\x89PNG\r\n\x1a\n\0\0", "(it is something else)");
-        // It may be a secret that a link led to.
+        // The text may be a secret behind a link.
         check(b"password: hunter2", "not a WebAssembly file (it looks like a text); drop in");
         check(b"\x7fELF\x02\x01", "compiled code (.cwasm) is not accepted");
     }

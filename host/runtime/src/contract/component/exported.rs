@@ -1,6 +1,6 @@
-//! Which of the contract's exports a plugin has.
+//! The exports of the contract that a plugin has.
 
-/// Which of the exports are there by which a plugin hears of its work, and whether it hands over what it knows.
+/// Which interfaces for its work a plugin exports, and whether it exports `stateful`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exported {
     pub(crate) handler: bool,

@@ -1,10 +1,10 @@
-//! The names of a plugin's functions, which backtraces show. wasmtime copies the name for each frame of a call that ends its instance, so
-//! no name may be long.
+//! The names of a plugin's functions, which backtraces show. wasmtime copies the name for each frame of a call that
+//! ends its instance, so no name may be long.
 
 use super::ContractError;
 use wasmparser::{BinaryReaderError, KnownCustom, Name, NameSectionReader, Parser, Payload};
 
-/// Bytes of a function's name. Names of generic code that people write have a few thousand.
+/// The most bytes of a function's name. The names of generic code that people write have a few thousand.
 pub(crate) const FUNCTION_NAME_BYTES_MAX: usize = 64 << 10;
 
 /// Refuses a file with a longer name in any of its modules.
@@ -39,7 +39,8 @@ fn longest(names: NameSectionReader<'_>) -> Result<usize, BinaryReaderError> {
 mod tests {
     use super::*;
 
-    /// A component with a module with a function of such a name, and with a section of names that ends in this.
+    /// A component whose module has a function with a name of this length, with a name section that ends in these
+    /// bytes.
     #[track_caller]
     fn check(name_bytes: usize, expect: Result<(), ContractError>) {
         let name = "n".repeat(name_bytes);

@@ -1,5 +1,6 @@
-//! How much a plugin file declares, in all of its modules and components together: types, and names that it imports and exports. A host keeps
-//! all of that as long as the version, and much more memory for a declaration than the file has bytes.
+//! The sizes of a plugin file's declarations, in all of its modules and components together: types, and names of
+//! imports and exports. A host keeps them all as long as the version, with much more memory for a declaration than its
+//! bytes in the file.
 
 use super::ContractError;
 use wasmparser::{Parser, Payload, SectionLimited};
@@ -13,13 +14,14 @@ pub(crate) const FILE_NAMES_MAX: usize = 30_000;
 /// Bytes of their sections. That plugin has 182 KB.
 pub(crate) const FILE_NAME_BYTES_MAX: usize = 1 << 20;
 
-/// What the host keeps of any plugin, beside its code. These numbers were measured, and a test that counts allocations holds them (`tests/counted`).
+/// The host's memory for any plugin, beside its code. These numbers were measured, and a test that counts allocations
+/// checks them (`tests/counted`).
 const PLUGIN_BYTES: usize = 8 << 10;
-/// For each type of a core module, and for each byte of it, as parameters have one.
+/// For each type of a core module, and for each of its bytes: a parameter is one byte.
 const CORE_TYPE_BYTES: [usize; 2] = [270, 48];
-/// The same of types of components, as cases of an enum have some bytes each.
+/// The same for types of components: a case of an enum has some bytes.
 const TYPE_BYTES: [usize; 2] = [0, 20];
-/// For each import and export, and for each byte of it.
+/// For each import and export, and for each of its bytes.
 const NAME_BYTES: [usize; 2] = [150, 1];
 /// For each import of each core instance.
 const ARGUMENT_BYTES: usize = 32;
@@ -40,7 +42,7 @@ struct Table {
 }
 
 impl Tables {
-    /// Those of a file, if each is within its bound. Only the heads of sections are read.
+    /// The sums of a file, if each is within its bound. Only the heads of sections are read.
     pub(super) fn of(file: &[u8]) -> Result<Self, ContractError> {
         let mut tables = Self::default();
         for payload in Parser::new(0).parse_all(file) {
@@ -50,7 +52,8 @@ impl Tables {
         tables.check()
     }
 
-    /// What the host keeps of them, and of so many imports of all core instances, for as long as the code, about.
+    /// The host's memory for these declarations, and for so many imports of all core instances, as long as the code is
+    /// kept. An estimate.
     pub(crate) fn kept_bytes(&self, arguments: usize) -> u64 {
         let Self { core_types, types, names } = self;
         let kept =
@@ -106,7 +109,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// A component with two modules that each have half of these, and a core module that has all.
+    /// A component with two modules that each have half of these items, and a core module that has all.
     fn files(types: usize, exports: usize, name_bytes: usize) -> [Vec<u8>; 2] {
         let items = |types: usize, exports: usize, from: usize| {
             let types = "(type (func))".repeat(types);
@@ -114,7 +117,7 @@ mod tests {
             let export = |number| format!("(export \"{}\" (func 0))", name(from + number));
             format!("{types}(func){}", (0..exports).map(export).collect::<String>())
         };
-        // A function has a type of its own in each module.
+        // A function has its own type in each module.
         let (first, rest) = (types / 2, types - types / 2);
         let (here, there) = (exports / 2, exports - exports / 2);
         let component = format!(

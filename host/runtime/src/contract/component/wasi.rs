@@ -1,5 +1,5 @@
-//! Which interfaces and functions of WASI 0.2 a plugin may import, and which of them it finds empty. A file that imports others is refused with their
-//! names before anything is compiled.
+//! The interfaces and functions of WASI 0.2 that a plugin may import, with those that are empty. A file with other
+//! imports is refused with their names before the compilation.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,9 @@ struct Offered {
     /// `cli/environment`.
     name: &'static str,
     functions: &'static [&'static str],
-    /// Resources that nobody ever gets one of, so that whatever can be done with them is never called.
+    /// Resources that no plugin ever gets, so their methods are never called.
     nobodys: &'static [&'static str],
-    /// What a plugin finds empty that imports it.
+    /// The empty data that an importing plugin finds.
     empty: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ const INPUT: &str = "standard input";
 const NETWORK: &str = "network";
 const TERMINAL: &str = "terminal";
 
-/// All of them, in the versions 0.2.0 and up.
+/// All offered interfaces, in the versions 0.2.0 and up.
 const OFFERED: &[Offered] = &[
     empty(
         "cli/environment",
@@ -101,7 +101,7 @@ const OFFERED: &[Offered] = &[
     empty("sockets/udp-create-socket", &["create-udp-socket"], &[], NETWORK),
 ];
 
-/// What a plugin imports of WASI.
+/// A plugin's imports of WASI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WasiImports {
     /// With package and version: `wasi:cli/environment@0.2.6`.
@@ -109,7 +109,7 @@ pub struct WasiImports {
 }
 
 impl WasiImports {
-    /// What is there for it and has nothing in it, in words.
+    /// The imported data that is always empty, as texts.
     #[must_use]
     pub fn empty(&self) -> Vec<&'static str> {
         let interfaces = self.interfaces.iter().filter_map(|name| split(name));
@@ -120,7 +120,7 @@ impl WasiImports {
         words
     }
 
-    /// As `/plugins` shows it; null where nothing is imported.
+    /// As `/plugins` shows it; null without imports.
     #[must_use]
     pub fn to_json(&self) -> Value {
         match self.interfaces.is_empty() {
@@ -130,12 +130,13 @@ impl WasiImports {
     }
 }
 
-/// `wasi:cli/environment@0.2.6` as `("cli/environment", "0.2.6")`; none if it is not of WASI.
+/// Splits `wasi:cli/environment@0.2.6` into `("cli/environment", "0.2.6")`; `None` if it is not of WASI.
 pub(crate) fn split(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("wasi:")?.split_once('@')
 }
 
-/// What of an import of WASI nobody offers: the import itself, or its first function that is unknown. None if all of it is there.
+/// The part of an import of WASI that the host does not offer: the import itself, or its first unknown function.
+/// `None` if all of it is offered.
 pub(crate) fn refusal<'a>(
     import: &str,
     mut functions: impl Iterator<Item = &'a str>,
@@ -152,7 +153,7 @@ fn find(interface: &str) -> Option<&'static Offered> {
     OFFERED.iter().find(|offered| offered.name == interface)
 }
 
-/// Releases of 0.2 add to each other; what was before them, or is ahead of them, is something else.
+/// Releases of 0.2 only add to each other; earlier and later versions differ.
 fn is_offered(version: &str) -> bool {
     let patch = version.strip_prefix("0.2.").unwrap_or_default();
     !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit())

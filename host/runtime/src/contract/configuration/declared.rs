@@ -1,4 +1,4 @@
-//! What may stand in a configuration file, as data: the reference page and the JSON schema are made of it.
+//! The declaration of a configuration file as data: the reference page and the JSON schema are made from it.
 
 use crate::contract::limits::Unit;
 use serde_json::{Map, Value, json};
@@ -10,12 +10,12 @@ use std::ops::RangeInclusive;
 pub struct Declared {
     pub(super) key: &'static str,
     pub(super) kind: ValueKind,
-    /// As it would be written; empty where there is none.
+    /// As written in a file; empty without a default.
     pub(super) default: String,
     pub(super) doc: String,
 }
 
-/// What a key's value is.
+/// The type of a key's value.
 #[derive(Debug, Clone)]
 pub(super) enum ValueKind {
     /// This text.
@@ -32,14 +32,14 @@ pub(super) enum ValueKind {
     Text(&'static str),
     /// One of these words, each with its meaning.
     Choice(Vec<(&'static str, &'static str)>),
-    /// Of so many of them at least.
+    /// A list with at least so many entries.
     List(Box<ValueKind>, usize),
     Object(Vec<Declared>),
-    /// Objects of these keys, by names that the file chooses.
+    /// Objects with these keys, under names that the file chooses.
     Named(Vec<Declared>),
 }
 
-/// A file as a JSON schema, which editors check YAML with.
+/// A file's JSON schema, with which editors check YAML.
 pub fn json_schema(title: &str, description: &str, declared: &[Declared]) -> Value {
     let mut schema = object(declared);
     let head = [
@@ -108,7 +108,7 @@ impl ValueKind {
         }
     }
 
-    /// What it is, in a cell of the page.
+    /// The type, for a cell of the page.
     fn shown(&self) -> String {
         match self {
             Self::Constant(text) => format!("`{text}`"),
@@ -145,7 +145,8 @@ impl ValueKind {
     }
 }
 
-/// The keys as rows of a Markdown table, those below others behind them. `skip` are the paths of objects whose keys stand elsewhere.
+/// The keys as rows of a Markdown table; nested keys follow their object. `skip` has the paths of objects that another
+/// table has.
 pub fn table(declared: &[Declared], skip: &[&str]) -> String {
     let mut text = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n".to_owned();
     rows(&mut text, "", declared, skip);

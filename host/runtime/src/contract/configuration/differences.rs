@@ -1,4 +1,4 @@
-//! Whether two readings of the host's own file say the same of a plugin: what is written, not where.
+//! Compares two readings of the host's own file for one plugin: the values, not their places.
 
 use super::keys::{Said, Setting};
 use super::layer::Layer;
@@ -6,7 +6,7 @@ use super::settings::{Configurations, PluginSettings};
 use crate::plugin_name::PluginName;
 
 impl Configurations {
-    /// Whether the plugin runs with the same as before, whatever stands beside its file.
+    /// Whether the plugin's settings are the same as before, with any file beside its own.
     pub(crate) fn says_the_same_of(&self, name: &PluginName, before: &Self) -> bool {
         let named = |configurations: &Self| configurations.plugins.get(name).cloned();
         let same_of_it = match (named(self), named(before)) {
@@ -18,7 +18,7 @@ impl Configurations {
             && same(&self.ceiling.said, &before.ceiling.said)
     }
 
-    /// What a plugin runs with, with the lines where that stands now; none if it stands where it did.
+    /// A plugin's settings with the present lines; `None` if the lines are the same.
     pub(crate) fn placed(
         &self,
         name: &PluginName,
@@ -40,7 +40,7 @@ impl Configurations {
         has_moved.then_some(placed)
     }
 
-    /// What whoever wrote the file should know: Secrets that are granted to a name, which any file can have.
+    /// Warnings for the file's author: Secrets that are granted to a name, which any file can have.
     pub fn warnings(&self) -> Vec<String> {
         let of = |(name, layer): (&PluginName, &Layer)| {
             if layer.sha256.is_some() {
@@ -62,7 +62,7 @@ impl Configurations {
 
 impl Layer {
     fn says_the_same_as(&self, other: &Self) -> bool {
-        // Of `config` only the keys are shown.
+        // Of `config`, `said` has only the keys.
         self.config == other.config && same(&self.said, &other.said)
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::contract::configuration::{Ceiling, Document, Keys, read};
 
-    /// What a host's file says: `defaults`, `ceiling`, and of the plugin `a`.
+    /// A host's file with `defaults`, `ceiling`, and the settings of the plugin `a`.
     fn said(text: &str) -> Configurations {
         let declare = |keys: &mut Keys<'_>| {
             let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
@@ -96,7 +96,7 @@ mod tests {
         text.parse().expect("a name")
     }
 
-    /// Whether these two say the same of `a` and of `b`.
+    /// Whether the two files have the same settings for `a` and for `b`.
     #[track_caller]
     fn check(before: &str, now: &str, expect: [bool; 2]) {
         let (before, now) = (said(before), said(now));

@@ -1,4 +1,4 @@
-//! A configuration file as a tree whose parts know their lines. YAML is read by the library; what is here says how much of it is taken.
+//! A configuration file as a tree with line numbers. A library reads the YAML; this module bounds its size.
 
 use super::ConfigurationError;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -7,27 +7,27 @@ use serde_saphyr::{Options, Spanned, UserMessageFormatter};
 use std::collections::HashSet;
 use std::fmt;
 
-/// What a ConfigMap holds at most.
+/// The largest content of a ConfigMap.
 pub(crate) const CONFIGURATION_BYTES_MAX: usize = 1 << 20;
 /// Values in one file, those that aliases repeat included.
 const NODES_MAX: usize = 50_000;
-/// Levels of lists and objects in each other: the library recurses, on a thread's stack of 2 MiB.
+/// Levels of nested lists and objects: the library recurses, on a thread's stack of 2 MiB.
 const DEPTH_MAX: usize = 32;
-/// Bytes of text that anchors and aliases may make of the file.
+/// Bytes of text after anchors and aliases are expanded.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// A file that was read.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What it is called in errors and in `/plugins`.
+    /// The file's name in errors and in `/plugins`.
     pub(crate) file: String,
     pub(crate) root: Node,
 }
 
-/// A value and where it stands.
+/// A value and its line.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// From 1; 0 where the library does not know.
+    /// From 1; 0 if the library does not know it.
     pub(crate) line: u64,
     pub(crate) tree: Tree,
 }
@@ -44,14 +44,14 @@ pub(crate) enum Tree {
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentEntry {
     pub(crate) key: String,
-    /// The key's.
+    /// The line of the key.
     pub(crate) line: u64,
     pub(crate) node: Node,
 }
 
 impl Document {
-    /// Reads one YAML document, or JSON. Booleans are `true` and `false` alone; a key that is there twice, a number that JSON does not have
-    /// and what unfolds into too much are refused.
+    /// Reads one YAML or JSON document. Booleans are only `true` and `false`. Refuses a duplicate key, a number that
+    /// JSON lacks, and a document that expands too much.
     pub fn read(file: &str, text: &[u8]) -> Result<Self, ConfigurationError> {
         let fail = |line, problem: String| ConfigurationError::new(file, line, "", problem);
         if text.len() > CONFIGURATION_BYTES_MAX {
@@ -89,17 +89,17 @@ fn options() -> Options {
     }
 }
 
-/// The library's words for whoever wrote the file, on one line, without the place, which stands before them.
+/// The library's message on one line, without the place, which our error has in front.
 fn plain(error: &serde_saphyr::Error) -> String {
     let text = error.render_with_formatter(&UserMessageFormatter);
     let text = text.lines().next().unwrap_or_default();
     let text = text.rsplit_once(" at line ").map_or(text, |(text, _)| text);
-    // What stands between backquotes is a value of the file's, which may be a secret.
+    // Text between backquotes is a value of the file, which may be a secret.
     text.split('`').step_by(2).collect::<Vec<_>>().join("…")
 }
 
 impl Node {
-    /// The same as JSON.
+    /// The value as JSON.
     pub(crate) fn json(&self) -> Value {
         match &self.tree {
             Tree::Scalar(value) => value.clone(),
@@ -111,7 +111,7 @@ impl Node {
         }
     }
 
-    /// What it is, for an error.
+    /// The kind of value, for an error.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.tree {
             Tree::Scalar(Value::Null) => "nothing",
@@ -144,7 +144,7 @@ impl From<Spanned<DocumentPart>> for Node {
     }
 }
 
-/// A value as the library hands it over. The nesting is bounded by the library, 64 deep.
+/// A value from the library, which bounds the nesting to 64 levels.
 enum DocumentPart {
     Scalar(Value),
     List(Vec<Spanned<DocumentPart>>),

@@ -1,32 +1,34 @@
-//! Names that Kubernetes makes up: the next object has another one, and a rule for this one would grant it nothing. A name alone does not tell, so this
-//! goes by what such names look like. Where it errs, an advised rule names one object too few or too many.
+//! Names that Kubernetes generates: the next object has another name, so a rule for this name would be useless. A name
+//! alone does not prove that, so this module compares its form. After an error, an advised rule names one object too
+//! few or too many.
 
-/// The letters of random ends and of hashes: neither vowels nor what looks like one (`k8s.io/apimachinery/pkg/util/rand`).
+/// The letters of random ends and of hashes: no vowels, and no similar letters (`k8s.io/apimachinery/pkg/util/rand`).
 const RANDOM: &str = "bcdfghjklmnpqrstvwxz2456789";
-/// An end of a name that `generateName` made has so many.
+/// The length of the end that `generateName` adds.
 const RANDOM_LENGTH: usize = 5;
-/// One in five of those has no digit, and hardly any word is made of these letters alone. These are, and count as words.
+/// One in five of these ends has no digit, and hardly any word has only these letters. These words do, and count as
+/// words.
 const WORDS: [&str; 5] = ["grpcs", "https", "mqtts", "smtps", "xmpps"];
-/// The hash of a template has up to ten. One of fewer than these is rare, and may be something else.
+/// The hash of a template has up to ten letters. Fewer than these are rare, and may be another word.
 const HASH_LENGTHS: std::ops::RangeInclusive<usize> = 6..=10;
-/// Minutes since 1970, from 2017 to 2046: no date is written with these eight digits.
+/// Minutes since 1970, from 2017 to 2046: no date has these eight digits.
 const MINUTES: std::ops::RangeInclusive<u32> = 25_000_000..=40_000_000;
 /// The lengths of the parts of a UUID.
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Whether a name ends as one that the API server or a controller made up.
+/// Whether a name ends like a generated one.
 pub(super) fn is_generated(name: &str) -> bool {
     let end = name.rsplit_once('-').map_or("", |(_, end)| end);
     is_random(end) || is_hash(end) || is_minute(end) || ends_with_uuid(name)
 }
 
-/// Of `generateName`: most Pods, and what is made of a template. Digits alone are a number.
+/// The end of `generateName`: most Pods, and objects made from a template. Digits alone are a number.
 fn is_random(end: &str) -> bool {
     let is_word = || WORDS.contains(&end) || end.bytes().all(|letter| letter.is_ascii_digit());
     end.len() == RANDOM_LENGTH && is_of(end, RANDOM) && !is_word()
 }
 
-/// Of a ReplicaSet or a ControllerRevision. Digits alone are a number, and letters alone a word.
+/// The hash of a ReplicaSet or a ControllerRevision. Digits alone are a number, and letters alone a word.
 fn is_hash(end: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| end.as_bytes().iter().any(kind);
     HASH_LENGTHS.contains(&end.len())
@@ -35,12 +37,12 @@ fn is_hash(end: &str) -> bool {
         && has(u8::is_ascii_alphabetic)
 }
 
-/// Of the Job that a CronJob makes.
+/// The end of a CronJob's Job.
 fn is_minute(end: &str) -> bool {
     end.parse().is_ok_and(|minutes| MINUTES.contains(&minutes))
 }
 
-/// Of a volume that is provisioned for a claim.
+/// The end of a volume that is provisioned for a claim.
 fn ends_with_uuid(name: &str) -> bool {
     let mut parts = name.rsplit('-');
     let is_hex =

@@ -11,23 +11,23 @@ use crate::outside::outbound::{
     SecretHeader, SecretName, is_same_header, secret_header_name, secret_prefix,
 };
 
-/// Headers that one rule adds: each is a file to be read for every request.
+/// The most headers that one rule adds: the host reads a file for each header of every request.
 const SECRET_HEADERS_MAX: usize = 8;
 
-/// Some methods at some origins, maybe only below some paths.
+/// Methods at origins, optionally below some paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpRule {
     origins: Vec<OriginRule>,
     methods: Vec<Method>,
-    /// Empty: all.
+    /// Empty: all paths.
     paths: Vec<PathRule>,
     addresses: AddressKinds,
-    /// What the host adds.
+    /// The headers that the host adds.
     headers: Vec<SecretHeader>,
 }
 
 impl HttpRule {
-    /// The rules below `http`; none where it is not written.
+    /// The rules below `http`; `None` without the key.
     pub(super) fn declare(
         keys: &mut Keys<'_>,
         default: &'static str,
@@ -62,19 +62,19 @@ impl HttpRule {
             && (self.paths.is_empty() || self.paths.iter().any(|path| path.covers(target)))
     }
 
-    /// The same, whatever the path.
+    /// The same, for any path.
     fn is_for(&self, request: &OutboundRequest) -> bool {
         self.methods.contains(&request.method)
             && self.origins.iter().any(|origin| origin.covers(&request.target))
     }
 
-    /// Whether it grants as much of what the other grants of a request.
+    /// Whether this rule grants all addresses and headers that the other grants.
     fn has_all_of(&self, other: &Self) -> bool {
         other.addresses.are_within(&self.addresses)
             && other.headers.iter().all(|header| self.headers.contains(header))
     }
 
-    /// What of it none of the others allows alone.
+    /// The part of this rule that no other rule allows alone.
     pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
         let paths: Vec<Option<&PathRule>> = match self.paths.is_empty() {
             true => vec![None],
@@ -99,7 +99,8 @@ impl HttpRule {
         Some(format!("{} to {origin}", method.name()))
     }
 
-    /// Whether paths and addresses that the plugin means are granted here: of paths nobody knows yet which it will be.
+    /// Whether the rule grants the plugin's intended paths and addresses. It is not known yet which of the paths the
+    /// plugin will use.
     fn suits(&self, spec: &HttpSpec) -> bool {
         let overlaps =
             |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
@@ -109,13 +110,14 @@ impl HttpRule {
             && (self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps))
     }
 
-    /// What it names of origins and paths: what it costs to look at it.
+    /// The number of its origins and paths, which bounds the cost of a check.
     fn entries(&self) -> usize {
         self.origins.len() + self.paths.len()
     }
 }
 
-/// Whether something of all that the plugin means to ask is granted. Paths are compared once for each rule, and not once for each origin and method.
+/// Whether the rules grant some request for each intended origin and method. Paths are compared once for each rule,
+/// and not for each origin and method.
 fn cover(rules: &[HttpRule], spec: &HttpSpec) -> bool {
     let suiting: Vec<&HttpRule> = rules.iter().filter(|rule| rule.suits(spec)).collect();
     spec.origins.iter().all(|origin| {
@@ -125,13 +127,13 @@ fn cover(rules: &[HttpRule], spec: &HttpSpec) -> bool {
     })
 }
 
-/// The addresses that the plugin means, those that stand in its origins included.
+/// The intended addresses, with those that the origins contain.
 fn addresses(spec: &HttpSpec) -> AddressKinds {
     let written = spec.origins.iter().filter_map(OriginRule::address_kind);
     written.fold(spec.addresses.clone(), |kinds, kind| kinds.with(kind))
 }
 
-/// How many origins and paths these rules name.
+/// The number of origins and paths in these rules.
 pub(super) fn entries(rules: &[HttpRule]) -> usize {
     rules.iter().map(HttpRule::entries).sum()
 }
@@ -165,17 +167,17 @@ fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
                 headers.push(SecretHeader { name, prefix, secret });
             }
             (Err(problem), _) => keys.fail(line, "headers", problem),
-            // It has been told.
+            // The error was reported before.
             (Ok(_), None) => {}
         }
     }
     headers
 }
 
-/// Whom a plugin may ask. The rules are as few as `limits.httpRules` says.
+/// The requests that a plugin may send. `limits.httpRules` bounds the rules.
 pub(crate) type HttpGrants = GrantsOf<HttpRule>;
 
-/// The line of a configuration that grants these, and no more.
+/// The line of a configuration that grants exactly these requests.
 pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
     let rules = specs.iter().map(|spec| {
         let origins: Vec<String> = spec.origins.iter().map(ToString::to_string).collect();
@@ -186,19 +188,19 @@ pub(crate) fn granting_http(specs: &[HttpSpec]) -> String {
 }
 
 impl HttpGrants {
-    /// How many origins and paths its rules name.
+    /// The number of origins and paths in its rules.
     pub(crate) fn entries(&self) -> usize {
         entries(self.rules())
     }
 
-    /// What the first rule that fits has for this request; or what is missing, and the line that would grant it. Of the request's path only what is
-    /// plainly no secret is shown.
+    /// The headers and addresses of the first rule that fits this request. Or the missing grant, and the line that
+    /// would give it. Only parts of the path that cannot be secret are shown.
     pub(crate) fn check_request(
         &self,
         plugin: &str,
         request: &OutboundRequest,
     ) -> Result<GrantedRequest, String> {
-        // Those of the ceiling that are for this request, once for all rules.
+        // The ceiling's rules for this request, found once for all rules.
         let bounds: Option<Vec<&HttpRule>> = self
             .ceiling
             .as_ref()
@@ -220,7 +222,7 @@ impl HttpGrants {
         Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
     }
 
-    /// How to grant this request, where its host may have these addresses, and as little beside it as can be said.
+    /// The line that grants this request with these addresses, and as little else as possible.
     pub(crate) fn advice(
         &self,
         plugin: &str,
@@ -240,7 +242,7 @@ impl HttpGrants {
         format!("to grant it, {advice}{beside}")
     }
 
-    /// What is missing of what a plugin means to ask.
+    /// The missing grants for a plugin's intended requests.
     pub(crate) fn check(&self, plugin: &str, specs: &[HttpSpec]) -> Result<(), String> {
         let is_possible = |spec: &HttpSpec| self.may_grant(|rules| cover(rules, spec));
         let lacks = |spec: &&HttpSpec| !cover(self.rules(), spec) || !is_possible(spec);
@@ -250,7 +252,7 @@ impl HttpGrants {
     }
 }
 
-/// A rule as it would be written. What may be public alone is not said to be.
+/// A rule as text. The default, public addresses alone, is left out.
 fn rule(
     origins: &[String],
     methods: &[Method],

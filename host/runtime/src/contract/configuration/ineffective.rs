@@ -1,4 +1,5 @@
-//! Grants of a file beside a plugin's that are not in force, because the host's own configuration does not let that file grant them.
+//! Grants in a file beside a plugin's that are not in force, because the host's own configuration does not let that
+//! file grant them.
 
 use super::PluginSettings;
 use super::http_grants::HttpRule;
@@ -6,7 +7,8 @@ use super::read_grants::Rule;
 use super::write_grants::WriteRule;
 
 impl PluginSettings {
-    /// The first grant of each kind that is not in force, and where it would be. None where everything that is written is in force.
+    /// The first grant of each kind that is not in force, and the place that could grant it. `None` if all grants are
+    /// in force.
     pub(crate) fn not_in_force(&self) -> Option<String> {
         let guarded = || self.writes.not_in_force(|rule, _| rule.guarded());
         let kinds = [
@@ -31,7 +33,7 @@ mod tests {
     use crate::contract::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
     use std::collections::BTreeMap;
 
-    /// What is said of the grants in a file beside a plugin, on a host whose own file has this ceiling.
+    /// The text about the grants in a file beside a plugin, on a host with this ceiling.
     #[track_caller]
     fn check(ceiling: &str, sidecar: &str, expect: &[&str]) {
         let document = Document::read("host.yaml", format!("ceiling: {ceiling}").as_bytes());

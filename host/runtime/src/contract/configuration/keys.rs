@@ -1,6 +1,6 @@
-//! Reading a configuration file and declaring what may stand in it are one thing here: a function that takes [`Keys`] asks for each key it
-//! knows, with its type, bounds, default and meaning. Run over a file it reads that; run over nothing it only says what it knows, and that
-//! is what the reference page and the JSON schema are made of.
+//! Reads a configuration file and declares its keys with one function. A function that takes [`Keys`] asks for each
+//! key it knows, with its type, bounds, default and meaning. With a file, it reads the file. Without one, it only
+//! declares its keys, for the reference page and the JSON schema.
 
 use super::ConfigurationError;
 use super::declared::{Declared, ValueKind};
@@ -13,21 +13,21 @@ use std::ops::RangeInclusive;
 
 mod nested;
 
-/// Entries of a list or of a map of named things.
+/// The most entries of a list or of a map of named objects.
 const ENTRIES_MAX: usize = 256;
 
 /// The keys of one object.
 pub struct Keys<'a> {
-    /// None where nothing is read.
+    /// `None` if no file is read.
     entries: Option<&'a [DocumentEntry]>,
-    /// Of the object, as errors name it: `limits`, `plugins.hello.reads[0]`.
+    /// The object's path, as errors name it: `limits`, `plugins.hello.reads[0]`.
     path: String,
     known: Vec<&'static str>,
     declared: Vec<Declared>,
     findings: &'a mut Findings,
 }
 
-/// What came of reading.
+/// The results of reading.
 #[derive(Default)]
 struct Findings {
     file: String,
@@ -35,23 +35,23 @@ struct Findings {
     said: Said,
 }
 
-/// What a file says, by the path of each setting that it has.
+/// The settings of a file, by their paths.
 pub(crate) type Said = BTreeMap<String, Setting>;
 
-/// One setting as it stands in a file.
+/// One setting of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Setting {
-    /// As it would be written; of values that may hold a secret only the keys.
+    /// As written in the file; for values that may hold a secret only the keys.
     pub(crate) shown: Value,
     /// The file.
     pub(crate) file: String,
-    /// From 1; 0 where it is not known.
+    /// From 1; 0 if it is not known.
     pub(crate) line: u64,
-    /// Whether it is what it would be without being written.
+    /// Whether the value equals the default.
     pub(crate) is_default: bool,
 }
 
-/// Reads a document. The first mistake counts, in the order in which `declare` asks.
+/// Reads a document. The first mistake counts, in the order in which `declare` asks for keys.
 pub fn read<T>(
     document: &Document,
     declare: impl FnOnce(&mut Keys<'_>) -> T,
@@ -70,7 +70,7 @@ pub fn read<T>(
     }
 }
 
-/// What `declare` knows.
+/// The keys that `declare` asks for.
 pub fn declared<T>(declare: impl FnOnce(&mut Keys<'_>) -> T) -> Vec<Declared> {
     let mut findings = Findings::default();
     let mut keys = Keys::new(None, String::new(), &mut findings);
@@ -83,7 +83,7 @@ impl<'a> Keys<'a> {
         Self { entries, path, known: Vec::new(), declared: Vec::new(), findings }
     }
 
-    /// Refuses what was not asked for, and answers what was.
+    /// Refuses keys that were not asked for, and returns the declared ones.
     fn end(self) -> Vec<Declared> {
         for entry in self.entries.unwrap_or_default() {
             if !self.known.contains(&entry.key.as_str()) {
@@ -94,7 +94,7 @@ impl<'a> Keys<'a> {
         self.declared
     }
 
-    /// A text that is one and no other: what kind of file this is.
+    /// A key with exactly one valid text: the kind of the file.
     pub fn constant(&mut self, key: &'static str, expect: &'static str, doc: &'static str) {
         let node = self.take(key, ValueKind::Constant(expect), "", doc);
         match node.map(|node| (node.line, node.json())) {
@@ -111,7 +111,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Any value at all; only its keys are shown.
+    /// A key with any value; only the value's keys are shown.
     pub fn any(
         &mut self,
         key: &'static str,
@@ -128,7 +128,7 @@ impl<'a> Keys<'a> {
         Some(value)
     }
 
-    /// A number of a unit within bounds; `default` is what it is when it is not there.
+    /// A number with a unit and bounds; `default` holds without the key.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -171,7 +171,7 @@ impl<'a> Keys<'a> {
         Some(found)
     }
 
-    /// A text; `parse` says what is wrong with one, and how it is written.
+    /// A text; `parse` returns the problem of an invalid one, and how to write it.
     pub fn text<T>(
         &mut self,
         key: &'static str,
@@ -188,7 +188,7 @@ impl<'a> Keys<'a> {
         Some(parsed)
     }
 
-    /// One of some words, each with its meaning; the first is the default.
+    /// One of these words, each with its meaning; the first is the default.
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -240,7 +240,7 @@ impl<'a> Keys<'a> {
         Some(parsed)
     }
 
-    /// What was said below this object so far, by paths that begin here.
+    /// The settings below this object that were read so far, by paths relative to it.
     pub(crate) fn said(&self) -> Said {
         let prefix = self.path_of("");
         let said = self.findings.said.iter();
@@ -250,12 +250,12 @@ impl<'a> Keys<'a> {
         .collect()
     }
 
-    /// Whether a file is read, and not only asked what may stand in it.
+    /// Whether a file is read, and not only the declaration.
     pub(crate) fn is_read(&self) -> bool {
         self.entries.is_some()
     }
 
-    /// A mistake that only this place knows of.
+    /// Reports a mistake that only the caller can find.
     pub fn fail(&mut self, line: u64, key: &str, problem: String) {
         let path = self.path_of(key);
         self.findings.fail(line, &path, problem);
@@ -272,7 +272,7 @@ impl<'a> Keys<'a> {
         (value, keys.end())
     }
 
-    /// The value of a key. One that is there without a value is a mistake: what was meant to be there may have been a bound.
+    /// The value of a key. A key without a value is a mistake: the value may have been a bound.
     fn find(&mut self, key: &str) -> Option<&'a Node> {
         let entry = self.entries?.iter().find(|entry| entry.key == key)?;
         if matches!(entry.node.tree, Tree::Scalar(Value::Null)) {

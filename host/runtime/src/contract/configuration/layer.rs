@@ -1,4 +1,4 @@
-//! The declaration of every setting of a plugin, and what one place says of them.
+//! The declaration of every setting of a plugin, and the settings from one place.
 
 use super::http_grants::HttpRule;
 use super::keys::{Keys, Said};
@@ -12,18 +12,19 @@ use serde_json::Value;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Whoever waits longer than a minute for changes wants a timer.
+/// A plugin that needs a longer wait should use a schedule.
 const DEBOUNCE_MILLIS_MAX: u64 = 60_000;
-/// More than a guest can be called.
+/// A guest cannot be called more often.
 const CALLS_PER_SECOND_MAX: u64 = 1_000_000;
 
-/// What `shards` may be.
+/// The values of `shards`.
 const SHARDS: (Unit, RangeInclusive<u64>) = (Unit::Count, 1..=SHARDS_MAX as u64);
 
-/// Some limits and what they are set to.
+/// Limits with their values.
 pub(crate) type LimitValues = Vec<(&'static Limit, u64)>;
 
-/// What one place says: a file beside a plugin's, or a part of the host's configuration. What it does not say is for others to say.
+/// The settings from one place: a file beside a plugin's, or a part of the host's configuration. Other places give the
+/// missing settings.
 #[derive(Debug, Clone, Default)]
 pub struct Layer {
     pub(super) config: Option<Value>,
@@ -41,7 +42,7 @@ pub struct Layer {
     pub(super) said: Said,
 }
 
-/// What becomes of waiting events when a plugin's file is removed.
+/// The rule for waiting events when a plugin's file is removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnRemoval {
     #[default]
@@ -58,7 +59,7 @@ const ON_REMOVAL: &[(&str, &str, OnRemoval)] = &[
     ("drop", "the plugin ends at once", OnRemoval::Drop),
 ];
 
-/// How often a plugin's `handle` is called at most.
+/// The highest rate of a plugin's `handle` calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RateLimit {
     pub(crate) events_per_second: u64,
@@ -66,13 +67,13 @@ pub(crate) struct RateLimit {
     pub(crate) burst: u64,
 }
 
-/// What files beside plugins cannot go beyond, nor the host's defaults.
+/// The bounds of files beside plugins, and of the host's defaults.
 #[derive(Debug, Clone)]
 pub struct Ceiling {
     pub(super) reads: Vec<Rule>,
     pub(super) writes: Vec<WriteRule>,
     pub(super) http: Vec<HttpRule>,
-    /// Those that a file beside a plugin may name.
+    /// The accounts that a file beside a plugin may name.
     pub(super) service_accounts: Vec<ServiceAccount>,
     pub(super) limits: LimitValues,
     pub(super) shards: usize,
@@ -87,7 +88,7 @@ pub fn sidecar(keys: &mut Keys<'_>) -> Layer {
 }
 
 impl Layer {
-    /// Reads a whole file beside a plugin's. Whether the plugin can use its `config` is not known here.
+    /// Reads a whole file beside a plugin's. This does not check whether the plugin can use its `config`.
     ///
     /// # Errors
     /// The file, the line, and the problem.
@@ -114,7 +115,7 @@ impl Layer {
         Self { config, sha256, shards, said: keys.said(), ..shared }
     }
 
-    /// The settings that all plugins may have alike.
+    /// The settings that may hold for all plugins.
     pub fn of_all(keys: &mut Keys<'_>) -> Self {
         let limits = limits(keys, "Bounds of what the plugin may use.", |limit| limit.default);
         let reads = Rule::declare(
@@ -214,7 +215,7 @@ impl Ceiling {
         Self { limits, reads, writes, http, service_accounts, shards, said: keys.said() }
     }
 
-    /// The most that a limit may be, if that is said.
+    /// The ceiling of a limit, if it is set.
     pub(super) fn of(&self, limit: &Limit) -> Option<u64> {
         let set = self.limits.iter().find(|(set, _)| set.name == limit.name);
         set.map(|(_, most)| *most)

@@ -1,10 +1,11 @@
-//! Where settings are said, for errors about them.
+//! The places of settings, for errors.
 
 use super::{Configurations, PluginSettings};
 use crate::plugin_name::PluginName;
 
 impl Configurations {
-    /// Plugins of which the host's own configuration says something by name, with its file and the first line that does; 0: nobody knows which.
+    /// Plugins that the host's own configuration names, with its file and the first such line; 0 if the line is not
+    /// known.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&PluginName, (&str, u64))> {
         self.plugins.iter().map(|(name, layer)| {
             let first = layer.said.values().min_by_key(|said| said.line);
@@ -14,7 +15,7 @@ impl Configurations {
 }
 
 impl PluginSettings {
-    /// Where the plugin's `config` is said, or where it could be.
+    /// The place of the plugin's `config`, or the place where it could be.
     pub(crate) fn config_place(&self, name: &PluginName) -> String {
         match self.differs.get("config") {
             Some(said) => format!("its config is in {}", said.place()),

@@ -9,11 +9,11 @@ use crate::names::is_namespace;
 use informant_apimachinery::GroupVersionResource;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Some resources in some namespaces.
+/// Resources in namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rule {
     resources: Vec<Resources>,
-    /// Empty: all, and what is in none.
+    /// Empty: all namespaces, and objects without one.
     namespaces: BTreeSet<String>,
 }
 
@@ -24,7 +24,7 @@ enum Resources {
 }
 
 impl Rule {
-    /// The rules below `key`; none where it is not written.
+    /// The rules below `key`; `None` without the key.
     pub(super) fn declare(
         keys: &mut Keys<'_>,
         key: &'static str,
@@ -51,12 +51,12 @@ impl Rule {
         })
     }
 
-    /// All namespaces' everything, except Secrets.
+    /// All objects in all namespaces, except Secrets.
     pub(super) fn all_but_secrets() -> Self {
         Self { resources: vec![Resources::AllButSecrets], namespaces: BTreeSet::new() }
     }
 
-    /// What of it the others together do not allow; `"*"` is whatever they do.
+    /// The part of this rule that the others together do not allow; `"*"` stands for all that they allow.
     pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
         let named = self.resources.iter().filter_map(|resource| match resource {
             Resources::AllButSecrets => None,
@@ -67,7 +67,8 @@ impl Rule {
         asks.find(|ask| !cover(others, ask)).map(|ask| ask.shown())
     }
 
-    /// The same where nothing bounds the rule: `"*"` is beyond the others, too, unless one of them is `"*"` of the same namespaces.
+    /// The same for a rule without a bound: `"*"` is beyond the others too, unless one of them is `"*"` in the same
+    /// namespaces.
     pub(super) fn beyond_unbounded(&self, others: &[Self]) -> Option<String> {
         let is_all = |rule: &&Self| rule.resources.contains(&Resources::AllButSecrets);
         let everywhere = |other: &Self| {
@@ -82,7 +83,7 @@ impl Rule {
         }
     }
 
-    /// Whether Secrets are among what it names.
+    /// Whether the rule names Secrets.
     pub(super) fn names_secrets(&self) -> bool {
         let mut named = self.resources.iter();
         named.any(|it| matches!(it, Resources::One(resource) if resource.is_secrets()))
@@ -110,7 +111,7 @@ pub(super) fn namespace(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether the rules together allow it.
+/// Whether the rules together allow the read.
 fn cover(rules: &[Rule], ask: &WantedRead) -> bool {
     let mut namespaces = BTreeSet::new();
     for rule in rules.iter().filter(|rule| rule.names(&ask.resource)) {
@@ -122,19 +123,19 @@ fn cover(rules: &[Rule], ask: &WantedRead) -> bool {
     !ask.namespaces.is_empty() && ask.namespaces.iter().all(|wanted| namespaces.contains(wanted))
 }
 
-/// What a plugin may read: without a rule what it asks for, without Secrets.
+/// The reads that a plugin may make: without a rule its requested ones, without Secrets.
 pub(crate) type Grants = GrantsOf<Rule>;
 
-/// One thing that a plugin wants to read.
+/// One requested read of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WantedRead {
     resource: GroupVersionResource,
-    /// Empty: all.
+    /// Empty: all namespaces.
     namespaces: BTreeSet<String>,
 }
 
 impl Grants {
-    /// What is missing for the plugin to get what it asks for, and the line that would grant it.
+    /// The missing grants for the plugin's requested reads, and the line that would give them.
     pub(crate) fn check(&self, plugin: &str, descriptor: &Descriptor) -> Result<(), String> {
         let asks = asks(descriptor);
         let lacking: Vec<String> =
@@ -143,7 +144,7 @@ impl Grants {
         self.place(is_possible).granting_all(plugin, "read ", &lacking, &line(&asks))
     }
 
-    /// Resources of which something is missing; what, and the line that would grant it.
+    /// The resources with a missing grant, and the line that would give it.
     pub(crate) fn lacking(
         &self,
         plugin: &str,
@@ -168,18 +169,18 @@ impl Grants {
         is_granted && self.is_possible(ask)
     }
 
-    /// Whether the place where the rules are may grant it.
+    /// Whether the place of the rules may grant the read.
     fn is_possible(&self, ask: &WantedRead) -> bool {
         self.may_grant(|rules| cover(rules, ask))
     }
 }
 
-/// The line of a configuration that grants what the descriptor asks for, and no more.
+/// The line of a configuration that grants exactly the descriptor's reads.
 pub(crate) fn granting(descriptor: &Descriptor) -> String {
     line(&asks(descriptor))
 }
 
-/// What the descriptor asks for, each resource and scope once.
+/// The descriptor's reads, each resource and scope once.
 fn asks(descriptor: &Descriptor) -> Vec<WantedRead> {
     let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
     let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
@@ -205,7 +206,7 @@ impl WantedRead {
     }
 }
 
-/// The name of a namespace as a text in YAML, where `on`, `1e3` and their like are something else.
+/// The name of a namespace as a text in YAML, in which `on`, `1e3` and similar words are other values.
 pub(super) fn quoted(name: &str) -> String {
     let is_word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name);
     let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -214,7 +215,7 @@ pub(super) fn quoted(name: &str) -> String {
     if is_plain { name.to_owned() } else { format!("{name:?}") }
 }
 
-/// The YAML that grants exactly this, on one line.
+/// The YAML that grants exactly these reads, on one line.
 fn line(asks: &[WantedRead]) -> String {
     let mut by_namespaces = BTreeMap::<Vec<String>, Vec<String>>::new();
     for ask in asks {

@@ -1,4 +1,4 @@
-//! The rules of one kind that a plugin has, and where they are written: common to reads, writes and requests over HTTP.
+//! A plugin's rules of one kind, and the place where they are written: common to reads, writes and HTTP requests.
 
 use super::API_VERSION;
 use super::layer::Layer;
@@ -6,16 +6,17 @@ use super::layer::Layer;
 /// The rules of one kind that hold for a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GrantsOf<R> {
-    /// None where no configuration has any.
+    /// `None` if no configuration has any.
     pub(super) rules: Option<Vec<R>>,
-    /// The bounds of the rules; none for those that the host's own configuration has for this plugin.
+    /// The bounds of the rules; `None` for rules of the host's own configuration for this plugin.
     pub(super) ceiling: Option<Vec<R>>,
-    /// Where they are to be written.
+    /// The place where the rules can be written.
     place: GrantPlace,
 }
 
 impl<R: Clone + PartialEq> GrantsOf<R> {
-    /// Of the host's defaults, the rules in the file beside the plugin and the host's for the plugin the last count.
+    /// The last of these places with rules counts: the host's defaults, the file beside the plugin, the host's
+    /// settings for the plugin.
     pub(super) fn new(
         [defaults, sidecar, named]: [Option<&Layer>; 3],
         ceiling: &[R],
@@ -32,7 +33,7 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
         }
     }
 
-    /// The same where no rule at all means that nothing is granted.
+    /// The same for a kind of rule that grants nothing by default.
     pub(super) fn or_nothing(self) -> Self {
         Self { rules: Some(self.rules.unwrap_or_default()), ..self }
     }
@@ -41,32 +42,32 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
         self.rules.as_deref().unwrap_or_default()
     }
 
-    /// Whether the place where the rules are may grant something.
+    /// Whether the place of the rules may grant a request.
     pub(super) fn may_grant(&self, is_within: impl FnOnce(&[R]) -> bool) -> bool {
         self.ceiling.as_deref().is_none_or(is_within)
     }
 
-    /// Where something is to be granted.
+    /// The place that can give a grant.
     pub(super) fn place(&self, is_possible: bool) -> &GrantPlace {
         if is_possible { &self.place } else { &GrantPlace::Host }
     }
 
-    /// Whether both grant the same, wherever that is written.
+    /// Whether both grant the same, in any place.
     pub(super) fn grants_the_same_as(&self, other: &Self) -> bool {
         (&self.rules, &self.ceiling) == (&other.rules, &other.ceiling)
     }
 
-    /// The first part of a rule that is not in force, because the ceiling does not have it.
+    /// The first part of a rule that is not in force, because it is beyond the ceiling.
     pub(super) fn not_in_force(&self, beyond: fn(&R, &[R]) -> Option<String>) -> Option<String> {
         let ceiling = self.ceiling.as_ref()?;
         self.rules().iter().find_map(|rule| beyond(rule, ceiling))
     }
 }
 
-/// Where a plugin's grants are written.
+/// The place of a plugin's grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GrantPlace {
-    /// In the file beside the plugin's, which is not there yet.
+    /// In the file beside the plugin's, which does not exist yet.
     NewSidecar,
     Sidecar,
     /// In the host's configuration, under the plugin's name.
@@ -74,7 +75,8 @@ pub(super) enum GrantPlace {
 }
 
 impl GrantPlace {
-    /// An error if anything is lacking that a plugin asks for, with the line that grants all of it. The verb stands before all that is lacking.
+    /// An error if a requested grant is missing, with the line that gives all of them. The verb stands in front of the
+    /// list of missing grants.
     pub(super) fn granting_all(
         &self,
         plugin: &str,
@@ -91,7 +93,7 @@ impl GrantPlace {
         ))
     }
 
-    /// How this line is written there.
+    /// The text for adding this line in the place.
     pub(super) fn advice(&self, plugin: &str, line: &str) -> String {
         match self {
             Self::NewSidecar => format!(

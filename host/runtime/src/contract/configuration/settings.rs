@@ -1,4 +1,4 @@
-//! What a plugin runs with: what all places say of it, put together.
+//! A plugin's settings, combined from all places.
 
 use super::ConfigurationError;
 use super::http_grants::HttpGrants;
@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What the host's own configuration says of plugins; by default nothing.
+/// The host's own configuration of plugins; empty by default.
 ///
-/// Of a setting that several places have, that of the host's configuration under the plugin's name counts; else that of the file beside the
-/// plugin's; else that of the host's defaults. The ceiling bounds the last two: whoever can drop a plugin can drop a file beside it.
+/// Of a setting in several places, the host's value under the plugin's name counts. Next is the file beside the
+/// plugin's, then the host's defaults. The ceiling bounds the last two: a user who can drop a plugin can drop a file
+/// beside it.
 #[derive(Debug, Clone, Default)]
 pub struct Configurations {
     pub(super) defaults: Layer,
@@ -25,37 +26,37 @@ pub struct Configurations {
     pub(super) ceiling: Ceiling,
 }
 
-/// What one plugin runs with.
+/// The settings of one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PluginSettings {
     /// JSON.
     pub(crate) config: Vec<u8>,
-    /// The hash that its file is to have, and where that is said.
+    /// The required hash of the plugin file, and the place of that setting.
     pub(crate) sha256: Option<(String, String)>,
     pub(crate) limits: Limits,
-    /// In how many instances it runs, whatever it asks for itself; none if that decides.
+    /// The number of shards from a configuration; `None` if the descriptor decides.
     shards: Option<usize>,
-    /// The most that it may ask for.
+    /// The most shards that the descriptor may ask for.
     shards_most: usize,
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
     pub(crate) http: HttpGrants,
-    /// Who it is to the cluster; none: the host's own user.
+    /// The plugin's account in the cluster; `None`: the host's own user.
     pub(crate) service_account: Option<ServiceAccount>,
-    /// Its writes change nothing, and over HTTP it only asks.
+    /// Writes change nothing, and only HTTP requests that read are sent.
     pub(crate) dry_run: bool,
-    /// The host's own configuration says so of this plugin, which lets it try writes of Secrets as well.
+    /// Whether the host's own configuration sets the dry run, which also allows dry runs of Secrets' writes.
     pub(crate) dry_run_by_host: bool,
-    /// Zero: events come out as they come in.
+    /// Zero: no wait.
     pub(crate) debounce: Duration,
     pub(crate) rate_limit: Option<RateLimit>,
     pub(crate) on_removal: OnRemoval,
-    /// The settings that are not what they are by themselves.
+    /// The settings that differ from the defaults.
     pub(super) differs: Said,
 }
 
 impl Configurations {
-    /// What the parts of the host's configuration say. Its defaults may not go beyond its ceiling.
+    /// Combines the parts of the host's configuration. The defaults may not exceed the ceiling.
     pub fn new(
         defaults: Layer,
         plugins: BTreeMap<PluginName, Layer>,
@@ -74,7 +75,7 @@ impl Configurations {
         Ok(Self { defaults, plugins, ceiling })
     }
 
-    /// The same limits for every plugin of which nothing else is said.
+    /// The same limits for every plugin without other settings.
     pub fn with_limits(limits: &Limits) -> Self {
         let defaults = Layer {
             limits: TABLE.iter().map(|limit| (limit, (limit.get)(limits))).collect(),
@@ -83,7 +84,7 @@ impl Configurations {
         Self { defaults, ..Self::default() }
     }
 
-    /// What a plugin runs with that has this file beside it, or none.
+    /// The settings of a plugin with this file beside it, or without one.
     pub(crate) fn of(
         &self,
         name: &PluginName,
@@ -93,7 +94,7 @@ impl Configurations {
         if let Some(sidecar) = sidecar {
             self.check_sidecar(name, named, sidecar)?;
         }
-        // The later counts.
+        // The later layer counts.
         let layers = [Some(&self.defaults), sidecar, named];
         let (mut limits, mut differs) = self.limits_by_default();
         let (mut config, mut sha256) = (b"{}".to_vec(), None);
@@ -116,7 +117,7 @@ impl Configurations {
             on_removal = layer.on_removal.unwrap_or(on_removal);
             service_account = layer.service_account.clone().or(service_account);
             for (path, said) in &layer.said {
-                // What is as it would be by itself differs from what another place says.
+                // A default value still differs from another place's value.
                 let differed = differs.get(path).is_some_and(|before| !before.is_default);
                 let is_default = said.is_default && !differed;
                 differs.insert(path.clone(), Setting { is_default, ..said.clone() });
@@ -143,7 +144,7 @@ impl Configurations {
         })
     }
 
-    /// What limits are where nobody says anything, and those that the ceiling makes less.
+    /// The limits without settings, and those that the ceiling lowers.
     fn limits_by_default(&self) -> (Limits, Said) {
         let (mut limits, mut differs) = (Limits::default(), Said::new());
         for limit in TABLE {
@@ -157,7 +158,7 @@ impl Configurations {
         (limits, differs)
     }
 
-    /// Whoever can drop a file stays below the ceiling.
+    /// Checks that a file beside a plugin is within the ceiling.
     fn check_sidecar(
         &self,
         name: &PluginName,
@@ -178,7 +179,8 @@ impl Configurations {
         })
     }
 
-    /// Whoever can drop a file does not say what a plugin is to do with more than files can grant.
+    /// A file beside a plugin may not set `config` or `serviceAccount` if the host's own configuration grants the
+    /// plugin more than such files can.
     fn check_steering(
         &self,
         name: &PluginName,
@@ -206,8 +208,8 @@ impl Configurations {
         Err(sidecar.error(key, "", problem))
     }
 
-    /// The most that a file beside a plugin may set a limit to. Where the host does not say, whoever can drop a plugin gets no more than some
-    /// times what it would have by itself.
+    /// The most that a file beside a plugin may set a limit to. Without a host's setting, this is a multiple of the
+    /// default.
     fn most(&self, limit: &Limit) -> u64 {
         let set = self.defaults.limits.iter().find(|(set, _)| set.name == limit.name);
         let by_default = set.map_or(limit.default, |(_, number)| *number);
@@ -231,7 +233,7 @@ impl Configurations {
         Ok(grants.or_nothing())
     }
 
-    /// Whoever can drop a file acts only as those whom the ceiling names, or as the defaults have it anyway.
+    /// A file beside a plugin may name only the ceiling's service accounts, or that of the defaults.
     fn check_service_account(&self, sidecar: &Layer) -> Result<(), ConfigurationError> {
         let Some(account) = &sidecar.service_account else { return Ok(()) };
         let is_default = self.defaults.service_account.as_ref() == Some(account);
@@ -244,7 +246,7 @@ impl Configurations {
         Err(sidecar.error("serviceAccount", "", problem))
     }
 
-    /// A file beside a plugin's can ask for it, and not undo what the host's defaults say.
+    /// A file beside a plugin can set a dry run, and cannot undo that of the host's defaults.
     fn dry_run(&self, named: Option<&Layer>, sidecar: Option<&Layer>) -> bool {
         let said = |layer: Option<&Layer>| layer.and_then(|layer| layer.dry_run);
         let by_others = || said(sidecar) == Some(true) || said(Some(&self.defaults)) == Some(true);
@@ -252,7 +254,7 @@ impl Configurations {
     }
 }
 
-/// An error for the first limit that is beyond the most that it may be. `at` stands before the layer's keys.
+/// An error for the first limit above its maximum. `at` is the path of the layer's keys.
 fn within(layer: &Layer, at: &str, most: impl Fn(&Limit) -> u64) -> Result<(), ConfigurationError> {
     let beyond = layer.limits.iter().find(|(limit, number)| *number > most(limit));
     beyond.map_or(Ok(()), |(limit, number)| {
@@ -263,7 +265,7 @@ fn within(layer: &Layer, at: &str, most: impl Fn(&Limit) -> u64) -> Result<(), C
 }
 
 impl Layer {
-    /// A problem with one of its settings.
+    /// An error about one of the layer's settings.
     fn error(&self, path: &str, at: &str, problem: String) -> ConfigurationError {
         let said = self.said.get(path);
         let (file, line) = said.map_or(("", 0), |said| (said.file.as_str(), said.line));
@@ -272,7 +274,7 @@ impl Layer {
 }
 
 impl Setting {
-    /// Where it is said.
+    /// The place of the setting.
     pub(super) fn place(&self) -> String {
         match self.line {
             0 => self.file.clone(),
@@ -282,12 +284,12 @@ impl Setting {
 }
 
 impl PluginSettings {
-    /// In how many instances a plugin runs that asks for so many itself.
+    /// The number of shards of a plugin whose descriptor asks for `asked`.
     pub(crate) fn shards(&self, asked: usize) -> usize {
         self.shards.unwrap_or_else(|| asked.min(self.shards_most))
     }
 
-    /// Where it is said in how many it runs.
+    /// The place that sets the number of shards.
     pub(crate) fn shards_place(&self) -> String {
         self.differs.get("shards").map_or("its descriptor".to_owned(), Setting::place)
     }
@@ -304,7 +306,7 @@ impl PluginSettings {
         }
     }
 
-    /// Whether both grant the same, wherever that is written.
+    /// Whether both grant the same, in any place.
     pub(crate) fn grants_the_same_as(&self, other: &Self) -> bool {
         self.grants.grants_the_same_as(&other.grants)
             && self.writes.grants_the_same_as(&other.writes)
@@ -313,13 +315,13 @@ impl PluginSettings {
             && self.service_account == other.service_account
     }
 
-    /// Whether it is granted to read or to write Secrets, or to ask for tokens.
+    /// Whether it grants reads or writes of Secrets, or tokens.
     pub(crate) fn grants_secrets(&self) -> bool {
         let reads = self.grants.rules().iter().any(|rule| rule.names_secrets());
         reads || self.writes.rules().iter().any(|rule| rule.names_secrets() || rule.names_tokens())
     }
 
-    /// What `/plugins` shows: each setting that is not as it is by itself, and where that is said. Of `config` only the keys.
+    /// The settings in `/plugins`: each that differs from its default, and its place. Of `config` only the keys.
     pub(crate) fn to_json(&self) -> Value {
         let differs = self.differs.iter();
         differs

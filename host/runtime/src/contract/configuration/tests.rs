@@ -1,4 +1,4 @@
-//! What files say, and what a plugin runs with then.
+//! Configuration files, and the plugin settings that follow.
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
@@ -101,7 +101,7 @@ fn every_setting_that_is_written_is_taken() {
     assert_eq!((settings.limits, settings.config), (most, b"7".to_vec()));
 }
 
-/// What these defaults, this ceiling and this sidecar come to: what differs, or what is wrong.
+/// The result of these defaults, this ceiling and this sidecar: the differing settings, or the problem.
 #[track_caller]
 fn check_bounded(defaults: &str, ceiling: &str, sidecar: &str, expect: &str) {
     let host = format!("defaults: {{{defaults}}}\nceiling: {{{ceiling}}}");
@@ -132,7 +132,7 @@ fn a_sidecar_acts_as_those_whom_the_ceiling_names() {
     check_bounded("", "serviceAccounts: [shop/other]", account, refused);
     let ceiling = "serviceAccounts: [shop/other, shop/labeller]";
     check_bounded("", ceiling, account, &shown("shop/labeller", own));
-    // What the defaults say needs no ceiling, and a sidecar cannot undo it.
+    // The defaults need no ceiling, and a sidecar cannot undo them.
     check_bounded(account, "", account, &shown("shop/labeller", own));
     check_bounded(
         account,
@@ -162,7 +162,8 @@ fn a_sidecar_sets_limits_to_some_times_what_they_are_unless_the_host_says_more()
     check_bounded("", "limits: {memory: 1Gi}", "limits: {memory: 1Gi}", &of("1Gi"));
 }
 
-/// In how many shards a plugin runs that asks for so many, with these settings in the ceiling, the file beside it and the host's word on it.
+/// The number of shards of a plugin that asks for so many. The settings are in the ceiling, in the file beside the
+/// plugin, and in the host's entry for it.
 #[track_caller]
 fn check_shards(
     asks: usize,
@@ -272,7 +273,7 @@ fn lists_are_bounded() {
     assert_eq!(many(257).as_deref(), Some(expect));
 }
 
-/// What is wrong with these settings of a sidecar.
+/// The problem with these settings of a sidecar.
 #[track_caller]
 fn check_refused(settings: &str, expect: &str) {
     let error = sidecar_of(settings).expect_err("it is refused").to_string();

@@ -115,7 +115,7 @@ fn writable(text: &str) -> Result<Writable, String> {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    // Of other objects than roles none is called so.
+    // Only roles have such names; other objects do not.
     match is_subdomain(text) || is_role_name(text) {
         true => Ok(text.to_owned()),
         false => Err(format!("has {text:?}, which cannot be the name of an object")),
@@ -130,9 +130,9 @@ pub(crate) type WriteGrants = GrantsOf<WriteRule>;
 struct WantedWrite<'a> {
     what: &'a Writable,
     verb: WriteVerb,
-    /// Empty: it is in none.
+    /// Empty: the object has no namespace.
     namespace: &'a str,
-    /// Empty: the API server makes it.
+    /// Empty: the API server generates the name.
     name: &'a str,
 }
 
@@ -189,7 +189,7 @@ impl WriteGrants {
         ask.is_in(self.rules()) && self.is_possible(ask)
     }
 
-    /// Whether the place where the rules are may grant it.
+    /// Whether the place of the rules may grant the write.
     fn is_possible(&self, ask: &WantedWrite<'_>) -> bool {
         self.may_grant(|rules| !ask.what.is_guarded() && ask.is_in(rules))
     }

@@ -1,4 +1,4 @@
-//! A list of a descriptor, read no further than it may be long.
+//! A list of a descriptor; entries beyond its bound are not read.
 
 use super::{DescriptorError, bound};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};

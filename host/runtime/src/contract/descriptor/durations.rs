@@ -1,16 +1,16 @@
-//! Lengths of time in a descriptor.
+//! Durations in a descriptor.
 
 use super::{DescriptorError, check_text, error};
 use jiff::SignedDuration;
 use std::time::Duration;
 
-/// Nothing that comes round more seldom than this does so in a host's life.
+/// A longer period never passes in a host's life.
 const DURATION_MAX: Duration = Duration::from_secs(366 * 86_400);
 
-/// Bytes of one: `8784h59m59s999ms999us999ns` has 26.
+/// Bytes of a duration: `8784h59m59s999ms999us999ns` has 26.
 pub(crate) const DURATION_BYTES_MAX: usize = 32;
 
-/// Reads one as Kubernetes writes it: `30s`, `1h30m`, `1500ms`. `min` is at least one millisecond.
+/// Reads a duration in Kubernetes' form: `30s`, `1h30m`, `1500ms`. `min` is at least one millisecond.
 pub(super) fn duration(
     key: &str,
     text: &str,

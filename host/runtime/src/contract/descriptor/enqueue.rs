@@ -8,7 +8,7 @@ use crate::event::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Rules of one subscription; what they point at is looked up together in every event's bytes.
+/// The most rules of one subscription; one pass over every event's bytes reads all of their pointers.
 pub(crate) const ENQUEUE_RULES_MAX: usize = 16;
 /// Bytes of a prefix or of a kind.
 pub(crate) const TEXT_BYTES_MAX: usize = 128;

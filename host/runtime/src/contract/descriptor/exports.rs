@@ -1,10 +1,10 @@
-//! What a plugin asks for against what it can be called with.
+//! Compares a plugin's descriptor with its exports.
 
 use super::{Descriptor, DescriptorError, error};
 use crate::contract::component::Exported;
 
 impl Descriptor {
-    /// Whether the plugin can be called as it asks to be.
+    /// Checks that the plugin exports the functions that its descriptor needs.
     pub(crate) fn check_exports(&self, exported: Exported) -> Result<(), DescriptorError> {
         for subscription in &self.subscriptions {
             let problem = match subscription.enqueue.is_empty() {

@@ -1,4 +1,4 @@
-//! Whom a plugin means to ask over HTTP.
+//! The intended HTTP requests of a plugin.
 
 use super::{BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_bytes, error, json};
 use crate::enumerated::enumerated;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 /// Entries of the list.
 pub(crate) const HTTP_MAX: usize = 64;
-/// Bytes of an origin: `https://*.`, a host's name of 253 bytes and `:65535`.
+/// Bytes of an origin: `https://*.`, a hostname of 253 bytes and `:65535`.
 pub(crate) const ORIGIN_BYTES_MAX: usize = 269;
 
 /// The keys of an entry.
@@ -20,16 +20,16 @@ const KEYS: [&str; 4] = ["origins", "methods", "paths", "addresses"];
 /// Texts of one key.
 type Texts = BoundedList<String, LIST_MAX>;
 
-/// Some methods at some origins.
+/// Methods at origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSpec {
     /// At least one.
     pub(crate) origins: Vec<OriginRule>,
     /// Each once, at least one.
     pub(crate) methods: Vec<Method>,
-    /// Empty: all.
+    /// Empty: all paths.
     pub(crate) paths: Vec<PathRule>,
-    /// What the origins' addresses are.
+    /// The kinds of the origins' addresses.
     pub(crate) addresses: AddressKinds,
 }
 
@@ -77,7 +77,7 @@ fn parsed<T: FromStr<Err = String>>(
 }
 
 impl HttpSpec {
-    /// For people: `POST and GET https://api.example.com below /v1`.
+    /// As text for people: `POST and GET https://api.example.com below /v1`.
     pub fn shown(&self) -> String {
         let methods: Vec<&str> = self.methods.iter().map(|method| method.name()).collect();
         let origins: Vec<String> = self.origins.iter().map(ToString::to_string).collect();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::contract::descriptor::Descriptor;
 
-    /// What is meant by these entries of `http`, or what is wrong with them.
+    /// The meaning of these entries of `http`, or their problem.
     #[track_caller]
     fn check(http: &str, expect: &str) {
         let json = format!(r#"{{"version":"1","http":[{http}]}}"#);

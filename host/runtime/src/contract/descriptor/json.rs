@@ -1,5 +1,5 @@
-//! The JSON of a descriptor. It is read object by object, each as the type that it has; nothing
-//! becomes a tree, and a part that nobody reads takes no memory.
+//! The JSON of a descriptor. Each object is read as its own type. No tree is built, and an unread part takes no
+//! memory.
 
 use super::{DescriptorError, error};
 use crate::contract::unknown_key::unknown_key;
@@ -7,14 +7,14 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Bytes of a descriptor. 64 subscriptions fit, each with two selectors, a filter and 64 namespaces
-/// at their bounds (14.3 KiB), and 100 KiB for the rest.
+/// Bytes of a descriptor. There is room for 64 subscriptions with two selectors, a filter and 64 namespaces each, at
+/// their bounds (14.3 KiB). The rest, 100 KiB, is for the other parts.
 pub(crate) const DESCRIPTOR_BYTES_MAX: usize = 1 << 20;
 
-/// The place of a problem that is in no part.
+/// The place of a problem that concerns no single part.
 pub(super) const WHOLE: &str = "as a whole";
 
-/// The document, once it is known to be JSON and not too large.
+/// The document, after a check that it is JSON and not too large.
 pub(super) fn document(json: &[u8]) -> Result<&RawValue, DescriptorError> {
     let (bytes, max) = (json.len(), DESCRIPTOR_BYTES_MAX);
     if bytes > max {
@@ -46,13 +46,13 @@ pub(super) fn object<'a, T: Deserialize<'a>>(
     })
 }
 
-/// The library's words without line and column, which are those of a part.
+/// The library's message without line and column, which count within a part.
 fn problem(at: &str, problem: &serde_json::Error) -> DescriptorError {
     let text = problem.to_string();
     error(at, text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text))
 }
 
-/// Finds the first key that is not known. The values are skipped.
+/// Finds the first unknown key. The values are skipped.
 struct UnknownKey<'k> {
     known: &'k [&'k str],
 }

@@ -1,14 +1,15 @@
-//! How often an informer's task goes through an object's bytes for one plugin, whatever its views ask.
+//! Bounds the passes of an informer's task over an object's bytes for one plugin.
 
 use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
 use std::collections::BTreeMap;
 
-/// Subscriptions of one plugin to one resource that look at objects' bytes: each goes through the state before and the one after, once. With
-/// the passes of 16 indexes that is the most that an event costs its informer for a plugin.
+/// The most subscriptions of one plugin to one resource that read objects' bytes. Each makes one pass over the state
+/// before and one over the state after. With the passes of 16 indexes, this is the highest cost of an event for its
+/// informer and one plugin.
 pub(crate) const PASSES_MAX: usize = 8;
 
 impl SubscriptionSpec {
-    /// Whether only an object's bytes say what it asks. Names, namespaces and labels are at hand.
+    /// Whether the subscription reads an object's bytes. Names, namespaces and labels are at hand.
     fn looks_at_bytes(&self) -> bool {
         let at_hand = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
         let mut fields = self.field_selector.requirements().iter();
@@ -37,7 +38,7 @@ impl Descriptor {
 mod tests {
     use super::*;
 
-    /// What is wrong with so many subscriptions of this kind to each of two resources.
+    /// The problem with so many subscriptions of this kind to each of two resources.
     fn problem(count: usize, asks: &str) -> String {
         let one = |number: usize, resource: &str| {
             format!(

@@ -1,4 +1,4 @@
-//! What a plugin reads through `indexer`: resources beside its subscriptions, and indexes.
+//! A plugin's reads through `indexer`: resources beside its subscriptions, and indexes.
 
 use super::{
     BoundedList, Descriptor, DescriptorError, check_bytes, check_name, check_pointer_bounds, error,
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
-/// Namespaces of one view: four times as many as are watched each by itself.
+/// The most namespaces of one view: four times as many as are watched individually.
 pub(crate) const NAMESPACES_MAX: usize = 4 * NAMESPACES_WATCHED_MAX;
 
 /// Bytes of a namespace's name: those of a DNS label.
@@ -20,15 +20,15 @@ const NAMESPACE_BYTES_MAX: usize = 63;
 
 /// The keys of an index.
 const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
-/// The keys of a resource that is read.
+/// The keys of a resource to read.
 const READ_KEYS: [&str; 2] = ["resource", "namespaces"];
 /// The namespaces of a view, not yet read.
 pub(super) type RawNamespaces = BoundedList<String, NAMESPACES_MAX>;
 
-/// A secondary index: objects by the values found at a JSON pointer.
+/// A secondary index: objects by the values at a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
-    /// What is indexed.
+    /// The indexed resource.
     pub resource: GroupVersionResource,
     /// The index's name, unique within plugin and resource.
     pub name: String,
@@ -38,12 +38,12 @@ pub struct IndexSpec {
     pub pointer_text: String,
 }
 
-/// A resource that is read without being subscribed to.
+/// A resource that is read without a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadSpec {
-    /// What is read.
+    /// The resource.
     pub resource: GroupVersionResource,
-    /// Empty: all.
+    /// Empty: all namespaces.
     pub namespaces: BTreeSet<String>,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn read(json: &RawValue, at: &str) -> Result<ReadSpec, DescriptorErro
     Ok(ReadSpec { resource: resource(&raw.resource, at)?, namespaces })
 }
 
-/// Names that can be those of namespaces: they are shown, also as lines of configuration to be copied.
+/// Checks that the names can be those of namespaces: they are shown, also in lines of configuration for copying.
 pub(super) fn namespaces(
     names: RawNamespaces,
     at: &str,

@@ -1,4 +1,4 @@
-//! The times at which a plugin wants to be called.
+//! The schedules of a plugin.
 
 use super::durations::duration;
 use super::{Descriptor, DescriptorError, check_name, check_text, error, json};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// Schedules of one plugin.
 pub(crate) const SCHEDULES_MAX: usize = 64;
-/// Bytes of a cron line: each of the 60 minutes named and more.
+/// Bytes of a cron line: enough to name each of the 60 minutes.
 pub(crate) const CRON_BYTES_MAX: usize = 256;
 /// The keys of a schedule.
 const KEYS: [&str; 3] = ["name", "cron", "every"];
-/// A period shorter than this is no schedule but a loop.
+/// A shorter period is a loop and no schedule.
 const PERIOD_MIN: Duration = Duration::from_millis(100);
 
 #[derive(Deserialize)]

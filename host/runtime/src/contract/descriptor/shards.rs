@@ -1,9 +1,9 @@
-//! In how many instances a plugin asks to run.
+//! The number of shards that a plugin asks for.
 
 use super::{DescriptorError, error};
 use crate::shard::SHARDS_MAX;
 
-/// One where it does not say.
+/// One by default.
 pub(super) fn shards(asked: Option<u64>) -> Result<usize, DescriptorError> {
     let asked = asked.unwrap_or(1);
     usize::try_from(asked)

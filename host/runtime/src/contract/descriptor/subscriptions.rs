@@ -1,4 +1,4 @@
-//! What a plugin wants to hear of.
+//! The subscriptions of a plugin.
 
 use super::durations::duration;
 use super::{
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Pointers of one subscription, which are looked up together in every update's bytes.
+/// Pointers of one subscription; one pass over every update's bytes reads them all.
 pub(crate) const POINTERS_MAX: usize = 32;
 /// The keys of a subscription.
 const KEYS: [&str; 13] = [
@@ -35,42 +35,42 @@ const KEYS: [&str; 13] = [
     "resyncPeriod",
     "enqueue",
 ];
-/// As client-go's `minimumResyncPeriod` (`tools/cache/shared_informer.go`); a shorter one is refused here.
+/// As client-go's `minimumResyncPeriod` (`tools/cache/shared_informer.go`). This host refuses a shorter one.
 const RESYNC_PERIOD_MIN: Duration = Duration::from_secs(1);
 
-/// One view of one resource, whose changes the plugin wants to hear of.
+/// One view of one resource, with the options of its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionSpec {
     /// Unique within the plugin.
     pub name: String,
-    /// What is watched.
+    /// The watched resource.
     pub resource: GroupVersionResource,
-    /// Empty: all.
+    /// Empty: all namespaces.
     pub namespaces: BTreeSet<String>,
-    /// Which objects belong to the view.
+    /// The labels of the view's objects.
     pub label_selector: LabelSelector,
-    /// Which objects belong to the view.
+    /// The fields of the view's objects.
     pub field_selector: FieldSelector,
-    /// Which changes are told.
+    /// The delivered types of changes.
     pub types: ChangeTypes,
-    /// Which objects are told again and when.
+    /// The objects that are replayed, and when.
     pub replay: ReplayOption,
-    /// How much of an object comes with an event.
+    /// The part of an object that comes with an event.
     pub delivery: Delivery,
     /// Whether an update carries the state before.
     pub with_old: bool,
-    /// JSON pointers; an update is told only if one of their values changed.
+    /// JSON pointers; an update is delivered only if one of their values changed.
     pub only_if_changed: Vec<String>,
-    /// Only events for which this is true are told.
+    /// Only events for which this is true are delivered.
     pub filter: Option<Filter>,
-    /// Everything that the view has is told again after so long, as an update.
+    /// Every object of the view is delivered again after this time, as an update.
     pub resync_period: Option<Duration>,
-    /// The keys that events become, instead of being told.
+    /// The rules for keys, which replace deliveries.
     pub enqueue: EnqueueRules,
 }
 
 impl SubscriptionSpec {
-    /// Whether the same changes of the same objects are queued for both. What is decided when an event is told may differ.
+    /// Whether the same changes of the same objects are queued for both. The decisions at delivery may differ.
     pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
         let view = |spec: &Self| (spec.namespaces.clone(), spec.field_selector.clone());
         self.resource == other.resource
@@ -80,14 +80,14 @@ impl SubscriptionSpec {
     }
 }
 
-/// Which of the three changes a subscription wants.
+/// The types of changes that a subscription wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeTypes {
-    /// Objects that appear.
+    /// Objects that enter the view.
     pub added: bool,
     /// Objects that change.
     pub updated: bool,
-    /// Objects that go.
+    /// Objects that leave the view.
     pub deleted: bool,
 }
 
@@ -101,19 +101,19 @@ impl ChangeTypes {
     }
 }
 
-/// What a subscription wants to hear again.
+/// The objects that a subscription gets again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayOption {
-    /// What is there when the plugin is first loaded.
+    /// The objects that exist when the plugin is first loaded.
     Initial,
-    /// The same, and everything again after each reload.
+    /// The same, and all objects again after each reload.
     InitialAndReload,
     /// Only changes from now on.
     Never,
 }
 
-/// How much of an object comes with an event.
+/// The part of an object that comes with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
@@ -121,7 +121,7 @@ pub enum Delivery {
     Full,
     /// `apiVersion`, `kind` and `metadata`.
     Metadata,
-    /// Nothing; the plugin asks through `event-data`.
+    /// No object; the plugin reads it through `event-data`.
     Lazy,
 }
 
@@ -161,7 +161,7 @@ enum RawType {
     Deleted,
 }
 
-/// A controller that begins anew looks at everything.
+/// A new version of a controller looks at all objects.
 fn replay_default(enqueue: &EnqueueRules) -> ReplayOption {
     if enqueue.is_empty() { ReplayOption::Initial } else { ReplayOption::InitialAndReload }
 }
@@ -210,7 +210,7 @@ pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec
     })
 }
 
-/// All where nothing is said.
+/// All types by default.
 fn change_types(types: Option<RawTypes>, at: &str) -> Result<ChangeTypes, DescriptorError> {
     let Some(types) = types else {
         return Ok(ChangeTypes { added: true, updated: true, deleted: true });

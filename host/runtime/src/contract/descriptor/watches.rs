@@ -1,18 +1,18 @@
-//! How many lists and watches the views of one plugin come to, each of which is a connection to the API server.
+//! Bounds the lists and watches for one plugin's views; each is a connection to the API server.
 
 use super::{Descriptor, DescriptorError, error, json};
 use crate::contract::coverage::watched_namespaces;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lists and watches of one plugin: eight resources in as many namespaces as are watched each by itself. Each is an open file, of which processes have
-/// 1,024 where nobody says more.
+/// The most lists and watches of one plugin: eight resources in as many namespaces as are watched individually. Each
+/// is an open file, of which a process has 1,024 by default.
 pub(crate) const WATCHES_MAX: usize = 512;
 
 impl Descriptor {
     pub(super) fn check_watches(&self) -> Result<(), DescriptorError> {
         let subscribed = self.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
         let views = subscribed.chain(self.reads.iter().map(|it| (&it.resource, &it.namespaces)));
-        // None: all namespaces at once.
+        // `None`: all namespaces at once.
         let mut watched: BTreeMap<_, Option<BTreeSet<&String>>> = BTreeMap::new();
         for (resource, named) in views {
             let all = watched.entry(resource).or_insert_with(|| Some(BTreeSet::new()));
@@ -36,7 +36,7 @@ impl Descriptor {
 mod tests {
     use super::*;
 
-    /// What is wrong with views of so many namespaces, in this list of the descriptor.
+    /// The problem with views of so many namespaces, in this list of the descriptor.
     fn problem(list: &str, namespaces: &[usize]) -> String {
         let view = |(number, count): (usize, &usize)| {
             let names: Vec<String> = (0..*count).map(|name| format!("\"n{name}\"")).collect();
@@ -56,7 +56,7 @@ mod tests {
             assert_eq!(problem(list, &[64; 8]), "");
             let text = problem(list, &[64, 64, 64, 64, 64, 64, 64, 64, 1]);
             assert!(text.contains("513 lists and watches are needed, at most 512"), "{text}");
-            // All namespaces at once are one.
+            // All namespaces at once count as one.
             assert_eq!(problem(list, &[65; 60]), "");
             assert_eq!(problem(list, &[0; 64]), "");
         }

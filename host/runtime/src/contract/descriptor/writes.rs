@@ -1,4 +1,4 @@
-//! What a plugin means to write to the cluster.
+//! The intended writes of a plugin.
 
 use super::{
     BoundedList, DescriptorError, LIST_MAX, NAME_BYTES_MAX, check_text, error, json, reads,
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
-/// Resources that a plugin means to write.
+/// The most resources that a plugin writes.
 pub(crate) const WRITES_MAX: usize = 64;
 
 /// The keys of an entry.
@@ -21,7 +21,7 @@ pub struct WriteSpec {
     pub(crate) what: Writable,
     /// Each once, at least one.
     pub(crate) verbs: Vec<WriteVerb>,
-    /// Empty: all, and what is in none.
+    /// Empty: all namespaces, and objects without one.
     pub(crate) namespaces: BTreeSet<String>,
 }
 
@@ -59,17 +59,17 @@ impl WriteSpec {
         self.what.rbac_name()
     }
 
-    /// Where; empty: everywhere.
+    /// Empty: everywhere.
     pub fn namespaces(&self) -> &BTreeSet<String> {
         &self.namespaces
     }
 
-    /// As RBAC names them.
+    /// The verbs as RBAC names them.
     pub fn verbs(&self) -> impl Iterator<Item = &'static str> {
         self.verbs.iter().map(|verb| verb.name())
     }
 
-    /// For people: `create and patch v1/pods in shop`.
+    /// As text for people: `create and patch v1/pods in shop`.
     pub fn shown(&self) -> String {
         let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.name()).collect();
         let text = format!("{} {}", enumerated(&verbs), self.what);
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::contract::descriptor::Descriptor;
 
-    /// What is meant by these `writes`, or what is wrong with them.
+    /// The meaning of these `writes`, or their problem.
     #[track_caller]
     fn check(writes: &str, expect: &str) {
         let json = format!(r#"{{"version":"1","writes":[{writes}]}}"#);

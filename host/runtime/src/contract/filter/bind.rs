@@ -12,7 +12,7 @@ use std::fmt;
 
 type Boxed<'v> = Box<dyn Val + 'v>;
 
-/// What is needed of an object.
+/// The needed members of an object.
 pub(super) fn bind<'v>(
     needs: &Needs,
     json: &'v [u8],
@@ -23,7 +23,7 @@ pub(super) fn bind<'v>(
     bound.ok_or_else(|| "the object cannot be read".to_owned())
 }
 
-/// None where nothing is there.
+/// `None` if the place has no value.
 fn bind_place<'v>(
     place: &ReadPlace,
     values: &[Option<&'v [u8]>],
@@ -40,7 +40,7 @@ fn bind_place<'v>(
             }
             Ok(Some(Box::new(CelMap::from(members))))
         }
-        // Neither has members that could be named.
+        // A list or a text has no members to name.
         Some(b'[') if !place.is_whole => Ok(Some(Box::new(CelList::from(Vec::new())))),
         Some(b'"') if !place.is_whole => Ok(Some(Box::new(CelString::from("")))),
         _ => {
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Seed {
         Ok(Box::new(CelInt::from(value)))
     }
 
-    /// What fits is an int, as in Kubernetes.
+    /// A number that fits is an int, as in Kubernetes.
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
         match i64::try_from(value) {
             Ok(value) => self.visit_i64(value),
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for Seed {
         Ok(Box::new(CelList::from(items)))
     }
 
-    /// Where a name stands twice its last value counts.
+    /// Of a duplicate name, the last value counts.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members: HashMap<CelMapKey<'de>, Boxed<'de>> = HashMap::new();
         while let Some(name) = map.next_key_seed(Self)? {

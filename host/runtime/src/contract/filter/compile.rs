@@ -1,4 +1,5 @@
-//! Text to a checked expression: what is not offered or not bounded is refused here, with its place.
+//! From text to a checked expression: refuses functions that are not offered, and parts without a bound, with their
+//! place.
 
 use super::cost::{ENVIRONMENT, cost_max, guard};
 use super::needs::Collected;
@@ -11,13 +12,13 @@ use informant_cache::Projection;
 /// The variable in which a loop collects its result. Only the parser can write it.
 pub(super) const ACCUMULATOR: &str = "@result";
 
-/// The parser uses more stack than the thread of a guest has: 64 MiB of address space, of which it touches what it needs.
+/// The parser needs more stack than the thread of a guest has: 64 MiB of address space, of which it uses only a part.
 const PARSER_STACK_BYTES: usize = 64 << 20;
 
-/// Levels that the parser goes down; for it each member of a chain may be one.
+/// Levels of the parser's recursion; each member of a chain may be one.
 const PARSER_NESTING_MAX: u16 = 160;
 
-/// What is offered of the standard functions. Times need time zones, `matches` needs regular expressions.
+/// The offered standard functions. Times need time zones, and `matches` needs regular expressions.
 const FUNCTIONS: [&str; 12] = [
     "bool",
     "bytes",
@@ -37,7 +38,7 @@ const FUNCTIONS: [&str; 12] = [
 const TYPES: [&str; 9] =
     ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"];
 
-/// Compiles on a thread of its own: a parser that runs out of stack would end the process, one that panics the caller.
+/// Compiles on a separate thread: a stack overflow of the parser would end the process, and a panic the caller.
 pub(super) fn compile(text: &str) -> Result<CompiledFilter, String> {
     if text.len() > TEXT_BYTES_MAX {
         let bytes = text.len();
@@ -100,7 +101,7 @@ pub(super) fn chain(expression: &IdedExpr) -> Option<(&str, Vec<&str>)> {
     }
 }
 
-/// Where a chain begins.
+/// The root of a chain.
 fn root_of(mut expression: &IdedExpr) -> u64 {
     loop {
         expression = match &expression.expr {
@@ -113,13 +114,13 @@ fn root_of(mut expression: &IdedExpr) -> u64 {
 
 type Checked = Result<(), (u64, String)>;
 
-/// Checks an expression and collects what it reads.
+/// Checks an expression and collects its reads.
 #[derive(Default)]
 struct Reader {
     object: Collected,
     old: Collected,
     names_change: bool,
-    /// The variables of the loops around.
+    /// The variables of the enclosing loops.
     items: Vec<String>,
 }
 
@@ -158,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// A chain is read: all of its end, or what that is.
+    /// Notes a read of a chain: the whole value at its end, or only its kind.
     fn chain(&mut self, id: u64, root: &str, members: &[&str], is_whole: bool) -> Checked {
         if members.len() > Projection::STEPS_MAX {
             let max = Projection::STEPS_MAX;
@@ -208,7 +209,7 @@ impl Reader {
     }
 }
 
-/// What is compared in `x == null` and `x != null`.
+/// The compared expression in `x == null` and `x != null`.
 fn compared_with_null(call: &CallExpr) -> Option<&IdedExpr> {
     if call.func_name != operators::EQUALS && call.func_name != operators::NOT_EQUALS {
         return None;

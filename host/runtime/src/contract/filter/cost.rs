@@ -1,8 +1,7 @@
-//! The maximum cost of an evaluation. The interpreter has no limit of its own, so the compiler adds
-//! one to the expression: calls of [`charge`], which count sizes and fail above the maximum. It
-//! charges the values that a loop goes over, the values that a loop's body reads from outside of
-//! it, each sum, and each list or map that the expression makes. Everything else runs once for each
-//! part of the expression, or once for each item that was charged.
+//! The highest cost of an evaluation. The interpreter has no limit, so the compiler adds one to the expression: calls
+//! of [`charge`], which count sizes and fail above the maximum. They charge the values of each loop, and the values
+//! that a loop's body reads from outside. They also charge each sum, and each list or map that the expression makes.
+//! All other parts run once for each part of the expression, or once for each charged item.
 
 use super::compile::{ACCUMULATOR, chain};
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};
@@ -12,19 +11,19 @@ use cel::{Env, ExecutionError};
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
-/// Values, and eights of bytes of texts, that one evaluation of a short expression may go through: all items of the largest list that
-/// may be read, several times. It bounds what is made on the way as well.
+/// The values, and units of eight bytes of text, that one evaluation of a short expression may visit: several times
+/// all items of the largest readable list. This also bounds the intermediate values.
 const COST_MAX: u64 = 100_000;
-/// Expressions that are longer than this may go through as much less as they are longer: the body of a loop is not charged for what
-/// it does with an item, and is no longer than the expression.
+/// A longer expression may visit fewer values in proportion: a loop's body is not charged for its work on an item, and
+/// is no longer than the expression.
 const SHORT_BYTES: u64 = 64;
 
 const TOO_MUCH: &str = "it goes through more values than an expression of its length may";
 
-/// No expression can name it.
+/// No expression can name this function.
 const CHARGE: &str = "@charge";
 
-/// CEL's standard functions and ours.
+/// CEL's standard functions and the functions of this host.
 pub(super) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     let mut environment = Env::stdlib().with_optional_support(false);
     environment
@@ -34,11 +33,11 @@ pub(super) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// What the evaluation on this thread may still cost; none when it was too much.
+    /// The remaining cost of this thread's evaluation; `None` once the limit was exceeded.
     static LEFT: Cell<Option<u64>> = const { Cell::new(Some(0)) };
 }
 
-/// What an expression of so many bytes may cost.
+/// The highest cost of an expression of so many bytes.
 pub(super) fn cost_max(expression_bytes: usize) -> u64 {
     COST_MAX * SHORT_BYTES / (expression_bytes as u64).max(SHORT_BYTES)
 }
@@ -47,7 +46,7 @@ pub(super) fn cost_max(expression_bytes: usize) -> u64 {
 pub(super) fn limited<T>(max: u64, evaluate: impl FnOnce() -> T) -> Result<T, String> {
     LEFT.set(Some(max));
     let result = evaluate();
-    // The expression may have made something of the error.
+    // The expression may have handled the error.
     LEFT.get().map(|_| result).ok_or_else(|| TOO_MUCH.to_owned())
 }
 
@@ -58,7 +57,7 @@ fn charge<'b, 'v>(mut values: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Exe
     left.map(|_| value).ok_or_else(|| ExecutionError::function_error(CHARGE, TOO_MUCH))
 }
 
-/// What is left after a value was gone through.
+/// The remaining cost after a visit of the value.
 fn pay(value: &dyn Val, left: u64) -> Option<u64> {
     let left = left.checked_sub(1)?;
     if let Some(list) = value.downcast_ref::<CelList<'_>>() {
@@ -77,7 +76,7 @@ fn pay(value: &dyn Val, left: u64) -> Option<u64> {
     left.checked_sub(bytes as u64 / 8)
 }
 
-/// Works the limit into an expression. `item` is the variable of the innermost loop that it is in.
+/// Adds the limit to an expression. `item` is the variable of the innermost enclosing loop.
 pub(super) fn guard(expression: &mut IdedExpr, item: Option<&str>) {
     if let Some((root, _)) = chain(expression) {
         if item.is_some_and(|item| root != item && root != ACCUMULATOR) {
@@ -90,7 +89,7 @@ pub(super) fn guard(expression: &mut IdedExpr, item: Option<&str>) {
             let appends = call.args.first().is_some_and(is_accumulator);
             for argument in call.args.iter_mut().chain(call.target.as_deref_mut()) {
                 match &mut argument.expr {
-                    // The loop's own, by which the interpreter knows that it may append in place.
+                    // The loop's own list: by its form the interpreter knows that it may append in place.
                     Expr::List(list) if appends => {
                         list.elements.iter_mut().for_each(|element| guard(element, item));
                     }
@@ -120,7 +119,7 @@ pub(super) fn guard(expression: &mut IdedExpr, item: Option<&str>) {
             }
             wrap(expression);
         }
-        // What `has()` asks of a chain copies nothing and takes no longer for a larger value.
+        // `has()` on a chain copies nothing, and its time does not depend on the value's size.
         Expr::Select(select) if select.test && chain(&select.operand).is_some() => {}
         Expr::Select(select) => guard(&mut select.operand, item),
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) | Expr::Struct(_) => {}

@@ -1,12 +1,13 @@
-//! What an expression reads of an object: the members that it names, as a tree.
+//! The members of an object that an expression reads, as a tree.
 //!
-//! `object.spec.nodeName` and `object.metadata.labels["app"]` are chains of members, and only their ends are read. Where a way is
-//! known only when the expression runs (an index that is computed, a loop, a function's argument) the last place that is known
-//! before is read whole. On the way to an end, and for `has()` and comparisons with null, it is enough to know what a place is.
+//! `object.spec.nodeName` and `object.metadata.labels["app"]` are chains of members, and only the values at their ends
+//! are read. A path may be known only at run time: a computed index, a loop, a function's argument. Then the last
+//! known place in front of it is read whole. For the places on the way to an end, for `has()` and for comparisons with
+//! null, the kind of value is enough.
 
 use informant_cache::Projection;
 
-/// What is read of one object.
+/// The reads from one object.
 #[derive(Debug, Clone)]
 pub(super) struct Needs {
     /// A pointer for each place of the tree.
@@ -18,14 +19,14 @@ pub(super) struct Needs {
 /// A place that is read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReadPlace {
-    /// Which of the projection's values it is.
+    /// The number of the place's value in the projection.
     pub(super) number: usize,
-    /// All of it. Otherwise it is enough to know what it is, and of an object these members.
+    /// Whether the whole value is read. Otherwise its kind is enough, and the members below of an object.
     pub(super) is_whole: bool,
     pub(super) members: Vec<(Box<str>, ReadPlace)>,
 }
 
-/// Collects what is read.
+/// Collects the reads.
 #[derive(Default)]
 pub(super) struct Collected {
     root: ReadPlace,
@@ -33,7 +34,7 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    /// A chain of members below the object is read, all of it or what it is.
+    /// Adds a chain of members below the object, with its whole value or only its kind.
     pub(super) fn add(&mut self, members: &[&str], is_whole: bool) {
         self.is_used = true;
         let mut place = &mut self.root;
@@ -61,7 +62,7 @@ impl Needs {
         self.is_used
     }
 
-    /// The whole object, of which nothing is left out.
+    /// The whole object.
     #[cfg(test)]
     pub(super) fn everything() -> Self {
         let mut collected = Collected::default();

@@ -1,13 +1,13 @@
-//! The values that an expression reads of an event's objects, for people.
+//! The values that an expression reads from an event's objects, for people.
 
 use super::needs::{Needs, ReadPlace};
 use super::{Filter, FilterVerdict};
 use crate::event::{Change, Event};
 
-/// Values that are shown of one evaluation.
+/// The most values that are shown of one evaluation.
 const VALUES_MAX: usize = 8;
 
-/// A place that the expression names, as it is written there, and its JSON; none where nothing is there.
+/// A place in the expression's own words, and its JSON; `None` if the place has no value.
 pub(crate) type SeenValue = (String, Option<String>);
 
 impl Filter {
@@ -42,7 +42,7 @@ impl Filter {
 }
 
 impl Needs {
-    /// The values at the ends of the chains that are read.
+    /// The values at the ends of the read chains.
     fn values(&self, name: &str, json: &[u8]) -> Vec<SeenValue> {
         let mut ends = Vec::new();
         ends_of(&self.root, name.to_owned(), &mut ends);

@@ -1,4 +1,4 @@
-//! What filters say, and what they may cost.
+//! The verdicts of filters, and the bounds of their cost.
 
 use super::*;
 use crate::guest_threads::THREAD_STACK_BYTES;
@@ -19,7 +19,7 @@ fn change(text: &str) -> Change {
     }
 }
 
-/// An event of these states, through an object as the cache has it where there is one.
+/// The verdict on an event with these states, which are decoded as the cache does.
 #[track_caller]
 fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -> FilterVerdict {
     let decode = |json: &str| {
@@ -48,7 +48,7 @@ fn check(expression: &str, object: Option<&str>, old: Option<&str>, of: &str, ex
     assert_eq!(found, expect, "{expression}");
 }
 
-/// On the pod when it is added.
+/// Checks the verdict on the added pod.
 #[track_caller]
 fn check_pod(expression: &str, expect: &str) {
     check(expression, Some(POD), None, "added", expect);
@@ -169,7 +169,7 @@ fn a_text_is_bounded() {
     check_refused(&chain(128), problem);
 }
 
-/// The deepest that is accepted of each kind has stack enough on a thread as guests have it.
+/// The deepest accepted expression of each kind fits on the stack of a guest's thread.
 #[test]
 fn what_is_accepted_does_not_overflow() {
     let deepest = |open: &str, middle: &str, close: &str| {
@@ -192,7 +192,7 @@ fn what_is_accepted_does_not_overflow() {
     deepest("string('' + ", "'x'", ")");
 }
 
-/// Whatever comes, compiling ends and nothing is left behind but an error.
+/// For any text, compiling ends and has no other effect than an error.
 #[test]
 fn no_text_is_too_much_for_the_parser() {
     let shapes = [
@@ -246,7 +246,7 @@ fn no_text_is_too_much_for_the_parser() {
     }
 }
 
-/// What would take the interpreter long or fill the memory ends with an error.
+/// An evaluation that would take long or fill the memory ends with an error.
 #[test]
 fn an_evaluation_is_bounded() {
     let json = |list: String| {
@@ -293,7 +293,7 @@ fn what_is_read_is_bounded() {
     check("object.b == 1 && has(object.a)", Some(&longer), None, "added", "told");
 }
 
-/// JSON in which the expressions below find something.
+/// JSON that has values for the expressions below.
 fn json() -> impl Strategy<Value = String> {
     let word =
         prop::sample::select(vec!["null", "true", "1", "0.5", "\"a\"", "\"\\u0062\"", "{}", "[]"]);

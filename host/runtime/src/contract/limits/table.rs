@@ -1,12 +1,13 @@
-//! The table of limits, the one place where they are declared: each line of it is a field of [`Limits`], its default, a row of
+//! The table of limits, the only place that declares them. Each entry is a field of [`Limits`], its default, a row of
 //! `host/docs/limits.md` and a key below `limits` in configuration files.
 
 use super::unit::Number;
 use super::{Limit, Unit};
 use std::time::Duration;
 
-/// Reads the table: what a limit is; `field: type, "name" = default, from minimum up to maximum, unit`; what happens at the bound; the metric that shows
-/// how near a plugin is or that it was there, empty where only the plugin or the log is told; the test at the bound.
+/// Reads the table. An entry has the meaning of a limit; `field: type, "name" = default, from minimum up to maximum,
+/// unit`; the effect at the bound; the metric that shows how near a plugin is or that the bound was reached, empty if
+/// only the plugin or the log shows it; the test at the bound.
 macro_rules! limits {
     ($(
         $(#[doc = $doc:literal])+
@@ -44,7 +45,7 @@ macro_rules! limits {
     };
 }
 
-/// 1 where nothing else is stated.
+/// 1 without a stated minimum.
 const fn least(stated: &[u64]) -> u64 {
     match stated {
         [minimum, ..] => *minimum,

@@ -1,25 +1,25 @@
-//! What a limit or another setting counts, and how that is written: as Kubernetes writes it.
+//! The units of limits and other settings, and their text form, as in Kubernetes.
 
 use informant_apimachinery::{duration, quantity};
 use std::time::Duration;
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Things.
+    /// A plain count.
     Count,
     /// Bytes.
     Bytes,
     /// Milliseconds.
     Milliseconds,
-    /// Things in a second.
+    /// A count in a second.
     PerSecond,
     /// Bytes in a second.
     BytesPerSecond,
 }
 
 impl Unit {
-    /// The word for it in metrics.
+    /// The unit's word in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -30,7 +30,7 @@ impl Unit {
         }
     }
 
-    /// The number as it stands in a configuration file.
+    /// The number's text in a configuration file.
     pub fn show(self, number: u64) -> String {
         match self {
             Self::Count | Self::PerSecond => number.to_string(),
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// Reads a text from a configuration file; the error says how it is written.
+    /// Reads a text from a configuration file; the error has the valid form.
     pub(crate) fn parse(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count | Self::PerSecond => {
@@ -56,7 +56,7 @@ impl Unit {
     }
 }
 
-/// What a limit's field holds, as the number of its unit.
+/// The value of a limit's field, as the number of its unit.
 pub(super) trait Number {
     fn from_number(number: u64) -> Self;
     fn number(&self) -> u64;

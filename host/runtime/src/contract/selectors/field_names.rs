@@ -1,4 +1,4 @@
-//! Which fields a request or a subscription may select by: those by which Kubernetes selects, and which the host can
+//! The fields of a request's or a subscription's selector: those that Kubernetes supports, and that the host can
 //! evaluate.
 
 use informant_apimachinery::{
@@ -7,7 +7,8 @@ use informant_apimachinery::{
 };
 use informant_cache::Scope;
 
-/// Refuses a selector with a field that the resource cannot be selected by. The error has the nearest field that it can be selected by, or all of them.
+/// Refuses a selector with a field that the resource does not support. The error has the nearest supported field, or
+/// all of them.
 pub fn check_fields(gvr: &GroupVersionResource, selector: &FieldSelector) -> Result<(), String> {
     let known: Vec<&str> =
         METADATA_FIELDS.iter().chain(selectable_fields(gvr)).copied().filter(evaluable).collect();
@@ -21,7 +22,8 @@ pub fn check_fields(gvr: &GroupVersionResource, selector: &FieldSelector) -> Res
     Err(format!("{gvr} cannot be selected by the field {field:?}; {advice} {known}"))
 }
 
-/// The field that somebody who wrote this one may have meant. Only the ends of their paths are compared: most begin alike.
+/// The field that the author may have meant. Only the ends of the paths are compared: most paths begin with the same
+/// steps.
 fn meant<'a>(field: &str, known: &[&'a str]) -> Option<&'a str> {
     let end = |path: &'a str| path.rsplit('.').next().unwrap_or(path);
     let ends: Vec<&str> = known.iter().map(|field| end(field)).collect();
@@ -29,7 +31,7 @@ fn meant<'a>(field: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().copied().find(|known| end(known) == nearest)
 }
 
-/// Whether a host can evaluate it: a few fields are worked out by the API server alone.
+/// Whether a host can evaluate the field: only the API server can compute a few of them.
 fn evaluable(field: &&str) -> bool {
     let requirement =
         FieldRequirement { field: (*field).to_owned(), value: String::new(), equal: true };

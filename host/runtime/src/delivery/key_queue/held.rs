@@ -1,4 +1,4 @@
-//! Keys that have failed, of a plugin that only fails: they are held, while others are worked on.
+//! Holds failed keys of a plugin that only fails, while other keys are worked on.
 
 use super::KeyQueue;
 use informant_cache::workqueue::{AddOptions, Lane};
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl KeyQueue {
-    /// No key that has failed is worked on before this; none: each comes at its own time, and those that were held are worked on now.
+    /// No failed key is worked on before `from`. With `None`, each key comes at its own time, and the held keys are
+    /// due now.
     pub(crate) fn hold_retries(&mut self, from: Option<Instant>, now: Instant) {
         self.retries_from = from;
         if from.is_none() {
@@ -14,7 +15,7 @@ impl KeyQueue {
         }
     }
 
-    /// The next key of a shard's line. Those before it that have failed are held as long as that is asked for.
+    /// Takes the next key of a shard's line. Failed keys before it are held while `retries_from` is in the future.
     pub(super) fn take_unheld(&mut self, shard: usize, now: Instant) -> Option<Arc<str>> {
         let holds = self.retries_from.is_some_and(|from| from > now);
         if !holds {
@@ -30,12 +31,12 @@ impl KeyQueue {
         }
     }
 
-    /// When those that are held may be worked on; none if none is.
+    /// When the held keys may be worked on. `None` if no key is held.
     pub(super) fn held_until(&self) -> Option<Instant> {
         self.retries_from.filter(|_| !self.held.is_empty())
     }
 
-    /// Those that were held wait behind others from here on.
+    /// From here on the held keys wait behind other keys.
     fn let_go(&mut self, now: Instant) {
         for key in std::mem::take(&mut self.held) {
             let options = AddOptions { lane: Lane::Background, ..AddOptions::default() };

@@ -1,4 +1,5 @@
-//! The keys of one shard: each key is in one line, and so is worked on by one instance at a time. What fails waits as one limiter says for all lines.
+//! The keys of one shard. Each key is in one line, so one instance at a time works on it. One limiter gives the
+//! waits of failed keys in all lines.
 
 use super::{KeyQueue, KeyWork, Waits};
 use crate::shard;
@@ -19,7 +20,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) work: KeyWork,
-    /// Somebody added it meanwhile with a wait of the rate limiter's, which success does not forget then.
+    /// Whether the key was added rate-limited while in flight. A success does not forget that wait.
     pub(super) rate_limited: bool,
 }
 
@@ -30,13 +31,13 @@ impl Line {
         Self { queue, in_flight: None }
     }
 
-    /// When something of it may make room; now where its shard is at work.
+    /// When the line may make room. Now while its shard works on a key.
     pub(super) fn due(&self, now: Instant) -> Option<Instant> {
         if self.in_flight.is_some() { Some(now) } else { self.queue.due(now) }
     }
 }
 
-/// How long keys wait that failed, whatever line they are in. A clone is the same.
+/// The waits of failed keys in all lines. Clones share one state.
 #[derive(Clone)]
 pub(super) struct SharedLimiter(Arc<Mutex<MaxOfRateLimiter<Arc<str>>>>);
 
@@ -79,13 +80,14 @@ impl KeyQueue {
         &mut self.lines[shard]
     }
 
-    /// In how many shards the plugin runs.
+    /// The number of shards in which the plugin runs.
     #[cfg(test)]
     pub(crate) fn shards(&self) -> usize {
         self.lines.len()
     }
 
-    /// The plugin runs in so many shards from here on. No shard is at work. What waits keeps its times, and what failed its count.
+    /// Changes the number of shards. No shard may have a key in flight. Waiting keys keep their times, and failed
+    /// keys their counts.
     pub(crate) fn reshard(&mut self, shards: usize, now: Instant) {
         if shards == self.lines.len() {
             return;

@@ -1,4 +1,4 @@
-//! What the queue knows of one key, for the question why the plugin was not called for it.
+//! The queue's answer about one key, for the question why the plugin was not called for it.
 
 use super::KeyQueue;
 
@@ -7,13 +7,13 @@ use super::KeyQueue;
 pub(crate) enum KeyPlace {
     /// A call has it.
     InFlight { attempt: u32 },
-    /// It failed so often, and comes again.
+    /// The key failed so often, and comes again.
     Failed { attempts: u32 },
     /// It was given up.
     GivenUp { attempts: u32, error: String },
-    /// It waits, or is delayed.
+    /// The key waits, or is delayed.
     Waits,
-    /// Nothing is to be done for it.
+    /// There is nothing to do for the key.
     Done,
 }
 
@@ -47,7 +47,8 @@ mod tests {
     use jiff::Timestamp;
     use std::time::{Duration, Instant};
 
-    /// Where the key `a` is after these steps: `+` adds it, `p` takes it, `f` fails it, `g` gives it up and `.` is done with it.
+    /// Checks the place of the key `a` after these steps: `+` adds it, `p` takes it, `f` fails it, `g` gives it up,
+    /// and `.` ends its call with success.
     #[track_caller]
     fn check(steps: &str, expect: &KeyPlace) {
         let (bounds, second) = (Bounds { keys: 9, bytes: 9_999 }, Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! What the queue of keys holds at one moment, for whoever looks.
+//! A snapshot of the queue of keys, for `/plugins` and metrics.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,22 +14,22 @@ pub(crate) struct GivenUp {
     pub(crate) at: Timestamp,
 }
 
-/// What the queue holds at one moment.
+/// The content of the queue at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct KeysSnapshot {
-    /// Everything that is kept of keys: those that wait, are delayed or only have failed.
+    /// All known keys: keys that wait, are delayed or have only failed.
     pub keys: usize,
-    /// Bytes that they take.
+    /// The bytes of the known keys.
     pub bytes: usize,
     /// Whether events wait until there is room for their keys.
     pub holds_events: bool,
-    /// Keys that could be worked on now.
+    /// Keys that are due now.
     pub depth: usize,
-    /// Keys that wait for a call: these, and keys that have failed and come again later.
+    /// Keys that wait for a call: the due keys, and failed keys that come again later.
     pub waiting: usize,
     /// Keys that wait for their time.
     pub delayed: usize,
-    /// Since when the first of those that could be worked on waits.
+    /// When the oldest due key began to wait.
     pub oldest: Option<Instant>,
     /// Keys that have failed and come again.
     pub failed: usize,
@@ -37,7 +37,7 @@ pub struct KeysSnapshot {
 }
 
 impl KeysSnapshot {
-    /// What `/plugins` shows of it.
+    /// The snapshot as `/plugins` shows it.
     pub(crate) fn to_json(&self) -> Value {
         let given_up = self.given_up.iter().map(|given_up| {
             json!({

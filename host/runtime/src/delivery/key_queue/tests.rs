@@ -1,4 +1,4 @@
-//! Keys step by step, and in any order against what must always hold.
+//! The queue of keys step by step, and in random order against a model.
 
 use super::*;
 use informant_cache::workqueue::exponential;
@@ -16,10 +16,11 @@ fn plain() -> AddOptions {
     AddOptions::default()
 }
 
-/// What a row of steps shows, where there is room for three keys: `a+` adds a key, `a+5` adds it after 5 ms, `a!` adds it rate limited,
-/// `a~` forgets it, `a#` says how often it failed; `*` takes the next one and shows the attempt; `ok`, `ok5` (again after 5 ms), `no`
-/// (backoff), `no5`, `ended` (with its instance), `full` and `never` settle it; `9` lets as many ms pass; `hold1000` holds keys that have failed for as
-/// many ms, and `hold` no longer; `?` says how many keys are known, and `w` how many wait for a call.
+/// Checks the output of a row of steps, with room for three keys. `a+` adds a key, `a+5` adds it after 5 ms, `a!`
+/// adds it rate-limited, `a~` forgets it, and `a#` shows how often it failed. `*` takes the next key and shows the
+/// attempt. `ok`, `ok5` (again after 5 ms), `no` (backoff), `no5`, `ended` (with its instance), `full` and `never`
+/// settle the key. `9` lets as many ms pass. `hold1000` holds failed keys for as many ms, and `hold` releases them.
+/// `?` shows the number of known keys, and `w` the number that wait for a call.
 #[track_caller]
 fn check(steps: &str, expect: &str) {
     let bytes = 2 * (KEY_BYTES_MAX + KEY_COST_BYTES);
@@ -116,15 +117,15 @@ fn a_key_that_waits_for_room_has_not_failed() {
 #[test]
 fn keys_that_have_failed_are_held_and_others_are_not() {
     check("a+ * no b+ hold1000 5 * ok * 994 * 1 * ok ?", "a1 b1 - - a2 0");
-    // They come when they are held no longer, whatever was added of them meanwhile.
+    // Held keys come when they are released, even if they were added meanwhile.
     check("a+ * no hold1000 5 * a+ * hold * ok * ?", "a1 - - a2 - 0");
     check("a+ * no hold1000 5 * hold2000 999 * 1 * 1000 * ok ?", "a1 - - - a2 0");
-    // One that waits for its own time goes on to.
+    // A key that waits for its own time goes on waiting.
     check("a+ * no7 hold1000 5 hold * 2 * ok", "a1 - a2");
     check("a+ * no hold1000 5 * a~ 1000 * never hold * ?", "a1 - a2 - 0");
 }
 
-/// Whether events wait in a queue for two keys that has these, delayed by so many seconds.
+/// Whether events wait in a queue for two keys that has these keys, delayed by so many seconds.
 #[track_caller]
 fn check_held(delays: &[u64], expect: bool) {
     let mut keys = KeyQueue::new(Bounds { keys: 2, bytes: 1 << 20 }, WAITS);
@@ -290,7 +291,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     proptest::collection::vec(call, 0..200)
 }
 
-/// What a queue of one worker has to do, too slow to be wrong: when each key is due, and what it failed so far.
+/// A model of a queue with one worker, too simple to be wrong: when each key is due, and its failures so far.
 #[derive(Default)]
 struct Model {
     waiting: BTreeSet<String>,
@@ -332,13 +333,13 @@ impl Model {
     }
 }
 
-/// What the rate limiter is to say of one more failure.
+/// The expected wait of the rate limiter after one more failure.
 fn backoff(keys: &KeyQueue, key: &str) -> Duration {
     exponential(WAITS.base, keys.num_requeues(key), WAITS.max)
 }
 
 proptest! {
-    /// Every key comes when it is due, with what it failed; the counts are right, and in the end nothing is left.
+    /// Every key comes when it is due, with its failures. The counts are right, and in the end no key is left.
     #[test]
     fn every_key_that_was_added_is_worked_on_and_nothing_stays(calls in calls()) {
         let mut keys = KeyQueue::new(Bounds { keys: 4, bytes: 1 << 20 }, WAITS);
@@ -405,7 +406,8 @@ proptest! {
     }
 }
 
-/// Random keys of several shards whose number changes: each key comes in its shard when it is due, with what it failed, never twice at once, and none is lost.
+/// Random keys of several shards whose number changes. Each key comes in its shard when it is due, with its
+/// failures. No key is in flight twice, and no key is lost.
 #[test]
 fn keys_of_several_shards_come_each_in_its_own() {
     for seed in 0..200 {
@@ -418,7 +420,7 @@ fn keys_of_several_shards_come_each_in_its_own() {
             let (key, wait) =
                 (random.u8(0..12).to_string(), Duration::from_millis(random.u64(0..20)));
             let shard = random.usize(0..keys.shards());
-            // A line looks at its delays when somebody asks it for something, the model at all of them.
+            // A line looks at its delays only in a call, the model at all of them.
             keys.len(now);
             model.ripen(now);
             match random.u8(0..100) {

@@ -1,4 +1,5 @@
-//! Events that wait for their first turn, in the order in which they came. A newer event can be merged into its object's last one.
+//! Events that wait for their first attempt, in order of arrival. A newer event can be merged into the last event
+//! of its object.
 
 use super::Lane;
 use super::load::QueueLoad;
@@ -7,18 +8,19 @@ use crate::event::{Event, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// Fewer entries than this are not worth closing holes for.
+/// With fewer entries than this, holes are not closed.
 const HOLES_MIN: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// In order of arrival; a hole where an event was taken out of the middle.
+    /// In order of arrival. An event that was taken out of the middle leaves a hole.
     entries: VecDeque<Option<Event>>,
-    /// Number of the first entry: entries keep their number while others leave.
+    /// The number of the first entry. Entries keep their numbers while others leave.
     first: u64,
-    /// Where an object's last entry stands. An object that is not here has nothing that a newer event could be merged into. Made by the first that asks.
+    /// The number of each object's last entry. Without an entry here there is no event to merge a newer one into.
+    /// Built on first use.
     last: Option<HashMap<Lane, u64>>,
-    /// How many events of each object wait. Made by the first that asks, let go when nothing waits.
+    /// How many events of each object wait. Built on first use, dropped when no event waits.
     counts: Option<HashMap<Lane, usize>>,
     load: QueueLoad,
 }
@@ -45,7 +47,7 @@ impl Backlog {
         let number = self.first + self.entries.len() as u64;
         if let Some(last) = &mut self.last {
             let lane = Lane::of(&event);
-            // The key is replaced too: it must not keep an old version of the object alive.
+            // The key is replaced too: an old key would keep an old version of the object alive.
             last.remove(&lane);
             last.insert(lane, number);
         }
@@ -54,7 +56,7 @@ impl Backlog {
         self.compact();
     }
 
-    /// Merges an event into the last one of its object, or puts it at the end where there is none.
+    /// Merges an event into the last event of its object, or appends it if there is none.
     pub(super) fn merge(&mut self, newer: Event, merge: impl FnOnce(Event, Event) -> Merged) {
         let lane = Lane::of(&newer);
         let known = self.last().remove(&lane);
@@ -78,7 +80,7 @@ impl Backlog {
         }
     }
 
-    /// An event goes into a hole.
+    /// Puts an event into a hole.
     fn fill(&mut self, index: usize, event: Event) {
         self.load += QueueLoad::of(&event);
         if let Some(counts) = &mut self.counts {
@@ -87,14 +89,14 @@ impl Backlog {
         self.entries[index] = Some(event);
     }
 
-    /// An event leaves a hole.
+    /// Takes an event out, which leaves a hole.
     fn empty(&mut self, index: usize) -> Option<Event> {
         let event = self.entries[index].take()?;
         self.leave(&event);
         Some(event)
     }
 
-    /// An event has left its entry.
+    /// Counts an event that has left its entry.
     fn leave(&mut self, event: &Event) {
         self.load -= QueueLoad::of(event);
         if self.load.events == 0 {
@@ -129,17 +131,17 @@ impl Backlog {
         None
     }
 
-    /// Lets go of what merging needs, until the next one.
+    /// Drops the index for merging, until the next merge.
     pub(super) fn forget_last(&mut self) {
         self.last = None;
     }
 
-    /// `last`, made if it is not there.
+    /// The index `last`, built if it is missing.
     fn last(&mut self) -> &mut HashMap<Lane, u64> {
         let (entries, first) = (&self.entries, self.first);
         self.last.get_or_insert_with(|| {
             let mut last = HashMap::new();
-            // From the end: the first that is met is an object's last.
+            // From the end: the first event that is found is its object's last one.
             for (index, event) in entries.iter().enumerate().rev() {
                 if let Some(event) = event {
                     last.entry(Lane::of(event)).or_insert(first + index as u64);
@@ -149,7 +151,7 @@ impl Backlog {
         })
     }
 
-    /// Whether anything of an object waits.
+    /// Whether an event of this object waits.
     pub(super) fn has(&mut self, lane: &Lane) -> bool {
         if self.is_empty() {
             return false;
@@ -165,7 +167,8 @@ impl Backlog {
         counts.contains_key(lane)
     }
 
-    /// Closes the holes, once they are most of the entries: objects that come and go above the mark must not make it grow.
+    /// Closes the holes, once most entries are holes: objects that come and go above the mark must not make the
+    /// queue grow.
     fn compact(&mut self) {
         if self.entries.len() < HOLES_MIN || self.entries.len() < 2 * self.load.events {
             return;
@@ -175,19 +178,19 @@ impl Backlog {
         let Some(last) = &mut self.last else { return };
         for (event, number) in self.entries.iter().zip(self.first..) {
             let Some(event) = event else { continue };
-            // Numbers only ever move down, to where the event now stands.
+            // Numbers only decrease, to the event's new place.
             if let Some(known) = last.get_mut(&Lane::of(event)) {
                 *known = number;
             }
         }
     }
 
-    /// Takes everything of a subscription, in order.
+    /// Takes all events of a subscription, in order.
     pub(super) fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
         self.take_where(|of| of == id)
     }
 
-    /// Drops the events of all other subscriptions and says how many those were.
+    /// Drops the events of all other subscriptions, and returns their number.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         self.take_where(|id| !keep.contains(&id)).len()
     }

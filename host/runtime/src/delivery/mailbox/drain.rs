@@ -1,17 +1,18 @@
-//! A queue that is to end: what waits comes out, with what replays have yet to come to, and what happens is put aside, for the case that it goes on after all.
+//! A mailbox before its plugin's end. Waiting and replayed events still come out. New events are put aside, in case
+//! the plugin goes on after all.
 
 use super::Mailbox;
 use std::time::Duration;
 
 impl Mailbox {
-    /// From here on what comes is put aside; that is bounded as the queue is.
+    /// Puts new events aside from here on. Their memory has the same bound as the mailbox.
     pub(crate) fn close(&mut self) {
         if self.aside.is_none() {
             self.aside = Some(Box::new(Self::new(self.marks)));
         }
     }
 
-    /// Goes on with what was put aside.
+    /// Opens the mailbox again, with the events that were put aside.
     pub(crate) fn reopen(&mut self) {
         let Some(aside) = self.aside.take() else { return };
         self.coalesced += aside.coalesced;
@@ -24,12 +25,12 @@ impl Mailbox {
         self.aside.is_some()
     }
 
-    /// Whether everything came out, and is through.
+    /// Whether all events came out and were settled.
     pub(crate) fn is_drained(&self) -> bool {
         self.load().events == 0 && self.in_flight.is_none() && self.replays.is_empty()
     }
 
-    /// How long events wait for others of their object: none will come to one that is to end.
+    /// How long events wait for later events of their object. Zero in a closed mailbox, which gets no later events.
     pub(super) fn debounce(&self) -> Duration {
         if self.is_closed() { Duration::ZERO } else { self.debounce }
     }
@@ -42,7 +43,8 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// Pushes these, `(+a1)` as a replay, closes, pushes those, takes everything out, reopens and takes everything out again.
+    /// Pushes `before`, with `(+a1)` as a replay, closes, pushes `after`, and takes all events out. Then reopens,
+    /// and takes all events out again.
     #[track_caller]
     fn check(debounce: Duration, before: &str, after: &str, expect: &str) {
         let now = Instant::now();

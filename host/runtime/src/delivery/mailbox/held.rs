@@ -1,6 +1,6 @@
-//! Objects that have an attempted event, with everything of theirs that has had its turn since: it waits behind that one, in order.
+//! Objects with an attempted event. The later events of such an object wait behind it, in order.
 //!
-//! Heads that have failed, which a tripped plugin holds back, stand apart from those that were never tried.
+//! Failed heads stand apart from heads that were never tried: an open breaker holds only failed ones.
 
 use super::load::QueueLoad;
 use super::queued::Queued;
@@ -35,15 +35,15 @@ impl Places {
 
 #[derive(Debug, Default)]
 pub(super) struct HeldObjects {
-    /// A lane stays while its head is in flight, with what waits behind that.
+    /// A lane stays while its head is in flight, with the events behind the head.
     lanes: HashMap<Lane, VecDeque<Queued>>,
-    /// Lanes whose head was attempted before. Each lane has one place, but for the one whose head is in flight.
+    /// Lanes whose head was attempted before. Each lane has one place, unless its head is in flight.
     retries: Places,
-    /// Lanes whose head comes for the first time: what stood before it has come to its end.
+    /// Lanes whose head was never attempted: the event before it has ended.
     untried: Places,
-    /// No retry comes out before this.
+    /// No retry comes out before this time.
     retries_from: Option<Instant>,
-    /// Lanes whose head was attempted by a host before this one, and not by this one yet.
+    /// Lanes whose head was attempted by an earlier host, and not yet by this one.
     restored: HashSet<Lane>,
     load: QueueLoad,
 }
@@ -65,7 +65,8 @@ impl HeldObjects {
         self.lanes.values().flatten().map(|queued| &queued.event)
     }
 
-    /// Each event of an object, with the time at which it comes again if it is the one that does.
+    /// Calls `each` with every event of an object. The time is that of the event's next attempt, if the event is
+    /// the next one.
     pub(super) fn each_of(&self, key: &ObjectKey, mut each: impl FnMut(&Queued, Option<Instant>)) {
         for (lane, events) in self.lanes.iter().filter(|(lane, _)| lane.key() == key) {
             let at = |places: &Places| {
@@ -83,12 +84,12 @@ impl HeldObjects {
         heads.map(|queued| queued.event.received).min()
     }
 
-    /// No retry comes out before this; none: each comes at its own time.
+    /// No retry comes out before `from`. With `None`, each comes at its own time.
     pub(super) fn hold_retries(&mut self, from: Option<Instant>) {
         self.retries_from = from;
     }
 
-    /// Objects whose head has failed.
+    /// The number of objects whose head has failed.
     pub(super) fn failed(&self) -> usize {
         self.retries.0.len()
     }
@@ -100,7 +101,7 @@ impl HeldObjects {
         retry.into_iter().chain(self.untried.first()).min()
     }
 
-    /// The head of a lane may be tried at this time.
+    /// Notes when the head of a lane may be tried.
     fn place(&mut self, (is_retry, seq): (bool, u64), at: Instant, lane: Lane) {
         let places = if is_retry { &mut self.retries } else { &mut self.untried };
         places.0.insert((at, seq, lane));
@@ -119,7 +120,7 @@ impl HeldObjects {
         None
     }
 
-    /// The next head whose first attempt this is.
+    /// The next head that was never attempted.
     pub(super) fn pop_untried(&mut self, now: Instant) -> Option<Queued> {
         while let Some(lane) = self.untried.pop(now) {
             if let Some(head) = self.pop_head(&lane) {
@@ -129,7 +130,7 @@ impl HeldObjects {
         None
     }
 
-    /// None: what waited there has cancelled out, and the lane goes.
+    /// Returns `None` if the events of the lane have cancelled out; the lane is then removed.
     fn pop_head(&mut self, lane: &Lane) -> Option<Queued> {
         self.restored.remove(lane);
         let Some(head) = self.lanes.get_mut(lane).and_then(VecDeque::pop_front) else {
@@ -140,7 +141,8 @@ impl HeldObjects {
         Some(head)
     }
 
-    /// Puts an event behind the others of its object. `merge` is given where it may be merged into the last of those that was never attempted.
+    /// Puts an event behind the others of its object. With `merge`, the event may be merged into the last event
+    /// that was never attempted.
     pub(super) fn push(
         &mut self,
         lane: &Lane,
@@ -169,7 +171,7 @@ impl HeldObjects {
         }
     }
 
-    /// An event that was delivered comes again at this time, before the others of its object.
+    /// A delivered event comes again at this time, before the others of its object.
     pub(super) fn come_again(&mut self, queued: Queued, at: Instant) {
         let lane = Lane::of(&queued.event);
         self.place(queued.place(), at, lane.clone());
@@ -177,13 +179,14 @@ impl HeldObjects {
         self.lanes.entry(lane).or_default().push_front(queued);
     }
 
-    /// The same for an event that a host before this one has attempted.
+    /// The same for an event that an earlier host attempted.
     pub(super) fn restore(&mut self, queued: Queued, due: Instant) {
         self.restored.insert(Lane::of(&queued.event));
         self.come_again(queued, due);
     }
 
-    /// Puts an event behind the others of its object. Where there are none it comes next, unless one of them is in flight: that comes to its end first.
+    /// Puts an event behind the others of its object. If there are none, the event is next, unless an event of the
+    /// object is in flight: that one ends first.
     pub(super) fn put_back(&mut self, queued: Queued, in_flight: Option<&Lane>, now: Instant) {
         let lane = Lane::of(&queued.event);
         if !self.has(&lane) && in_flight != Some(&lane) {
@@ -193,7 +196,7 @@ impl HeldObjects {
         self.lanes.entry(lane).or_default().push_back(queued);
     }
 
-    /// The event in flight has come to its end: the next one of its object may be tried, or the object goes.
+    /// Ends the event in flight of a lane: the next event may be tried, or the lane is removed.
     pub(super) fn release(&mut self, lane: Lane, now: Instant) {
         let Some(waiting) = self.lanes.get(&lane) else { return };
         match waiting.front().map(Queued::place) {
@@ -202,8 +205,9 @@ impl HeldObjects {
         }
     }
 
-    /// An event takes the place of the head that a host before this one had attempted, as `merge` says. None: it is in that. The attempts go on: an object
-    /// that always fails is not tried for ever because hosts come and go.
+    /// Merges an event into a head that an earlier host attempted, as `merge` says. Returns `None` if the head has
+    /// taken it in. The count of attempts continues: an object that always fails is not tried for ever because
+    /// hosts restart.
     pub(super) fn supersede(
         &mut self,
         lane: &Lane,
@@ -226,13 +230,14 @@ impl HeldObjects {
         }
     }
 
-    /// Whether an object's head was attempted by a host before this one alone. It is asked once.
+    /// Whether only an earlier host attempted an object's head. A second call answers `false`.
     pub(super) fn take_restored(&mut self, lane: &Lane) -> bool {
         // Nearly always there is none.
         !self.restored.is_empty() && self.restored.remove(lane)
     }
 
-    /// Events that wait for a retry of their object, or are one; and when the first of the others' heads was read. `retried`: the lane whose retry is in flight.
+    /// The number of events that are retries or wait behind one, and when the oldest other head was read. `retried`
+    /// is the lane whose retry is in flight.
     pub(super) fn behind_retries(&self, retried: Option<&Lane>) -> (usize, Option<Instant>) {
         let (mut count, mut oldest) = (0, None);
         for (lane, events) in &self.lanes {
@@ -245,7 +250,8 @@ impl HeldObjects {
         (count, oldest)
     }
 
-    /// Takes everything of a subscription: objects in the order of their heads' numbers, the events of each in theirs.
+    /// Takes all events of a subscription: lanes in the order of their heads' numbers, and each lane's events in
+    /// order.
     pub(super) fn take_all(&mut self, id: SubscriptionId) -> VecDeque<Queued> {
         let lanes = self.lanes.extract_if(|lane, _| lane.subscription == id);
         let mut lanes: Vec<VecDeque<Queued>> = lanes.map(|(_, events)| events).collect();
@@ -256,7 +262,7 @@ impl HeldObjects {
         events
     }
 
-    /// Drops the events of all other subscriptions and says how many those were.
+    /// Drops the events of all other subscriptions, and returns their number.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let gone = self.lanes.extract_if(|lane, _| !keep.contains(&lane.subscription));
         let gone: QueueLoad = gone
@@ -273,7 +279,7 @@ impl HeldObjects {
         self.restored.retain(|lane| !is_gone(lane));
     }
 
-    /// The same events in so many parts, each lane in the one that `of` says.
+    /// Splits the lanes into so many parts. `of` gives the part of each lane.
     pub(super) fn split(self, parts: usize, of: impl Fn(&Lane) -> usize) -> Vec<Self> {
         let mut split: Vec<Self> = std::iter::repeat_with(Self::default).take(parts).collect();
         for (lane, events) in self.lanes {
@@ -293,7 +299,7 @@ impl HeldObjects {
         split
     }
 
-    /// Takes in the lanes of another, none of which is here.
+    /// Takes in the lanes of another part. No lane may be in both.
     pub(super) fn absorb(&mut self, mut other: Self) {
         self.lanes.extend(other.lanes);
         self.retries.0.append(&mut other.retries.0);
@@ -317,8 +323,9 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// `p` takes the next event, which is shown, and `s` settles it, `f` fails it, `l` has it come again later without an attempt; `h` holds what has failed
-    /// for a second, `r` no longer, and `.` lets a second pass. Everything else is an event.
+    /// `p` takes the next event and shows it, `s` settles it, `f` fails it, and `l` brings it again later without
+    /// an attempt. `h` holds failed events for a second, `r` releases them, and `.` lets a second pass. Every other
+    /// step is an event.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut queue, mut now) = (Mailbox::new(NO_MARK), Instant::now());
@@ -363,7 +370,7 @@ mod tests {
         check("+a1 p l h p . p s p", "+a1 - +a1 -");
     }
 
-    /// What waits as a lane's head and what comes after it may cancel out, although the head has its place already.
+    /// A waiting head and a later event may cancel out, although the head already has a place.
     #[test]
     fn a_lane_whose_head_cancels_out_holds_nothing_back() {
         let (mut held, now) = (HeldObjects::default(), Instant::now());

@@ -1,9 +1,10 @@
-//! Which subscriptions' initial objects have all been told: they were all queued, and nothing is left of what was queued until then.
+//! The subscriptions whose initial objects were all delivered: all were queued, and no event that was queued until
+//! then is left.
 
 use crate::event::{Event, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 
-/// How far each subscription has come; one entry for each of the running version.
+/// The state of each subscription; one entry for each subscription of the running version.
 #[derive(Debug, Default)]
 pub(crate) struct Initials {
     subscriptions: HashMap<SubscriptionId, Initial>,
@@ -13,22 +14,22 @@ pub(crate) struct Initials {
 
 #[derive(Debug)]
 struct Initial {
-    /// The load that has them told.
+    /// The load that has the initial objects delivered.
     begun_by: u64,
     are_queued: bool,
-    /// Events from before that, which have not come to their end.
+    /// Events that were queued before `are_queued` and have not ended.
     left: usize,
 }
 
 impl Initials {
-    /// A load is about to have a subscription's objects told. Call it before any of them is queued.
+    /// A load is about to deliver a subscription's initial objects. Call this before any of them is queued.
     pub(crate) fn begin(&mut self, id: SubscriptionId, load: u64) {
         let begun = Initial { begun_by: load, are_queued: false, left: 0 };
         let initial = self.subscriptions.entry(id).or_insert(begun);
         (initial.begun_by, initial.are_queued) = (load, false);
     }
 
-    /// All of them were queued, unless another load has begun to have them told since.
+    /// All initial objects were queued, unless another load has begun to deliver them since.
     pub(crate) fn queued(&mut self, id: SubscriptionId, load: u64) {
         if let Some(initial) = self.subscriptions.get_mut(&id)
             && initial.begun_by == load
@@ -37,22 +38,23 @@ impl Initials {
         }
     }
 
-    /// All subscriptions of a load are in place: what the load has told again has begun.
+    /// All subscriptions of a load are in place: the replays that the load caused have begun.
     pub(crate) fn put_in_place(&mut self, load: u64) {
         self.in_place = load;
     }
 
-    /// Whether all were told to the version of this load, or will never be. Not before its subscriptions are in place.
+    /// Whether all initial objects were delivered to the version of this load, or never will be. `false` until its
+    /// subscriptions are in place.
     pub(crate) fn are_told(&self, id: SubscriptionId, load: u64) -> bool {
         self.in_place == load && self.are_through(id)
     }
 
-    /// Whether everything that was queued until all of them were has come to its end.
+    /// Whether the initial objects were queued, and all events that were queued until then have ended.
     pub(super) fn are_through(&self, id: SubscriptionId) -> bool {
         self.subscriptions.get(&id).is_some_and(|it| it.are_queued && it.left == 0)
     }
 
-    /// An event is queued.
+    /// Counts a queued event.
     pub(super) fn came(&mut self, event: &Event) {
         if event.before_sync
             && let Some(initial) = self.subscriptions.get_mut(&event.subscription)
@@ -61,14 +63,14 @@ impl Initials {
         }
     }
 
-    /// So many of those that count are no more.
+    /// Counts the end of so many events that `left` includes.
     pub(super) fn ended(&mut self, id: SubscriptionId, count: usize) {
         if let Some(initial) = self.subscriptions.get_mut(&id) {
             initial.left -= count;
         }
     }
 
-    /// The same subscriptions, of which nothing is queued.
+    /// The same subscriptions, with no queued event.
     pub(super) fn emptied(&self) -> Self {
         let empty = |initial: &Initial| Initial { left: 0, ..*initial };
         let subscriptions = self.subscriptions.iter().map(|(id, it)| (*id, empty(it)));
@@ -93,9 +95,10 @@ mod tests {
     use crate::delivery::mailbox::{Mailbox, Marks, Settled};
     use std::time::Instant;
 
-    /// What happens to a subscription that load 1 has begun: `!+a1` is queued before its sync, `+a1` after; `1` and `2` say of a load that all are
-    /// queued; `b` begins a second load and `p` puts it in place; `t` tells the next event, `f` fails to, `d` drops all. Shows after which steps
-    /// all were told to the version of the last load.
+    /// Steps for a subscription that load 1 has begun. `!+a1` is queued before its sync, `+a1` after. `1` and `2`
+    /// queue all initial objects of that load. `b` begins a second load and `p` puts it in place. `t` delivers the
+    /// next event, `f` fails it, and `d` drops all events. Shows the steps after which all objects were delivered
+    /// to the version of the last load.
     #[track_caller]
     fn check(mark: usize, steps: &str, expect: &str) {
         let mut queue = Mailbox::new(Marks { events: mark, bytes: usize::MAX });

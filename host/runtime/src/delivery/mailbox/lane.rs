@@ -1,10 +1,10 @@
-//! What order is kept in: one object of one subscription.
+//! The unit of order: one object of one subscription.
 
 use crate::event::{Event, SubscriptionId};
 use informant_cache::{Object, ObjectKey};
 use std::hash::{Hash, Hasher};
 
-/// One object of one subscription, by name. The handle is only its key's owner.
+/// One object of one subscription, by name. The object is kept only as the owner of its key.
 #[derive(Clone)]
 pub(super) struct Lane {
     pub(super) subscription: SubscriptionId,

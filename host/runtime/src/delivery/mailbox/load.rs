@@ -1,11 +1,11 @@
-//! How much waits: events, and the bytes of their objects.
+//! The load of a queue: the number of waiting events, and the bytes of their objects.
 
 use crate::event::Event;
 use informant_cache::Object;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, SubAssign};
 
-/// Events that wait, and the bytes of their objects. An object that the cache holds too is counted all the same.
+/// The number of waiting events, and the bytes of their objects. An object that the cache also holds counts too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct QueueLoad {
     pub(crate) events: usize,
@@ -13,7 +13,7 @@ pub(crate) struct QueueLoad {
 }
 
 impl QueueLoad {
-    /// That of one event.
+    /// The load of one event.
     pub(super) fn of(event: &Event) -> Self {
         let old = event.old.as_ref().map_or(0, Object::size);
         Self { events: 1, bytes: event.object.size() + old + event.keys.bytes() }

@@ -1,4 +1,4 @@
-//! An event with its history of attempts, and what becomes of it after a delivery.
+//! An event with its attempts, and the end of a delivery.
 
 use crate::event::Event;
 use std::time::Instant;
@@ -6,18 +6,18 @@ use std::time::Instant;
 /// The attempts of an event, of a firing or of a `synced` call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Attempts {
-    /// The number of the next one, or of the one under way: 1 for the first.
+    /// The number of the next attempt, or of the current one. The first attempt has the number 1.
     pub(crate) number: u32,
-    /// How many of the attempts before it do not count, because they failed for want of the cluster, of a grant or of the lead.
+    /// How many earlier attempts do not count, because the cluster, a grant or the lead was missing.
     pub(crate) excused: u32,
-    /// How many instances have ended in them.
+    /// How many instances have ended in these attempts.
     pub(crate) crashes: u32,
 }
 
 impl Attempts {
     pub(crate) const NONE: Self = Self { number: 1, excused: 0, crashes: 0 };
 
-    /// Those that count, with the one that is under way.
+    /// The attempts that count, with the current one.
     pub(crate) fn counted(self) -> u32 {
         self.number - self.excused
     }
@@ -26,7 +26,7 @@ impl Attempts {
         self.number == 1
     }
 
-    /// The same once the one under way has ended.
+    /// The attempts after the end of the current one.
     #[must_use]
     pub(in crate::delivery) fn after(self, again: &Again) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Attempts {
     }
 }
 
-/// An event with its history of attempts.
+/// An event with its attempts.
 #[derive(Debug, Clone)]
 pub(crate) struct Queued {
     pub(crate) event: Event,
@@ -47,37 +47,37 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    /// An event that was not tried yet.
+    /// An event that was never tried.
     pub(crate) fn untried(event: Event) -> Self {
         Self { event, tried: Attempts::NONE, seq: 0 }
     }
 
-    /// It was attempted before and comes again.
+    /// Whether the event was attempted before.
     pub(super) fn is_retry(&self) -> bool {
         !self.tried.is_first()
     }
 
-    /// Where it stands among the heads that may be tried at one time.
+    /// The order of a head among the heads that may be tried at one time.
     pub(super) fn place(&self) -> (bool, u64) {
         (self.is_retry(), self.seq)
     }
 
-    /// The same event with the attempt that has ended.
+    /// The same event, with the attempt that has ended.
     pub(super) fn after(self, again: &Again) -> Self {
         Self { tried: self.tried.after(again), ..self }
     }
 }
 
-/// What becomes of an event that was delivered, of a firing or of a `synced` call.
+/// The end of the delivery of an event, of a firing or of a `synced` call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// The call succeeded: it will not come again.
+    /// The call succeeded: the event does not come again.
     Finished,
-    /// It failed too often, or for good: it will not come again.
+    /// The call failed too often, or for good: the event does not come again.
     GivenUp,
-    /// The guest was not called, because the event does not concern it: it will not come again.
+    /// The guest was not called, because the event does not concern it: the event does not come again.
     PassedOver,
-    /// It comes again at this time, and its object's later events wait for it.
+    /// The event comes again at this time, and its object's later events wait for it.
     RetryAt(Instant),
     /// Like `RetryAt`; this attempt also ended the instance.
     CrashedRetryAt(Instant),
@@ -87,20 +87,20 @@ pub(crate) enum Settled {
     NotCalled(Instant),
 }
 
-/// How an event comes again.
+/// The next attempt of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Again {
     pub(crate) at: Instant,
-    /// What is added to its attempts.
+    /// The number to add to the attempts.
     pub(crate) attempts: u32,
-    /// What is added to those of them that do not count.
+    /// The number to add to the attempts that do not count.
     pub(crate) excused: u32,
-    /// What is added to the instances that it has ended.
+    /// The number to add to the ended instances.
     pub(crate) crashes: u32,
 }
 
 impl Settled {
-    /// None: it does not.
+    /// The next attempt. `None` if the event does not come again.
     pub(crate) fn again(self) -> Option<Again> {
         let (at, attempts, excused, crashes) = match self {
             Self::Finished | Self::GivenUp | Self::PassedOver => return None,

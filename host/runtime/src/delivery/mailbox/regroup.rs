@@ -1,12 +1,12 @@
-//! What waits in some mailboxes finds its place in others: the plugin runs in another number of shards.
+//! Moves waiting events to other mailboxes when the plugin runs in another number of shards.
 
 use super::{Event, Lane, Mailbox};
 use crate::shard;
 use std::collections::VecDeque;
 
 impl Mailbox {
-    /// Puts all that waits in mailboxes into those that it belongs to now, which are empty. Each object's events stay in their order, with their attempts,
-    /// and what waits for its first attempt in the order in which it came. Nothing is in flight.
+    /// Moves all waiting events into the empty mailboxes of their new shards. Each object's events keep their order
+    /// and their attempts. First attempts keep their order of arrival. No event may be in flight.
     pub(in crate::delivery) fn regroup(mut before: Vec<Self>, after: &mut [Self]) {
         for mailbox in &mut before {
             mailbox.scatter(after);
@@ -28,7 +28,7 @@ impl Mailbox {
         }
     }
 
-    /// Everything of a mailbox but what waits for its first attempt, and what is put aside.
+    /// Moves all events of a mailbox, apart from first attempts and events that are put aside.
     fn scatter(&mut self, after: &mut [Self]) {
         let shards = after.len();
         let of = |lane: &Lane| shard::of_object(lane.key(), shards);
@@ -45,7 +45,7 @@ impl Mailbox {
             mailbox.replays.push(lane, event);
         }
         for (id, events) in std::mem::take(&mut self.withheld).into_subscriptions() {
-            // Nothing of it comes out of any mailbox, nor of one that has nothing of it yet.
+            // Withholds the subscription in every mailbox, also in one without events of it.
             for mailbox in &mut *after {
                 mailbox.withheld.begin(id);
             }
@@ -58,7 +58,7 @@ impl Mailbox {
         after[0].coalesced += self.coalesced;
     }
 
-    /// An empty one for the same plugin, whose numbers rise above those that were given.
+    /// An empty mailbox for the same plugin. Its numbers continue above `seq`.
     pub(in crate::delivery) fn emptied(&self, seq: u64) -> Self {
         let initials = self.initials.emptied();
         Self { debounce: self.debounce, initials, seq, ..Self::new(self.marks) }
@@ -70,7 +70,8 @@ impl Mailbox {
     }
 }
 
-/// The events of several mailboxes, each of which stays in its order: always the oldest of those that are first.
+/// The events of several mailboxes by time of arrival: always the oldest of the first events. Each mailbox keeps
+/// its order.
 fn by_arrival(mut lines: Vec<VecDeque<Event>>) -> impl Iterator<Item = Event> {
     std::iter::from_fn(move || {
         let first = lines.iter_mut().filter(|line| !line.is_empty());

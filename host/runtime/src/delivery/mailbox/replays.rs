@@ -1,27 +1,28 @@
-//! The line of replays: what walks through the store have come to, beside the line of what happens.
+//! The line of replayed events, beside the line of live events.
 //!
-//! It is short, because a walk pauses while enough of its events wait here; so a replay of whatever length is a cursor, and this. While
-//! events wait in both lines they take turns, one by one: neither keeps the other from at least half of the plugin's time. An
-//! object's events keep their order: what happens to it takes along what of it waits here, and a replay goes behind what has happened.
+//! The line is short, because a replay pauses while enough of its events wait here. So a replay of any length takes
+//! a cursor and this line. While events wait in both lines, the lines take turns, one event each: neither gets less
+//! than half of the plugin's time. An object's events keep their order. A live event takes its object's replayed
+//! events along, and a replayed event goes behind the object's live events.
 
 use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, Reason, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// A walk pauses while so many of its events wait: about as many as one of its steps adds, so that the plugin has something to do while the
-/// next one is made. With that step at most twice as many wait of each subscription.
+/// A replay pauses while so many of its events wait. One step of a replay adds about as many, so the plugin has
+/// work while the next step is made. With that step, at most twice as many events of each subscription wait.
 pub(in crate::delivery) const ROOM: usize = 256;
 
-/// Once so many events wait in the line, those that come wait without the text that their objects carry for whoever reads them soon.
+/// Once so many events wait in the line, new events wait without the unpacked text of their objects.
 const TEXTS_MAX: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Replays {
     waiting: VecDeque<Event>,
-    /// How many of each object wait.
+    /// How many events of each object wait.
     lanes: HashMap<Lane, usize>,
-    /// How many of each subscription wait.
+    /// How many events of each subscription wait.
     counts: HashMap<SubscriptionId, usize>,
 }
 
@@ -30,7 +31,7 @@ impl Replays {
         self.waiting.is_empty()
     }
 
-    /// What waits, in order.
+    /// The waiting events, in order.
     pub(super) fn into_events(self) -> VecDeque<Event> {
         self.waiting
     }
@@ -45,7 +46,7 @@ impl Replays {
         self.waiting.push_back(event);
     }
 
-    /// Events of a subscription that wait.
+    /// The number of waiting events of a subscription.
     fn of(&self, id: SubscriptionId) -> usize {
         self.counts.get(&id).copied().unwrap_or_default()
     }
@@ -63,7 +64,7 @@ impl Replays {
         Some(event)
     }
 
-    /// Everything of one object, in order.
+    /// Takes all events of one object, in order.
     fn take(&mut self, lane: &Lane) -> Vec<Event> {
         // Nearly always there are none, and no key has to be hashed.
         if self.is_empty() {
@@ -89,12 +90,13 @@ impl Replays {
             self.counts.remove(&id);
         }
         if self.waiting.is_empty() {
-            // A replay comes once in a plugin's life or twice, and would leave room for some hundred events in each that only waits.
+            // A plugin has few replays. Kept capacity would take the room of some hundred events in each idle
+            // plugin.
             (self.waiting, self.lanes) = (VecDeque::new(), HashMap::new());
         }
     }
 
-    /// Everything of one subscription, in order.
+    /// Takes all events of one subscription, in order.
     pub(super) fn take_all(&mut self, id: SubscriptionId) -> Vec<Event> {
         if self.counts.remove(&id).is_none() {
             return Vec::new();
@@ -107,7 +109,7 @@ impl Replays {
         taken
     }
 
-    /// Answers how many events of others were dropped.
+    /// Drops the events of all other subscriptions, and returns their number.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let before = self.waiting.len();
         self.waiting.retain(|event| keep.contains(&event.subscription));
@@ -118,13 +120,13 @@ impl Replays {
 }
 
 impl Mailbox {
-    /// Events of a subscription that wait in the line.
+    /// The number of replayed events of a subscription that wait.
     pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
         self.replays.of(id)
     }
 
-    /// Appends an event that a walk has come to. It stands in a line of its own, unless there is something of its object that it follows. A queue that is
-    /// to end goes on with its walks.
+    /// Appends a replayed event. The event waits in the line of replays, unless it follows other events of its
+    /// object. A closed mailbox still takes replayed events.
     pub(crate) fn push_replayed(&mut self, event: Event) {
         let lane = Lane::of(&event);
         if event.reason == Reason::Resync && self.leaves_out_resync(&lane) {
@@ -147,8 +149,9 @@ impl Mailbox {
         }
     }
 
-    /// A resync is no news: where something of its object is to be told anyhow, or nothing is to be told, it is left out. What comes round again and
-    /// again must neither pile up behind what waits, nor keep a queue from its end.
+    /// Whether to leave out a resync. A resync has no new content. It is left out if an event of its object waits
+    /// anyway, or if its subscription gets no events now. A periodic event must not pile up behind other events,
+    /// nor keep a mailbox from its end.
     fn leaves_out_resync(&mut self, lane: &Lane) -> bool {
         self.aside.is_some()
             || self.withheld.get_mut(lane.subscription).is_some()
@@ -156,7 +159,7 @@ impl Mailbox {
             || self.backlog.has(lane)
     }
 
-    /// The others of some replayed events: their resyncs are left out.
+    /// The replayed events without the resyncs, which are left out.
     pub(super) fn without_resyncs(&mut self, mut events: Vec<Event>) -> Vec<Event> {
         for resync in events.extract_if(.., |event| event.reason == Reason::Resync) {
             self.leave_out(&resync);
@@ -168,7 +171,7 @@ impl Mailbox {
         self.initials.ended(resync.subscription, resync.before_sync.into());
     }
 
-    /// What waits of an object as a replay goes before what happens to it now. Invariant 18.
+    /// Moves the replayed events of an object before its live event. Invariant 18.
     pub(super) fn bring_along(&mut self, lane: &Lane) {
         let taken = self.replays.take(lane);
         for event in self.without_resyncs(taken) {
@@ -229,7 +232,8 @@ mod tests {
         assert!(queue.pop(now).is_some(), "it goes on");
     }
 
-    /// Pushes events, `(+a1)` as a replay and `[~a1]` as a resync, then takes everything out; a `!` lets the first attempt of what comes out next fail.
+    /// Pushes events, `(+a1)` as a replay and `[~a1]` as a resync, then takes all events out. A `!` lets the first
+    /// attempt of the next event fail.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut queue, now) = (queue(), Instant::now());
@@ -285,7 +289,7 @@ mod tests {
         check("(+a1) (+a1) ~a2", "+a1 +a1 ~a2");
     }
 
-    /// What waits cannot be merged into any more, and still it waits.
+    /// The waiting event can no longer be merged into, and still waits.
     #[test]
     fn a_replay_goes_behind_what_was_left_by_events_that_cancelled_out() {
         let (mut queue, now) =
@@ -312,7 +316,7 @@ mod tests {
         check("~a2 [~a2] [~b1]", "~b1 ~a2");
         check("[~a1] ~a2 [~b1]", "~b1 ~a2");
         check("(+a1) [~a1] ~a2", "+a1 ~a2");
-        // It fails, and comes again: no other does meanwhile.
+        // The first attempt fails and comes again. No other resync comes meanwhile.
         check("[~a1] ! [~a1] [~a1] ~a2", "~a1 ~a1#2 ~a2");
         check("~a2 [~b1] ! [~a2] [~a2]", "~b1 ~a2 ~b1#2");
         check("(+a1) [~a1] !", "+a1 +a1#2");

@@ -1,4 +1,4 @@
-//! The queue against facts and against a model that is too simple to be wrong.
+//! The mailbox against examples, and against a model that is too simple to be wrong.
 
 use super::*;
 use crate::event::{Change, Gone, Reason};
@@ -22,7 +22,7 @@ impl Mailbox {
 }
 
 impl Mailbox {
-    /// Events that wait in the line of replays.
+    /// The number of events in the line of replays.
     pub(crate) fn replayed(&self) -> usize {
         self.replays.iter().count()
     }
@@ -50,8 +50,8 @@ pub(crate) fn event(change: Change, name: &str, uid: &str, version: u64) -> Even
     }
 }
 
-/// `+a1` adds version 1 of a, `~a2` updates it, `-a3` deletes it; a capital letter is another object of
-/// the same name.
+/// `+a1` adds version 1 of a, `~a2` updates it, and `-a3` deletes it. A capital letter is another object of the
+/// same name.
 pub(crate) fn parse(text: &str) -> Event {
     let change = match &text[..1] {
         "+" => Change::Added,
@@ -76,7 +76,7 @@ pub(crate) fn show(queued: &Queued) -> String {
     format!("{sign}{}{}{merged}{attempt}", event.object.uid(), event.object.resource_version())
 }
 
-/// Pushes events and takes everything out again.
+/// Pushes events and takes all events out again.
 #[track_caller]
 fn check(mark: usize, pushed: &str, expect: &str) {
     let mut queue = Mailbox::new(Marks { events: mark, bytes: usize::MAX });
@@ -176,7 +176,7 @@ fn an_attempted_event_never_merges() {
     assert_eq!(popped, ["+a1#2", "-a3*1"]);
 }
 
-/// A long queue lets go of what text it can; what is handed over stays the same.
+/// A long queue drops the unpacked text where it can; the delivered events stay the same.
 #[test]
 fn events_of_a_long_queue_come_out_as_they_went_in() {
     let mut queue = Mailbox::new(NO_MARK);
@@ -213,7 +213,7 @@ fn events_of_lost_subscriptions_are_dropped() {
     assert_eq!(show(&queue.pop(Instant::now()).expect("b")), "+b2");
 }
 
-/// What a guest knows: the version of each object that it was told of, while it lives.
+/// The knowledge of a guest: the version of each existing object that was delivered to it.
 pub(crate) type Known = BTreeMap<String, (String, u64)>;
 
 pub(crate) fn tell(known: &mut Known, event: &Event) {
@@ -239,8 +239,8 @@ pub(crate) fn tell(known: &mut Known, event: &Event) {
     };
 }
 
-/// Random histories and replays, with a guest that fails now and then: in the end it knows exactly what is true, and
-/// it never heard anything out of order.
+/// Random histories and replays, with a guest that sometimes fails. In the end the guest knows the exact state, and
+/// no event came out of order.
 #[test]
 fn the_last_word_on_every_object_is_the_truth() {
     for seed in 0..300 {
@@ -278,7 +278,7 @@ fn the_last_word_on_every_object_is_the_truth() {
     }
 }
 
-/// A replay comes to one of the objects that are there.
+/// A replay delivers one of the existing objects.
 fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut Mailbox) {
     if let Some((name, (uid, version))) = random.choice(truth) {
         let event = event(Change::Added, name, uid, *version);
@@ -286,7 +286,7 @@ fn replay(random: &mut fastrand::Rng, truth: &Known, queue: &mut Mailbox) {
     }
 }
 
-/// One more change of the truth, as an event.
+/// One more change of the true state, as an event.
 pub(crate) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64) -> Event {
     let name = char::from(random.u8(b'a'..b'f')).to_string();
     match truth.get(&name).cloned() {
@@ -306,7 +306,8 @@ pub(crate) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64
     }
 }
 
-/// A host before this one had attempted `restored` (twice, so that its third is next); this one's list and watch then push.
+/// An earlier host attempted `restored` twice, so that the third attempt is next. This host's list and watch then
+/// push events.
 #[track_caller]
 fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
     let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());

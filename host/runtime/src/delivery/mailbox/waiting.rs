@@ -6,7 +6,7 @@ use crate::event::{Change, Event, SubscriptionId};
 use informant_cache::ObjectKey;
 use std::time::Instant;
 
-/// An event that waits, or that a call has.
+/// An event that waits or is in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WaitingEvent {
     pub(crate) subscription: SubscriptionId,
@@ -32,7 +32,7 @@ impl WaitingEvent {
 }
 
 impl Mailbox {
-    /// The events of an object that have not come to their end. It looks at everything that waits.
+    /// The events of an object that have not ended. The search visits all waiting events.
     pub(crate) fn waiting_of(&self, key: &ObjectKey) -> Vec<WaitingEvent> {
         let mut found = Vec::new();
         if let Some(queued) = &self.in_flight
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What waits of the object `a` after these steps: `p` takes the next event, `f` fails it for a second and `w` withholds its subscription; others
-    /// are events, `(+a1)` one of a replay.
+    /// Shows the waiting events of the object `a` after these steps. `p` takes the next event, `f` fails it for a
+    /// second, and `w` withholds its subscription. Every other step is an event, `(+a1)` a replayed one.
     #[track_caller]
     fn check(debounce: Duration, steps: &str, expect: &[&str]) {
         let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());

@@ -1,7 +1,9 @@
-//! Events of subscriptions that may not be told for now: they are put by, in their order, and come first when they may be told again.
+//! Events of withheld subscriptions, which may not be delivered now. They are kept in order, and come first when
+//! their subscription goes on.
 //!
-//! They wait for nobody's turn, so they do not count as waiting. Nothing new comes to them but what is under way when a subscription is
-//! withheld: its informer tells nobody of it any more. What a queue that is to end puts aside is withheld when it goes on.
+//! Withheld events have no turn, so they do not count as waiting. Only events under way join them: the informer no
+//! longer notifies a withheld subscription. Events that a closed mailbox put aside are withheld when it opens
+//! again.
 
 use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, SubscriptionId};
@@ -9,7 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// By subscription; one that has none is not withheld. An object's events are in their order.
+/// By subscription; a subscription without an entry is not withheld. An object's events are in order.
 #[derive(Debug, Default)]
 pub(super) struct WithheldEvents(HashMap<SubscriptionId, VecDeque<Queued>>);
 
@@ -22,7 +24,7 @@ impl WithheldEvents {
         self.0.get_mut(&id)
     }
 
-    /// Drops those of other subscriptions and says how many those were.
+    /// Drops the events of all other subscriptions, and returns their number.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let gone = self.0.iter().filter(|(id, _)| !keep.contains(*id));
         let dropped = gone.map(|(_, events)| events.len()).sum();
@@ -30,14 +32,14 @@ impl WithheldEvents {
         dropped
     }
 
-    /// What was put by, by subscription.
+    /// The withheld events, by subscription.
     pub(super) fn into_subscriptions(
         self,
     ) -> impl Iterator<Item = (SubscriptionId, VecDeque<Queued>)> {
         self.0.into_iter()
     }
 
-    /// Withholds a subscription of which nothing waits, unless it is withheld already.
+    /// Withholds a subscription that has no waiting events, unless it is withheld already.
     pub(super) fn begin(&mut self, id: SubscriptionId) -> &mut VecDeque<Queued> {
         self.0.entry(id).or_default()
     }
@@ -48,7 +50,7 @@ impl WithheldEvents {
 }
 
 impl Mailbox {
-    /// Nothing of this subscription comes out from here on.
+    /// No event of this subscription comes out from here on.
     pub(crate) fn withhold(&mut self, id: SubscriptionId) {
         if self.withheld.get_mut(id).is_some() {
             return;
@@ -60,8 +62,8 @@ impl Mailbox {
         self.withheld.0.insert(id, events);
     }
 
-    /// The event in flight may not be told: nothing of its subscription comes out from here on, and it waits before the others of its object. Answers
-    /// whether there was one of it.
+    /// Withholds the event in flight, which may not be delivered, with its subscription. The event waits before the
+    /// others of its object. Returns whether the event in flight was of this subscription.
     pub(crate) fn put_by(&mut self, id: SubscriptionId) -> bool {
         self.withhold(id);
         let in_flight = self.in_flight.take_if(|queued| queued.event.subscription == id);
@@ -74,7 +76,7 @@ impl Mailbox {
         }
     }
 
-    /// What was put by of this subscription comes next, and it goes on.
+    /// The withheld events of this subscription come next, and the subscription goes on.
     pub(crate) fn release_withheld(&mut self, id: SubscriptionId, now: Instant) {
         let events = self.withheld.0.remove(&id).unwrap_or_default();
         let in_flight = self.in_flight.as_ref().map(|queued| Lane::of(&queued.event));
@@ -84,7 +86,7 @@ impl Mailbox {
         }
     }
 
-    /// Puts an event by, if its subscription is withheld.
+    /// Returns the event, unless its subscription is withheld.
     pub(super) fn unless_withheld(&mut self, event: Event) -> Option<Event> {
         match self.withheld.get_mut(event.subscription) {
             Some(events) => {
@@ -106,8 +108,9 @@ mod tests {
 
     const OTHER: SubscriptionId = SubscriptionId(2);
 
-    /// `w` withholds the subscription and `r` lets it go on; `p` takes the next event, which is shown, and `s` settles it, `f` fails it; `.` shows how
-    /// many wait. Everything else is an event, `=+a1` one that a replay has come to, `o+a1` one of another subscription, which are never withheld.
+    /// `w` withholds the subscription and `r` releases it. `p` takes the next event and shows it, `s` settles it,
+    /// and `f` fails it. `.` shows how many events wait. Every other step is an event, `=+a1` a replayed one, and
+    /// `o+a1` one of another subscription, which is never withheld.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let now = Instant::now();
@@ -158,7 +161,7 @@ mod tests {
     fn what_is_in_the_plugins_hands_is_settled_and_its_retry_waits() {
         check("+a1 ~a2 p w s p r p s p", "+a1 - ~a2 -");
         check("+a1 ~a2 p w f p . r . p s p s p", "+a1 - 0 2 +a1#2 ~a2 -");
-        // It is let go before the call has ended.
+        // The subscription is released before the call has ended.
         check("+a1 ~a2 p w r f p s p s p", "+a1 +a1#2 ~a2 -");
         check("+a1 p f w . p r p s p", "+a1 0 - +a1#2 -");
     }

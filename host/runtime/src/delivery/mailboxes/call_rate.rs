@@ -1,10 +1,10 @@
-//! How often a plugin's `handle` is called: a token for each call, first attempts and retries alike.
+//! The rate of a plugin's `handle` calls: a token for each call, first attempts and retries alike.
 
 use crate::contract::configuration::RateLimit;
 use crate::token_bucket::TokenBucket;
 use std::time::{Duration, Instant};
 
-/// A wait this short is none: it is what rounding makes of one.
+/// A shorter wait counts as none: rounding can cause it.
 const ROUNDING: Duration = Duration::from_micros(1);
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl CallRate {
         Self(TokenBucket::new(limit.events_per_second as f64, limit.burst as f64, now))
     }
 
-    /// This limit holds from here on; calls that were made count.
+    /// This limit holds from here on; earlier calls count.
     pub(super) fn set(&mut self, limit: RateLimit, now: Instant) {
         self.0.set(limit.events_per_second as f64, limit.burst as f64, now);
     }
@@ -27,13 +27,13 @@ impl CallRate {
         if wait <= ROUNDING { Duration::ZERO } else { wait }
     }
 
-    /// A call is about to be made.
+    /// Spends a token for a call.
     pub(super) fn spend(&mut self, now: Instant) {
         self.0.refill(now);
         self.0.spend(1.0);
     }
 
-    /// It was not.
+    /// Gives back the token of a call that was not made.
     pub(super) fn give_back(&mut self) {
         self.0.spend(-1.0);
     }
@@ -43,7 +43,7 @@ impl CallRate {
 mod tests {
     use super::*;
 
-    /// Calls as fast as they may be made, and how many of them before each of these times in ms.
+    /// The number of calls before each of these times in ms, when calls are made as soon as they may be.
     #[track_caller]
     fn check(events_per_second: u64, burst: u64, expect: &[(u64, usize)]) {
         let start = Instant::now();

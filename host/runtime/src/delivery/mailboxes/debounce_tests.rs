@@ -1,4 +1,4 @@
-//! Events that wait for others of their object, and events that wait for their rate.
+//! Events that wait for later events of their object, and events that wait for the call rate.
 
 use super::*;
 use crate::contract::configuration::RateLimit;
@@ -15,7 +15,7 @@ fn queue(debounce: Duration, rate: Option<RateLimit>, now: Instant) -> Mailboxes
     queue
 }
 
-/// Takes everything out that is due by a time, when it is due, as the plugin's actor does.
+/// Takes out all events that are due by a time, each when it is due, as the plugin's actor does.
 fn deliver(
     queue: &mut Mailboxes,
     (start, mut now): (Instant, Instant),
@@ -31,7 +31,7 @@ fn deliver(
     }
 }
 
-/// Events with their time in ms, and what comes out when.
+/// Events with their time in ms, and the events that come out with their time.
 #[track_caller]
 fn check(debounce: Duration, rate: Option<RateLimit>, pushed: &[(u64, &str)], expect: &str) {
     let start = Instant::now();
@@ -93,7 +93,7 @@ fn a_retry_counts_for_the_rate() {
     assert_eq!((due - start).as_millis(), 1_000);
     let later = start + Duration::from_millis(20);
     assert!(queue.pop(0, later).is_none() && queue.snapshot(later).is_rate_limited);
-    // What is not handed over costs nothing.
+    // An event that is not delivered costs no call.
     queue.pop(0, due).expect("it is due");
     queue.settle_event(0, Settled::PassedOver, due);
     queue.push(parse("+b1"));
@@ -101,8 +101,8 @@ fn a_retry_counts_for_the_rate() {
 }
 
 proptest! {
-    /// Random changes of three objects at random times: the last word on each is the truth, in order, and nothing waits for longer than the
-    /// debounce after the first event that was not told.
+    /// Random changes of three objects at random times. The last event of each shows its true state, and events keep
+    /// their order. No event waits for longer than the debounce after the first event that it merges.
     #[test]
     fn debounced_events_end_with_the_truth_in_time(steps in proptest::collection::vec((0..3usize, 0..400u64), 1..60)) {
         let start = Instant::now();
@@ -114,7 +114,7 @@ proptest! {
             now += Duration::from_millis(wait);
             deliver(&mut queue, (start, before), now, &mut told);
             versions[object] += 1;
-            // Every fifth is a deletion, after which it is made again.
+            // Every fifth change is a deletion; the next one adds the object again.
             let sign = match versions[object] % 5 {
                 0 => '-',
                 1 => '+',
@@ -137,14 +137,14 @@ proptest! {
             let index = ["a", "b", "c"].iter().position(|name| **name == object).expect("one of them");
             let first = pushed.iter().find(|(_, of, pushed)| *of == index && *pushed > before);
             let (first, ..) = first.expect("it was pushed");
-            // An object that came and went meanwhile begins anew.
+            // After an object that came and went meanwhile, the debounce begins again.
             let began_anew = (before + 1..version).any(|version| version.is_multiple_of(5));
             let in_time = *at <= first + DEBOUNCE.as_millis() as u64;
             prop_assert!(in_time || began_anew, "at {at}, first at {first}");
         }
         for (object, name) in ["a", "b", "c"].iter().enumerate() {
             let (said, is_gone) = last.get(*name).copied().unwrap_or((0, true));
-            // The end of an object that the plugin does not know is not told.
+            // The deletion of an object that the plugin does not know is not delivered.
             let is_settled = versions[object].is_multiple_of(5) && is_gone;
             prop_assert!(said == versions[object] || is_settled, "{name}: {said} of {}", versions[object]);
         }

@@ -1,7 +1,7 @@
-//! Whose turn it is: the choice of a shard's next work, and what follows from its end.
+//! Chooses a shard's next work, and notes its end.
 //!
-//! Of what is due a call that says that a subscription has synced comes first, then a schedule, but never twice in a row, then keys and
-//! events by turns. Nothing is due before the breaker's pause is over.
+//! A due `synced` call comes first. A due schedule is next, but never twice in a row. Then keys and events take turns.
+//! No work is due before the breaker's pause is over.
 
 use super::{Completed, Hands, Mailboxes, Reconciles, Woken, Work};
 use crate::delivery::breaker::{Ended, Turn};
@@ -10,8 +10,8 @@ use crate::delivery::timers::Now;
 use jiff::Timestamp;
 use std::time::Instant;
 
-/// While both wait, a key has its turn after each event that the guest was told of, and after so many that it was not: they cost it nothing,
-/// and what became keys of one name is one key.
+/// While both wait, a key has its turn after each event that the guest was called with. It also has its turn after so
+/// many events without a call: they cost the guest nothing, and their keys of one name are one key.
 pub(super) const EVENTS_BETWEEN_KEYS: u32 = 256;
 
 impl Mailboxes {
@@ -34,7 +34,7 @@ impl Mailboxes {
         if sync {
             return self.next_sync(shard, now).map(Work::Sync);
         }
-        // After each firing something else has its turn, so that they starve nobody.
+        // After each firing other work has its turn, so that firings do not starve it.
         let yields = hands.fires && std::mem::take(&mut self.fired_last) && (key || event);
         if firing
             && !yields
@@ -60,33 +60,33 @@ impl Mailboxes {
         Some(Work::Deliver(queued))
     }
 
-    /// Whether events wait for room among the keys that they become.
+    /// Whether events wait for room in the queue of keys.
     fn holds_events(&self, hands: Hands, now: Instant) -> bool {
         hands.reconciles != Reconciles::Never && self.keys.holds_events(now)
     }
 
-    /// Whether a shard's actor that is not held would take an event that came now.
+    /// Whether the actor of a shard would take a new event now, if no gate holds it.
     pub(in crate::delivery) fn takes_events(&self, hands: Hands, now: Instant) -> bool {
         hands.has_instance && !self.holds_events(hands, now)
     }
 
-    /// When something may be done again; none if it may be now.
+    /// When work may be done again; `None` if it may be done now.
     pub(crate) fn held_until(&self, hands: Hands, now: Instant) -> Option<Instant> {
         self.not_before(hands).filter(|from| now < *from)
     }
 
-    /// Nothing is done before this.
+    /// The time before which no work may be done.
     fn not_before(&self, hands: Hands) -> Option<Instant> {
         hands.from.max(self.breaker.next_call())
     }
 
-    /// The next call that says that a subscription has synced. A plugin that is tripped is tried with an event.
+    /// The next `synced` call. `None` while the breaker is open: then an event tries the plugin.
     fn next_sync(&self, shard: usize, now: Instant) -> Option<SyncCall> {
         let mailbox = self.shards.get(shard).filter(|_| self.breaker.next_call().is_none())?;
         mailbox.next_sync(now)
     }
 
-    /// When a shard has something to do: now if it is past, none if nothing waits.
+    /// When a shard has work. A time in the past means now; `None` means that no work waits.
     pub(crate) fn due(&mut self, shard: usize, hands: Hands, now: Instant) -> Option<Instant> {
         let from = self.not_before(hands);
         if !hands.has_instance {
@@ -96,7 +96,7 @@ impl Mailboxes {
         Some(from.map_or(due, |from| from.max(due)))
     }
 
-    /// When a shard has a call for a subscription to make, a schedule to look at, a key and an event.
+    /// When a shard has a `synced` call, a schedule to look at, a key and an event.
     fn dues(&mut self, shard: usize, hands: Hands, now: Instant) -> [Option<Instant>; 4] {
         let sync = self.next_sync(shard, now).map(|call| call.due);
         let firing = self.timers.look_at().filter(|_| hands.fires);
@@ -112,7 +112,8 @@ impl Mailboxes {
         [sync, firing, key, event]
     }
 
-    /// Says what became of a shard's work, and how its call ended as far as that says something of the plugin. Answers what the breaker made of it.
+    /// Notes the end of a shard's work. `call` is how its call ended, as far as the breaker counts it. Returns the
+    /// breaker's change.
     pub(crate) fn settle(
         &mut self,
         shard: usize,
@@ -126,7 +127,7 @@ impl Mailboxes {
                 self.settle_event(shard, settled, now);
             }
             Completed::Reconciled(worked) => {
-                // Others may wait for room among the keys.
+                // Other shards may wait for room among the keys.
                 if self.keys.settle(shard, worked, now) {
                     self.woken = Woken::All;
                 }

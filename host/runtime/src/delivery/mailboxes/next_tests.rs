@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! The choice of the next work.
 
 use super::*;
 use crate::contract::schedule::{ScheduleSpec, When};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// A plugin with a schedule for each second and a call for one subscription, of which nothing waits.
+/// A plugin with a schedule for each second and a `synced` call for one subscription, which has no waiting events.
 struct Bench {
     queue: Mailboxes,
     hands: Hands,
@@ -39,7 +39,7 @@ impl Bench {
         self.queue.next(0, self.hands, self.now.instant, || wall)
     }
 
-    /// Some work ends so; what is said of it.
+    /// Ends the work with this outcome, and returns a text about it.
     fn end(&mut self, work: Work, outcome: Outcome) -> String {
         let now = self.now.instant;
         let ended = Some(Ended { outcome, first: true, began: now });
@@ -65,8 +65,9 @@ impl Bench {
     }
 }
 
-/// `s` a subscription has synced, `t` a period passes, `k1` a key comes, `+a1` an event, `never`, `later` and `now` say whether keys are worked on, `lost` and
-/// `found` whether there is an instance, `trip` has the breaker open and `pause` lets its pause pass; `*` takes what comes next, and finishes it.
+/// `s`: a subscription has synced. `t`: a period passes. `k1`: a key comes. `+a1`: an event. `never`, `later` and
+/// `now`: whether keys are worked on. `lost` and `found`: whether there is an instance. `trip` opens the breaker, and
+/// `pause` lets its pause pass. `*` takes the next work and finishes it.
 #[track_caller]
 fn check(steps: &str, expect: &str) {
     let mut bench = Bench::new();

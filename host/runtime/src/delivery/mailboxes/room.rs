@@ -1,4 +1,4 @@
-//! The room that walks through the store have for their replays, and how they hear of it.
+//! The room that replays have in the mailboxes, and the signals when room is free again.
 
 use super::Mailboxes;
 #[cfg(test)]
@@ -9,13 +9,14 @@ use informant_cache::RoomSignal;
 use std::mem::take;
 
 impl Mailboxes {
-    /// A load is about to have a subscription's objects told. `room` lets that go on when it had to wait.
+    /// A load is about to deliver a subscription's initial objects. `room` signals that the replay may go on after a
+    /// wait.
     pub(crate) fn begin_initial(&mut self, id: SubscriptionId, load: u64, room: RoomSignal) {
         self.rooms.insert(id, room);
         self.change_initials(|initials| initials.begin(id, load));
     }
 
-    /// Whether a subscription's walk may go on. If not, [`Self::take_roomy`] says when it may.
+    /// Whether a subscription's replay may go on. If not, [`Self::take_roomy`] lists it once it may.
     pub(crate) fn has_replay_room(&mut self, id: SubscriptionId) -> bool {
         let has_room = self.is_roomy(id);
         if !has_room && !self.refused.contains(&id) {
@@ -24,12 +25,13 @@ impl Mailboxes {
         has_room
     }
 
-    /// It is one walk for all mailboxes: one that is behind holds it up only once it has what would fill all of them.
+    /// One replay serves all mailboxes. A slow mailbox stops the replay only when as many events wait as all of them
+    /// may hold.
     fn is_roomy(&self, id: SubscriptionId) -> bool {
         self.replays_waiting(id) < ROOM * self.shards.len()
     }
 
-    /// What lets walks go on that were refused room and have some now.
+    /// The signals of replays that found no room and have room now.
     pub(in crate::delivery) fn take_room_signals(&mut self) -> Vec<RoomSignal> {
         let roomy = self.take_roomy();
         roomy.iter().filter_map(|id| self.rooms.get(id).cloned()).collect()
@@ -45,7 +47,7 @@ impl Mailboxes {
         roomy
     }
 
-    /// Replayed events of a subscription that wait.
+    /// The number of waiting replayed events of a subscription.
     pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
         self.shards.iter().map(|mailbox| mailbox.replays_waiting(id)).sum()
     }
@@ -53,7 +55,7 @@ impl Mailboxes {
 
 #[cfg(test)]
 impl Mailboxes {
-    /// That the lines of replays are no longer than a walk with its last step makes them.
+    /// Checks that the lines of replays are no longer than the bound with one more step.
     pub(crate) fn check_replays(&self) {
         let count: usize = self.shards.iter().map(Mailbox::replayed).sum();
         let shards = self.shards.len();

@@ -1,28 +1,28 @@
-//! What is shown of a plugin's mailboxes.
+//! A snapshot of a plugin's mailboxes.
 
 use super::{Mailbox, Mailboxes};
 use std::time::Instant;
 
-/// What the queue holds at one moment.
+/// The content of the mailboxes at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueSnapshot {
-    /// Events that wait.
+    /// The number of waiting events.
     pub depth: usize,
-    /// Events that a call has now: one for each shard at most. They do not count as waiting.
+    /// Events in flight: at most one for each shard. They do not count as waiting.
     pub in_flight: usize,
-    /// Bytes of their objects.
+    /// The bytes of the waiting events' objects.
     pub bytes: usize,
-    /// Events merged into others so far.
+    /// The number of events that were merged into others so far.
     pub coalesced: u64,
-    /// Whether events wait for nothing but the rate at which the plugin is to be called.
+    /// Whether only the plugin's call rate delays the next event.
     pub is_rate_limited: bool,
-    /// When the oldest one's bytes were read.
+    /// When the bytes of the oldest waiting event were read.
     pub oldest: Option<Instant>,
-    /// Events that wait for their turn alone: others wait for a retry of their object, or are one.
+    /// Events that wait only for their turn. The others are retries, or wait behind a retry of their object.
     pub ready: usize,
-    /// When the bytes of the oldest of them were read.
+    /// When the bytes of the oldest such event were read.
     pub oldest_ready: Option<Instant>,
-    /// Objects whose first event has failed and is tried again.
+    /// The number of objects whose first event has failed and is tried again.
     pub failed: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Lines of several shards against the model of one, and what they have together.
+//! The mailboxes of several shards against a model of one, and their shared parts.
 
 use super::*;
 use crate::delivery::mailbox::ROOM;
@@ -8,7 +8,7 @@ use crate::delivery::mailbox::tests::{
 use crate::event::{Change, Reason};
 use std::collections::BTreeMap;
 
-/// Two objects of the test's names that are in different shards of so many.
+/// Two object names that are in different shards of so many.
 fn apart(shards: usize) -> [char; 2] {
     let of = |name: char| shard::of_object(parse(&format!("+{name}1")).object.key(), shards);
     let other = ('b'..='z').find(|name| of(*name) != of('a'));
@@ -21,19 +21,19 @@ fn sharded(marks: Marks, shards: usize) -> Mailboxes {
     queue
 }
 
-/// A plugin of several shards that are called at random, as the model knows it.
+/// The model of a plugin with several shards, which are called at random.
 struct Model {
     queue: Mailboxes,
     now: Instant,
     truth: Known,
     known: Known,
-    /// Each shard's event at work, and whether its call fails.
+    /// Each shard's event in flight, and whether its call fails.
     at_work: BTreeMap<usize, (Queued, bool)>,
-    /// The attempt that an object's next event has to be, if the last one failed.
+    /// The attempt that must come next for an object whose last event failed.
     attempts: BTreeMap<String, u32>,
-    /// The number that each shard was given last since their number changed.
+    /// The number that each shard was given last, since the number of shards changed.
     numbers: BTreeMap<usize, u64>,
-    /// The last of all that were given.
+    /// The highest number that was given.
     last: u64,
 }
 
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// A shard that is free takes what it has.
+    /// A free shard takes its next event.
     fn begin(&mut self, shard: usize, fails: bool) {
         if self.at_work.contains_key(&shard) {
             return;
@@ -101,7 +101,7 @@ impl Model {
         self.numbers = (0..shards).map(|shard| (shard, self.last)).collect();
     }
 
-    /// Everything is taken, and succeeds.
+    /// Takes all events; each succeeds.
     fn finish(&mut self) {
         loop {
             let shards = 0..self.queue.shards();
@@ -118,8 +118,9 @@ impl Model {
     }
 }
 
-/// Random histories and replays, calls of several shards that overlap and fail now and then, and numbers of shards that change: what every object's
-/// shard heard of it was in order, each attempt counted, and in the end the plugin knows exactly what is true.
+/// Random histories and replays, overlapping calls of several shards that sometimes fail, and changing numbers of
+/// shards. Each object's shard gets its events in order, and each attempt counts. In the end the plugin knows the
+/// exact state.
 #[test]
 fn over_all_shards_the_last_word_on_every_object_is_the_truth() {
     for seed in 0..300 {
@@ -264,7 +265,7 @@ fn what_is_withheld_stays_so_in_another_number_of_shards() {
         queue.reshard(shards, now);
         queue.check_invariants();
     }
-    // What comes late, also to lines that had nothing of it.
+    // Late events, also for mailboxes that had no event of the subscription.
     let late: Vec<String> = ('b'..='i').map(|name| format!("+{name}1")).collect();
     late.iter().for_each(|text| queue.push(parse(text)));
     assert!((0..3).all(|shard| queue.pop(shard, now).is_none()));
@@ -320,7 +321,7 @@ fn replayed(number: usize) -> Event {
     Event { reason: Reason::Initial, before_sync: true, ..event }
 }
 
-/// A walk over so many shards' objects has this room, whichever shard takes none.
+/// Checks the room of a replay over the objects of so many shards, whichever shard takes no event.
 #[track_caller]
 fn check_room(shards: usize) {
     let mut queue = sharded(NO_MARK, shards);
@@ -403,7 +404,7 @@ fn what_waits_stays_in_the_order_in_which_it_came() {
     for (text, ms) in texts.iter().zip(0..) {
         queue.push(Event { received: came(ms), ..parse(text) });
     }
-    // What was read first may come last, where its object was told of something else before.
+    // An event that was read first may come last, if its object has an earlier event.
     queue.push(Event { received: now, ..parse("~z30") });
     for shards in [3, 1] {
         queue.reshard(shards, now);

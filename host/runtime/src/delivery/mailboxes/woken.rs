@@ -1,17 +1,17 @@
 //! The actors that a change of the mailboxes concerns.
 
-/// The actors that a change may give something to do.
+/// The actors that may have work after a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::delivery) enum Woken {
     #[default]
     None,
-    /// That of this shard.
+    /// The actor of this shard.
     One(usize),
     All,
 }
 
 impl Woken {
-    /// It concerns this shard too.
+    /// Adds a shard that the change concerns.
     pub(super) fn add(&mut self, shard: usize) {
         *self = match *self {
             Self::None => Self::One(shard),

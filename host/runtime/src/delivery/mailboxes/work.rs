@@ -1,4 +1,4 @@
-//! What the actor of a shard does for its guest, one at a time, and what became of it.
+//! The work of a shard's actor, one step at a time, and the end of that work.
 
 use crate::delivery::key_queue::{KeyWork, Worked};
 use crate::delivery::mailbox::{Queued, Settled};
@@ -8,28 +8,28 @@ use crate::event::SubscriptionId;
 use crate::history::EndedDelivery;
 use std::time::Instant;
 
-/// What is to be done next for a shard.
+/// The next work for a shard.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// It has no instance: one is to be started.
+    /// The shard has no instance: the actor is to start one.
     Start,
-    /// The instance is to be told that a subscription has synced.
+    /// The instance is to get a `synced` call.
     Sync(SyncCall),
-    /// A schedule's moment has come.
+    /// A schedule's time has come.
     Fire(Firing),
-    /// A key is to be reconciled.
+    /// The guest is to reconcile a key.
     Reconcile(KeyWork),
-    /// An event is to be delivered.
+    /// The guest is to get an event.
     Deliver(Queued),
 }
 
-/// What became of it.
+/// The end of a work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Completed<'a> {
     Started,
-    /// With a text of a call that failed.
+    /// With the error of a failed call.
     Synced(SubscriptionId, Settled, Option<&'a str>),
-    /// With the error of a call that failed.
+    /// With the error of a failed call.
     Fired(&'a Firing, Settled, Option<&'a str>, Now),
     Reconciled(Worked),
     Delivered(Settled, &'a EndedDelivery<'a>),
@@ -38,30 +38,30 @@ pub(crate) enum Completed<'a> {
 /// Whether a guest reconciles keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reconciles {
-    /// It has no function for that.
+    /// The guest has no function for keys.
     Never,
-    /// Not before everything is there that it may read.
+    /// Not before everything has synced that the guest may read.
     Later,
     Now,
 }
 
-/// What an actor can do for its shard.
+/// The abilities of an actor for its shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hands {
-    /// Without one the work is to start it.
+    /// Without an instance, the work is to start one.
     pub(crate) has_instance: bool,
     pub(crate) reconciles: Reconciles,
-    /// Its schedules count: one shard's guest hears of them.
+    /// Whether this actor calls the schedules: the guest of one shard gets them.
     pub(crate) fires: bool,
-    /// Nothing before this: the start of an instance has failed, or the guest has logged too much.
+    /// No work before this time: an instance did not start, or the guest has logged too much.
     pub(crate) from: Option<Instant>,
 }
 
 #[cfg(test)]
 impl Hands {
-    /// Those of a guest that only takes events.
+    /// The abilities for a guest that only takes events.
     pub(crate) const EVENTS: Self =
         Self { has_instance: true, reconciles: Reconciles::Never, fires: false, from: None };
-    /// Those of a guest that does everything.
+    /// The abilities for a guest with all functions.
     pub(crate) const ALL: Self = Self { reconciles: Reconciles::Now, fires: true, ..Self::EVENTS };
 }

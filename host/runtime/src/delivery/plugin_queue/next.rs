@@ -1,4 +1,4 @@
-//! How the actor of a shard takes its work, and waits for it.
+//! How a shard's actor waits for its work and takes it.
 
 use super::{PluginQueue, Shared};
 use crate::delivery::mailboxes::{Hands, Work};
@@ -11,7 +11,8 @@ use std::time::Instant;
 use tokio::time::{Sleep, sleep_until};
 
 impl PluginQueue {
-    /// Waits for a shard's next work and takes it; none if this host leads no more. Cancelling this loses nothing.
+    /// Waits for a shard's next work and takes it. `None` if this host no longer leads. Cancelling this call loses
+    /// nothing.
     pub(crate) async fn next(
         &self,
         shard: usize,
@@ -53,7 +54,7 @@ impl PluginQueue {
 }
 
 impl Shared {
-    /// A shard's actor waits from here on. Answers when it is to look by itself.
+    /// A shard's actor waits from here on. Returns when the actor is to look by itself.
     fn wait(
         &mut self,
         (shard, hands): (usize, Hands),
@@ -61,7 +62,7 @@ impl Shared {
         waker: &Waker,
     ) -> Option<Instant> {
         let held = self.mailboxes.held_until(hands, now);
-        // An informer announces nothing to an actor that could not take it.
+        // An informer announces no event to an actor that could not take it.
         let hears_events = held.is_none() && self.mailboxes.takes_events(hands, now);
         let due = held.or_else(|| self.mailboxes.due(shard, hands, now));
         self.worker(shard).wait(held.is_none().then_some(hands), hears_events, waker);
@@ -69,11 +70,12 @@ impl Shared {
     }
 }
 
-/// The actor of a shard waits for the queue; who stops waiting is not woken for it, and nobody takes its turn while it does something else.
+/// A shard's actor that waits for the queue. When it stops waiting, the queue no longer wakes it, and no informer runs
+/// its turn while it does other work.
 struct Waiting<'a> {
     queue: &'a PluginQueue,
     shard: usize,
-    /// The queue knows that it waits.
+    /// Whether the queue has noted the wait.
     is_known: bool,
 }
 

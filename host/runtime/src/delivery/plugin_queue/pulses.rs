@@ -1,4 +1,4 @@
-//! Whether the actors of a plugin's shards do what is due.
+//! Whether the actors of a plugin's shards do their due work.
 
 use super::PluginQueue;
 use crate::guest_threads::ActorTurn;
@@ -6,8 +6,8 @@ use informant_cache::Pulse;
 use std::time::Instant;
 
 impl PluginQueue {
-    /// How far the actor of each of so many shards has come. It has work in a call, once it has ended by itself, and while it says that it waits
-    /// although something is due. One that is held back or has no instance does none of that.
+    /// The progress of each shard's actor. An actor has work during a call and once it has ended by itself. It also
+    /// has work while it waits although work is due. An actor that is held back or has no instance has no work.
     pub(crate) fn pulses(&self, shards: usize, now: Instant) -> Vec<Pulse> {
         (0..shards).map(|shard| self.pulse(shard, now)).collect()
     }
@@ -20,7 +20,8 @@ impl PluginQueue {
             let due = hands.and_then(|hands| shared.mailboxes.due(shard, hands, now));
             (turn, due.is_some_and(|due| due <= now))
         };
-        // Whoever looks at an actor may be the one that drops it, and an actor that is dropped leaves the queue, which is locked for that.
+        // This thread may drop the actor's last handle. A dropped actor leaves the queue, for which it takes the
+        // queue's lock.
         let pulse = turn.as_ref().map_or(Pulse { steps: 0, has_work: false }, ActorTurn::pulse);
         Pulse { has_work: pulse.has_work || is_idle, ..pulse }
     }
@@ -51,7 +52,7 @@ mod tests {
             assert_eq!(queue.pulses(1, now)[0], Pulse { steps: 0, has_work });
         };
         queue.push(parse("+a1"));
-        // Nobody waits: it is held back, or not there.
+        // No actor waits: it is held back, or does not exist.
         check(false);
         assert!(queue.pop(0, now).is_some());
         queue.settle_event(0, Settled::Finished, now);
@@ -62,7 +63,7 @@ mod tests {
             check(false);
             let added = queue.change(|it| it.add_key("a", AddOptions::default(), now));
             added.expect("there is room");
-            // A key waits for what is to be read.
+            // A key waits until all readable resources have synced.
             check(hands.reconciles == Reconciles::Now);
             queue.push(parse("+b2"));
             check(true);

@@ -1,4 +1,4 @@
-//! The actors of a plugin's shards, as their queue knows them, and how they hear of what was pushed for them.
+//! The actors of a plugin's shards as their queue sees them, and the announcement of pushed events.
 
 use super::PluginQueue;
 use crate::delivery::mailboxes::{Hands, Mailboxes, Woken};
@@ -7,26 +7,26 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 use std::time::Instant;
 
-/// Of a long batch actors hear before its end, so that they work beside the informer.
+/// Actors are woken before the end of a long batch, so that they work beside the informer.
 const UNANNOUNCED_MAX: usize = 16;
 
 /// The actor of one shard.
 #[derive(Default)]
 pub(super) struct Worker {
-    /// Wakes it while it waits for something to do.
+    /// Wakes the actor while it waits for work.
     pub(super) waiting: Option<Waker>,
-    /// It waits with these hands, and nothing holds it back.
+    /// The abilities with which the actor waits. `None` while a gate holds it.
     pub(super) waits_with: Option<Hands>,
-    /// It would take an event that came now.
+    /// Whether the actor would take a new event now.
     pub(super) hears_events: bool,
-    /// Its turn, for an informer's thread that has little to tell.
+    /// The actor's turn, for an informer's thread with few events.
     pub(super) turn: Option<ActorTurn>,
-    /// Events were pushed for it, and nobody has told it.
+    /// Whether events were pushed for the actor without an announcement.
     pub(super) has_unannounced: bool,
 }
 
 impl Worker {
-    /// It waits for something to do: with these hands, unless it is held back.
+    /// The actor waits for work. `hands` is `None` while a gate holds it.
     pub(super) fn wait(&mut self, hands: Option<Hands>, hears_events: bool, waker: &Waker) {
         (self.waits_with, self.hears_events) = (hands, hears_events);
         if !self.waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -40,7 +40,7 @@ impl Worker {
 }
 
 impl PluginQueue {
-    /// Pushes an event; its actor hears of that from [`Self::announce`].
+    /// Pushes an event without waking its actor. [`Self::announce`] wakes the actor.
     pub(super) fn unannounced(&self, push: impl FnOnce(&mut Mailboxes)) {
         // Invariant 1.
         {
@@ -52,14 +52,15 @@ impl PluginQueue {
                 Woken::All => shared.workers.iter_mut().for_each(|it| it.has_unannounced = true),
             }
         }
-        // Whoever sees the count has to see the event: another informer's announcement may count for it.
+        // A thread that sees the count must see the event: another informer's announcement may count for it.
         if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
             self.unannounced.store(0, Relaxed);
             self.each_unannounced(|waker, _, _| waker.wake());
         }
     }
 
-    /// Lets the actors know if events were pushed for them since the last time: by waking one or, where there are few, by taking its turn.
+    /// Announces the events that were pushed since the last call: wakes the actors or, for few events, takes an
+    /// actor's turn.
     pub(crate) fn announce(&self) {
         if self.unannounced.swap(0, AcqRel) == 0 {
             return;
@@ -72,7 +73,8 @@ impl PluginQueue {
         });
     }
 
-    /// Each actor that waits and has something to hear of. One that does not wait looks at the queue before it does.
+    /// Calls `tell` for each actor that waits and has an announcement. An actor that does not wait looks at the queue
+    /// before it does.
     fn each_unannounced(&self, tell: impl Fn(Waker, Option<ActorTurn>, usize)) {
         let (mut shard, mut count) = (0, 1);
         while shard < count {

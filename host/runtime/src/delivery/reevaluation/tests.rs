@@ -1,4 +1,4 @@
-//! What becomes of events that wait over a change of their subscription.
+//! Events that wait while their subscription changes.
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
@@ -14,8 +14,9 @@ fn pod(version: u32, colour: &str) -> Object {
     Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
 }
 
-/// `+red` adds it, `=red` adds it again to who knows it, `~red>blue` updates it, `-red` deletes it, `<red` takes it out of the view; a number before it is the attempt, and one
-/// that ends in `!` was queued for the new version. Versions of the object count up.
+/// `+red` adds the object, and `=red` adds it again for a plugin that knows it. `~red>blue` updates it, `-red` deletes
+/// it, and `<red` takes it out of the view. A number in front is the attempt. An event that ends in `!` was queued for
+/// the new version. Versions of the object count up.
 fn queued(text: &str, version: u32) -> Queued {
     let is_new = text.ends_with('!');
     let text = text.trim_end_matches('!');
@@ -47,7 +48,8 @@ fn queued(text: &str, version: u32) -> Queued {
     Queued { event, tried, seq: u64::from(version) }
 }
 
-/// Tells the events, one after the other, to a version that wants blue ones, and more as `keys` say; each succeeds.
+/// Delivers the events one by one to a version with a subscription to blue objects and the additional `keys`. Each
+/// call succeeds.
 #[track_caller]
 fn check(keys: &str, events: &str, expect: &str) {
     let descriptor = format!(

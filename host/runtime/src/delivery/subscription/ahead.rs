@@ -1,8 +1,9 @@
-//! What happens to objects that a subscription's replay has not come to.
+//! Changes of objects that a subscription's replay has not reached.
 //!
-//! It is told at once: the object's replay first, as it was before the change, then the change. So nobody waits for a long replay, and no change
-//! is lost to who hears of changes alone. What would not be told is left to the replay, and so is all that a first list shows. An object that
-//! the plugin does not know and that goes is not told at all, but to who hears of ends alone, and to who works on keys.
+//! Such a change is queued at once: first the object's replay in the state before the change, then the change. So no
+//! change waits for a long replay, and a subscription without additions misses no change. The replay keeps the objects
+//! without an event to queue, and all objects of a first list. The deletion of an object that the plugin does not know
+//! is queued only for two subscriptions: without `added` events, or with `enqueue` rules.
 
 use super::{Judged, Line, SubscriptionHandler, Telling, gone};
 use crate::contract::descriptor::ReplayOption;
@@ -29,7 +30,7 @@ impl SubscriptionHandler {
         if is_initial && (self.replay != ReplayOption::Never || self.enters(object)) {
             return self.progress.is_new(object);
         }
-        // Of what the view has not, nobody knows anything: nothing has to be remembered, but where another might have told of it.
+        // An object outside the view is not remembered, unless an earlier subscription may have delivered it.
         if self.progress.succeeds() || self.view.contains(object) {
             self.progress.is_told(object);
         }
@@ -51,7 +52,7 @@ impl SubscriptionHandler {
         let judged = self.charged(|| self.judge(states));
         let [was_in, is_in] = judged.is_in;
         let stays = was_in == is_in && self.progress.knows(new) == known;
-        // The end of what is known and not in the view is told with the state that is known.
+        // The deletion of a known object outside the view carries the known state.
         let has_ended = known && !was_in;
         if stays && !has_ended && !self.tells_of(judged) {
             return;
@@ -80,13 +81,13 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Whether the plugin knows nothing but what it was told. Who does not hear of additions knows what the view has, and who works on keys
-    /// looks at it.
+    /// Whether the plugin knows exactly the objects that were delivered to it. Without `added` events the plugin
+    /// counts as knowing all objects of the view, and a plugin with `enqueue` rules reads the view itself.
     fn hears_of_all(&self) -> bool {
         self.types.added && self.rules.is_none()
     }
 
-    /// Whether an update is told, to a plugin that knows the state before.
+    /// Whether an update is queued, for a plugin that knows the state before.
     fn tells_of(&self, judged: Judged) -> bool {
         match judged.is_in {
             [true, true] => judged.is_concerned && self.types.updated,

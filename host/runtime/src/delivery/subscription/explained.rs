@@ -1,4 +1,5 @@
-//! What a subscription asks of an object, for the question why it was delivered or was not: the same view and the same pointers as in the informer's task.
+//! The questions of a subscription about an object, for `informant why`: the same view and the same pointers as in the
+//! informer's task.
 
 use super::SubscriptionHandler;
 use crate::delivery::view::View;

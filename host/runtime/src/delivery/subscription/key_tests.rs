@@ -1,4 +1,4 @@
-//! Which keys come of what a subscription with `enqueue` rules is told.
+//! The keys of the events of a subscription with `enqueue` rules.
 
 use super::tests::{Told, pod, spec, tell};
 use super::*;
@@ -13,7 +13,7 @@ fn of(version: u64, key: &str) -> Object {
     pod(version, "", key)
 }
 
-/// Tells a subscription whose events merge above this mark, and shows the keys of each event that waits then.
+/// Notifies a subscription whose events merge above this mark, and shows the keys of each waiting event.
 #[track_caller]
 fn check_told(mark: usize, told: impl FnOnce(&SubscriptionHandler), expect: &str) {
     let spec = spec(RULES);
@@ -46,7 +46,7 @@ fn what_moved_while_it_waited_is_looked_at_wherever_it_was() {
     check(0, &[moves(1, ["a", "b"]), comes(2, "b")], "a+b");
     check(0, &[comes(1, "a"), moves(1, ["a", "b"])], "a+b");
     check(0, &[comes(1, "a"), moves(1, ["a", "b"]), moves(2, ["b", "c"])], "a+b+c");
-    // Somebody may have seen it in between.
+    // A reader may have seen the object in between.
     check(0, &[comes(1, "a"), goes(2, "b")], "a+b");
 }
 

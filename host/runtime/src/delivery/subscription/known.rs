@@ -1,11 +1,11 @@
-//! Objects that a plugin was told of before this host was there, until the first list has shown what became of them.
+//! Objects that an earlier host delivered to a plugin, until the first list has shown their state.
 
 use crate::delivery::view::View;
 use hashbrown::HashMap;
 use informant_cache::{Object, ObjectKey};
 use parking_lot::Mutex;
 
-/// What the cache has of an object.
+/// The cache's state of an object.
 pub(crate) type Present = Box<dyn Fn(&ObjectKey) -> Option<Object> + Send + Sync>;
 
 pub(super) struct Known {
@@ -19,12 +19,12 @@ impl Known {
         Self { objects: Mutex::new(objects), present }
     }
 
-    /// Something is told of an object of this name: the one that was known, which may be another.
+    /// Takes the known object of this name before an event for it. The known object may have another UID.
     pub(super) fn take(&self, object: &Object) -> Option<Object> {
         self.objects.lock().remove(object.key())
     }
 
-    /// The list is complete: those of which nothing was told and that are not in the view any more.
+    /// The list is complete. Returns the known objects that had no event and are no longer in the view.
     pub(super) fn gone(&self, view: &View) -> Vec<Object> {
         let known = std::mem::take(&mut *self.objects.lock());
         let is_gone = |known: &Object| {

@@ -1,5 +1,6 @@
-//! Subscriptions over a real informer and queue, with a plugin that fails, is replaced and pauses, against what each object went through:
-//! every change is told once, in order, as one of what the plugin knows, however replays, changes, relists and reloads meet.
+//! Subscriptions over a real informer and queue, against each object's history. The plugin fails, is replaced and
+//! pauses. Every change is delivered once, in order, and fits the plugin's knowledge, through all replays, changes,
+//! relists and reloads.
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
@@ -15,20 +16,20 @@ use std::time::Duration;
 
 const ID: SubscriptionId = SubscriptionId(1);
 
-/// More than a replay tells without room.
+/// More objects than a replay delivers without room.
 const OBJECTS: usize = 700;
 
 const REPLAYS: [&str; 3] = ["initial", "initial-and-reload", "never"];
 
 const COLOURS: [&str; 3] = ["red", "blue", "green"];
 
-/// What the plugin knows: UID and resourceVersion of each object that it was told of and that is not gone.
+/// The plugin's knowledge: UID and resourceVersion of each delivered object that is not gone.
 type Knowledge = BTreeMap<String, (String, u64)>;
 
 struct Bench {
     random: fastrand::Rng,
     source: FakeControllerSource,
-    /// UIDs of what is there, by number.
+    /// UIDs of the existing objects, by number.
     there: BTreeMap<usize, u64>,
     uids: u64,
     factory: SharedInformerFactory,
@@ -41,14 +42,14 @@ struct Bench {
     registration: Option<Registration>,
     reevaluation: Reevaluation,
     knows: Knowledge,
-    /// Nothing is merged: every change has to come.
+    /// No event is merged: every change must come.
     is_below_mark: bool,
     told: usize,
-    /// Objects of which it was kept what was queued for a version before, and has heard nothing since.
+    /// Objects with a withheld event that was queued for an earlier version, and no event since.
     kept_from: BTreeSet<String>,
-    /// How many of those were resyncs.
+    /// The number of resyncs among the delivered events.
     resynced: usize,
-    /// What each object was told of, to be shown.
+    /// The events of each object, for messages.
     heard: BTreeMap<String, Vec<String>>,
 }
 
@@ -58,7 +59,7 @@ fn pod(number: usize, uid: u64, colour: &str) -> String {
     )
 }
 
-/// A subscription to one colour or all.
+/// A subscription to one colour or to all.
 fn spec(random: &mut fastrand::Rng, replays: &[&str]) -> SubscriptionSpec {
     let replay = random.choice(replays).expect("there are some");
     let view = match random.usize(0..=COLOURS.len()) {
@@ -74,7 +75,7 @@ fn spec(random: &mut fastrand::Rng, replays: &[&str]) -> SubscriptionSpec {
 }
 
 impl Bench {
-    /// Some of the objects are there before the informer starts, and the subscription before its list.
+    /// Some objects exist before the informer starts, and the subscription begins before its list.
     fn start(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let source = FakeControllerSource::default();
@@ -131,7 +132,7 @@ impl Bench {
         self.queue.change(|it| it.change_initials(in_place));
     }
 
-    /// Another version takes over: it goes on, or takes the place of the one before.
+    /// Another version takes over. Its subscription continues, or replaces the one before.
     fn reload(&mut self, replays: &[&str]) {
         self.load += 1;
         let before = self.spec.clone();
@@ -150,7 +151,7 @@ impl Bench {
         self.subscribe();
     }
 
-    /// Something happens to an object, seen by the watch or not.
+    /// Changes an object; the watch may see it or not.
     fn change(&mut self) {
         let number = self.random.usize(..OBJECTS);
         let uid = self.there.get(&number).copied();
@@ -173,7 +174,7 @@ impl Bench {
         };
     }
 
-    /// The plugin is handed the next event, and fails over it now and then.
+    /// Delivers the next event; the plugin sometimes fails.
     fn deliver(&mut self, may_fail: bool) -> bool {
         let now = tokio::time::Instant::now().into_std();
         if self.reevaluation.is_look_due()
@@ -210,7 +211,7 @@ impl Bench {
         true
     }
 
-    /// Holds an event against what the plugin knows. One that is attempted again was heard before.
+    /// Compares an event with the plugin's knowledge. A retry was delivered before.
     fn hear(&mut self, event: &Event, queued: &Queued) {
         self.told += 1;
         let name = event.object.key().name().to_owned();
@@ -250,7 +251,7 @@ impl Bench {
         };
     }
 
-    /// In the end the plugin knows what its view has, as it is.
+    /// In the end the plugin knows the exact objects of its view.
     fn check_end(&self) {
         let view = View::from(&self.spec);
         let objects = self.source.objects();
@@ -259,7 +260,8 @@ impl Bench {
             .filter(|object| view.contains(object))
             .map(|o| (o.key().name().to_owned(), (o.uid().to_owned(), version(o))))
             .collect();
-        // Who wants no replay is not told again of what waited while a version in between did not want it.
+        // Without replay, an object is not delivered again if its event waited while a version in between did not want
+        // it.
         let excused = |name: &String| {
             let is_never = self.spec.replay == ReplayOption::Never;
             is_never && !self.knows.contains_key(name) && self.kept_from.contains(name)
@@ -279,16 +281,17 @@ fn version(object: &Object) -> u64 {
     object.resource_version().parse().expect("the source's versions are numbers")
 }
 
-/// Whether a replay of this version says nothing new of what is known.
+/// Whether a replay of this version fits the known one.
 fn follows_or(version: u64, is_below_mark: bool) -> impl Fn(u64) -> bool {
     move |told| if is_below_mark { told == version } else { told <= version }
 }
 
-/// Answers how much was told for a resync.
+/// Returns the number of delivered resyncs.
 async fn live(seed: u64) -> usize {
     let mut bench = Bench::start(seed);
     if seed.is_multiple_of(2) {
-        // What the first list shows comes by the line of replays, also to who took another's place; with `never` it is known without a word.
+        // The objects of the first list come by the line of replays, also for a subscription that replaces another.
+        // With `never` the plugin knows them without an event.
         bench.reload(&REPLAYS[..2]);
         bench.factory.start();
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -301,7 +304,7 @@ async fn live(seed: u64) -> usize {
         match bench.random.u8(..10) {
             0..6 => bench.change(),
             6..8 if step % 900 > 200 => {
-                // Now and then it is paused for a while.
+                // Sometimes the plugin pauses for a while.
                 for _ in 0..bench.random.usize(..usize::from(deliver_in)) {
                     bench.deliver(true);
                 }
@@ -327,7 +330,7 @@ async fn live(seed: u64) -> usize {
         let is_news = delivered && bench.resynced == resynced;
         idle = if is_news { 0 } else { idle + usize::from(!delivered) };
         if !delivered {
-            // Watches that broke are opened again after a while.
+            // Broken watches are opened again after a while.
             tokio::time::sleep(Duration::from_secs(40)).await;
         }
     }

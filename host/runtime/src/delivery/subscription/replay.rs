@@ -1,8 +1,9 @@
-//! How far the replay of one subscription has come, what of the objects ahead of it was told already, and what the plugin knows of the
-//! others. Synchronous.
+//! The progress of one subscription's replay: the events queued ahead of it, and the plugin's knowledge of the
+//! remaining objects. Synchronous.
 //!
-//! A subscription in the place of another begins its replay anew. Of an object that this has not come to, the plugin knows what it was told
-//! by the one before: what that one's view has, if its own replay had come to the object, and else what it knew itself.
+//! A subscription that replaces another begins its replay again. An object ahead of that replay is known if the old
+//! replay had reached it and the old view contains it. If the old replay had not reached it, the object is known if it
+//! was known when the old replay began.
 
 use crate::delivery::view::View;
 use hashbrown::HashMap;
@@ -10,9 +11,9 @@ use informant_cache::{Object, ObjectKey};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Replays that were interrupted by others one after the other, each of which is remembered until the last one is through: as many as a plugin
-/// that is replaced every other second begins in two minutes. With more, whoever begins next may know every object: it hears of the end
-/// of each that its view lacks.
+/// The most interrupted replays in a row that are remembered until the last one ends. A plugin that is replaced every
+/// other second begins as many in two minutes. With more, the next replay assumes that the plugin may know every
+/// object. It then delivers a deletion for each object that its view lacks.
 const INTERRUPTED_MAX: usize = 64;
 
 /// The replay of one subscription.
@@ -23,60 +24,60 @@ pub(crate) struct Replay {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Everything was told, and `before` and `ahead` say nothing any more.
+    /// Whether the replay has ended. Then `before` and `ahead` are empty.
     is_through: bool,
-    /// The last object it has come to; it goes by key.
+    /// The last object that the replay reached, in the order of keys.
     passed: Option<ObjectKey>,
-    /// Objects that it has come to.
+    /// The number of objects that the replay reached.
     count: usize,
-    /// By UID, objects that it has yet to come to and of which something is to be remembered: at most as many as come or change meanwhile.
+    /// Objects ahead of the replay that need an entry, by UID. At most as many as come or change meanwhile.
     ahead: HashMap<Box<str>, Ahead>,
-    /// The subscription whose place it took.
+    /// The replaced subscription.
     before: Option<Before>,
-    /// Nobody remembers what the plugin knew before: it may be everything.
+    /// The plugin's earlier knowledge was forgotten: the plugin may know every object.
     may_know_all: bool,
 }
 
-/// What happened to an object before the replay came to it.
+/// The events of an object before the replay reached it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ahead {
-    /// It was told, or there was nothing to tell: the replay leaves it out.
+    /// Its events were queued, or there was no event to queue: the replay skips the object.
     Told,
-    /// It is new, and left to the replay.
+    /// The object is new, and left to the replay.
     New,
 }
 
 #[derive(Debug)]
 struct Before {
     view: View,
-    /// It has ended: nothing more is told by it.
+    /// The replaced replay. It has ended, and queues no more events.
     replay: Arc<Replay>,
-    /// How many replays, this one included, were interrupted.
+    /// The number of interrupted replays, with this one.
     interrupted: usize,
 }
 
-/// What is to become of an object that the replay comes to.
+/// The replay's decision about an object that it reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It was told ahead.
+    /// The object's events were queued ahead of the replay.
     Past,
-    /// It is told, to a plugin that knows it or does not.
+    /// The object is queued, for a plugin that knows it or does not.
     Tell { known: bool },
 }
 
 impl Replay {
-    /// One that begins with nothing told.
+    /// A replay at its beginning.
     pub(super) fn new() -> Self {
         Self { state: Mutex::default() }
     }
 
-    /// One of a subscription to which nothing is replayed.
+    /// A subscription without a replay.
     pub(super) fn none() -> Self {
         let state = State { is_through: true, ..State::default() };
         Self { state: Mutex::new(state) }
     }
 
-    /// One of a subscription in the place of another, which had this view.
+    /// A replay of a subscription that replaces another, which had this view.
     pub(super) fn after(view: View, replay: Arc<Self>) -> Self {
         let of_before = replay.state.lock().before.as_ref().map_or(0, |before| before.interrupted);
         let may_know_all = of_before >= INTERRUPTED_MAX;
@@ -85,7 +86,7 @@ impl Replay {
         Self { state: Mutex::new(State { before, may_know_all, ..State::default() }) }
     }
 
-    /// It has come to an object.
+    /// The replay reaches an object.
     pub(super) fn come_to(&self, object: &Object) -> Turn {
         let mut state = self.state.lock();
         state.count += 1;
@@ -97,12 +98,13 @@ impl Replay {
         }
     }
 
-    /// An object that it has yet to come to has been told, or need not be.
+    /// Notes that an object ahead of the replay needs no replay: its events were queued, or need not be.
     pub(super) fn is_told(&self, object: &Object) {
         self.state.lock().ahead.insert(object.uid().into(), Ahead::Told);
     }
 
-    /// An object has come that nobody told the plugin of. Nothing has to be remembered of it where the plugin knows nothing else either.
+    /// Notes a new object that the plugin was not notified of. No entry is needed if the plugin knows no other object
+    /// either.
     pub(super) fn is_new(&self, object: &Object) {
         let mut state = self.state.lock();
         if state.succeeds() {
@@ -110,7 +112,8 @@ impl Replay {
         }
     }
 
-    /// An object's present state has been told past the subscription. Where the replay has yet to come to it, that leaves it out.
+    /// Notes that an object's present state was delivered in another way. A replay that has not reached the object
+    /// skips it.
     pub(crate) fn was_told_past(&self, object: &Object) {
         let mut state = self.state.lock();
         if !state.has_told(object) {
@@ -118,44 +121,44 @@ impl Replay {
         }
     }
 
-    /// An object is gone.
+    /// Notes that an object is gone.
     pub(super) fn forget(&self, object: &Object) {
         self.state.lock().ahead.remove(object.uid());
     }
 
-    /// Whether an object that it has yet to come to was told ahead.
+    /// Whether the events of an object ahead of the replay were queued.
     pub(super) fn has_told_ahead(&self, object: &Object) -> bool {
         self.state.lock().ahead.get(object.uid()) == Some(&Ahead::Told)
     }
 
-    /// Whether the plugin knows an object, in this state of it, that it has yet to come to and that was not told ahead.
+    /// Whether the plugin knows this state of an object that is ahead of the replay and has no queued event.
     pub(crate) fn knows(&self, object: &Object) -> bool {
         let state = self.state.lock();
         !state.ahead.contains_key(object.uid()) && state.knew(object)
     }
 
-    /// Whether it has come to an object, or a change ahead of it has told of the object.
+    /// Whether the replay reached an object, or a change ahead of the replay queued the object.
     pub(crate) fn has_come_to(&self, object: &Object) -> bool {
         self.state.lock().has_told(object)
     }
 
-    /// Whether it took the place of another and is not through.
+    /// Whether this replay replaced another and has not ended.
     pub(super) fn succeeds(&self) -> bool {
         self.state.lock().succeeds()
     }
 
-    /// Everything was told.
+    /// Ends the replay.
     pub(super) fn end(&self) {
         *self.state.lock() = State { is_through: true, ..State::default() };
     }
 
-    /// How many objects it has come to; none once it is through.
+    /// The number of objects that the replay reached; `None` after its end.
     pub(crate) fn count(&self) -> Option<usize> {
         let state = self.state.lock();
         (!state.is_through).then_some(state.count)
     }
 
-    /// What a plugin knows of an object after this replay, as far as it had come, with this view.
+    /// Whether a plugin knows an object after this replay, with this view, up to the replay's progress.
     fn knows_after(&self, object: &Object, view: &View) -> bool {
         let state = self.state.lock();
         match state.ahead.get(object.uid()) {
@@ -171,14 +174,14 @@ impl State {
         self.may_know_all || self.before.is_some()
     }
 
-    /// Whether it, or a change ahead of it, has told what there is to tell of an object.
+    /// Whether the replay, or a change ahead of it, has queued the object's state.
     fn has_told(&self, object: &Object) -> bool {
         self.is_through
             || self.passed.as_ref().is_some_and(|passed| object.key() <= passed)
             || self.ahead.get(object.uid()) == Some(&Ahead::Told)
     }
 
-    /// Whether the plugin was told of this state of an object by the one before.
+    /// Whether the replaced subscription delivered this state of an object to the plugin.
     fn knew(&self, object: &Object) -> bool {
         let knew = |before: &Before| before.replay.knows_after(object, &before.view);
         self.may_know_all || self.before.as_ref().is_some_and(knew)

@@ -1,4 +1,4 @@
-//! What a subscription makes of an informer's notifications.
+//! The events that a subscription makes of an informer's notifications.
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
@@ -17,12 +17,12 @@ pub(super) fn pod(version: u64, labels: &str, phase: &str) -> Object {
     Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
 }
 
-/// What a handler is called with.
+/// A call of the handler.
 #[derive(Clone)]
 pub(super) enum Told {
-    /// `Initial`: its replay comes to the object, if it has one.
+    /// With `Initial`, the replay reaches the object, if there is a replay.
     Added(CacheReason, Object),
-    /// The first list shows it, ahead of the replay.
+    /// The first list shows the object, ahead of the replay.
     Listed(Object),
     Updated(Object, Object),
     Deleted(FinalState, Object),
@@ -36,14 +36,15 @@ pub(super) fn spec(keys: &str) -> SubscriptionSpec {
     descriptor.subscriptions[0].clone()
 }
 
-/// Tells a subscription with these keys, in the place of one with the keys `before` that has told everything, and shows what it queued and
-/// how much it filtered. What is told comes ahead of the replay until that has come to the object, where there is one before.
+/// Notifies a subscription with `keys`, and shows its queued events and the number of filtered ones. The subscription
+/// replaces one with the keys `before`, whose replay has ended. With `before`, notifications come ahead of the replay
+/// until the replay has reached the object.
 #[track_caller]
 fn check(keys: &str, before: Option<&str>, told: &[Told], expect: &str) {
     check_where(keys, before, before.is_some(), told, expect);
 }
 
-/// As `check`, of a subscription without one before.
+/// Like `check`, for a subscription that replaces none.
 #[track_caller]
 fn check_ahead(keys: &str, told: &[Told], expect: &str) {
     check_where(keys, FIRST, true, told, expect);
@@ -55,7 +56,7 @@ fn check_where(keys: &str, before: Option<&str>, is_ahead: bool, told: &[Told], 
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
     let id = SubscriptionId(1);
-    // Each but the first took the one's place that stands before it, whose replay had not begun.
+    // Each subscription but the first replaces the one in front of it, whose replay had not begun.
     let earlier = before.into_iter().flat_map(|before| before.split(';'));
     let specs: Vec<_> = earlier.chain([keys]).map(spec).collect();
     let mut handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
@@ -69,13 +70,14 @@ fn check_where(keys: &str, before: Option<&str>, is_ahead: bool, told: &[Told], 
     check_queued(&queue, &counters, expect, keys);
 }
 
-/// Tells a subscription of a plugin that a host before had told of the pod with the UID `1`, where the cache has `present` in the end.
+/// Notifies a subscription of a plugin to which an earlier host delivered the pod with the UID `1`. In the end the
+/// cache has `present`.
 #[track_caller]
 fn check_knowing(keys: &str, present: Option<Object>, told: &[Told], expect: &str) {
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
-    // Those after the first take its place before it has heard of anything.
+    // The later subscriptions replace the first one before its first notification.
     let specs: Vec<_> = keys.split(';').map(spec).collect();
     let id = SubscriptionId(1);
     let handler = SubscriptionHandler::new(id, &specs[0], queue.clone());
@@ -88,7 +90,7 @@ fn check_knowing(keys: &str, present: Option<Object>, told: &[Told], expect: &st
     check_queued(&queue, &counters, expect, keys);
 }
 
-/// `is_ahead`: the replay has not come to the object yet.
+/// `is_ahead`: the replay has not reached the object yet.
 pub(super) fn tell(handler: &SubscriptionHandler, told: &[Told], mut is_ahead: bool) {
     let is_replayed = handler.progress.count().is_some();
     for told in told {
@@ -270,7 +272,7 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
     let changed = |version, before, colour| {
         Told::Updated(pod(version - 1, before, ""), pod(version, colour, ""))
     };
-    // Told of it blue, the plugin hears that it is none of its business any more, and that it is red.
+    // The plugin knows the blue pod. It gets its deletion from the view, and then the red pod.
     let becomes_red = [changed(2, BLUE, RED), replayed(2, RED), Told::Synced];
     check(only_red, Some(""), &becomes_red, "Deleted LeftView 1 Reload, Added 2 Watch");
     let stays_blue = [changed(2, BLUE, BLUE), changed(3, BLUE, BLUE), replayed(3, BLUE)];
@@ -279,19 +281,19 @@ fn a_change_before_the_replay_is_one_of_what_the_plugin_was_told_before() {
     check(only_red, Some(""), &comes_back, "Deleted LeftView 1 Reload, Added 3 Watch");
     let never = r#","replay":"never""#;
     check(never, Some(""), &[changed(2, BLUE, RED), replayed(2, RED)], "Updated 2 Watch");
-    // Never told of it blue, it hears of it as new.
+    // The plugin does not know the blue pod. It gets the red pod as new.
     let only_blue = r#","labelSelector":"colour=blue""#;
     let stays_red = [changed(2, RED, RED), replayed(2, RED)];
     check(only_red, Some(only_blue), &stays_red, "Added 1 Reload, Updated 2 Watch");
     let stays_blue = [changed(2, BLUE, BLUE), replayed(2, BLUE)];
     check("", Some(only_red), &stays_blue, "Added 1 Reload, Updated 2 Watch");
-    // The one between the two had not told of it yet.
+    // The subscription between the two had not queued the pod yet.
     let blue_then_none = r#","labelSelector":"colour=blue";,"labelSelector":"colour=green""#;
     let becomes_red = [changed(2, BLUE, RED), replayed(2, RED)];
     let expect = "Deleted LeftView 1 Reload, Added 2 Watch";
     check(only_red, Some(blue_then_none), &becomes_red, expect);
     check(only_red, Some(blue_then_none), &[replayed(1, BLUE)], "Deleted LeftView 1 Reload");
-    // One that the plugin never knew, and that is none of its business now.
+    // A pod that the plugin never knew, and that the view lacks now.
     let goes = [changed(2, BLUE, RED), Told::Deleted(FinalState::Known, pod(3, RED, ""))];
     check(only_blue, Some(only_red), &goes, "");
 }
@@ -305,7 +307,7 @@ fn what_the_first_list_shows_after_a_subscription_took_anothers_place_is_new() {
     };
     check(only_red, Some(""), &listed(BLUE), "");
     check(only_red, Some(""), &listed(RED), "Added 1 Reload");
-    // What has come into the view is no replay.
+    // An object that has come into the view is no replay.
     let never = r#","replay":"never""#;
     check(never, Some(only_red), &listed(BLUE), "Added 1 Reload");
     check(never, Some(only_red), &listed(RED), "");
@@ -370,7 +372,7 @@ fn the_end_of_an_object_ahead_of_the_replay_is_told_to_who_hears_of_ends_alone()
     check_ahead(&format!(r#"{red},"types":["deleted"]"#), &leaves, expect);
 }
 
-/// The pod under its name with another UID.
+/// A pod of the same name with another UID.
 fn other(version: u64) -> Object {
     let json = String::from_utf8(pod(version, RED, "Pending").json().to_vec()).expect("text");
     let json = json.replace(r#""uid":"1""#, r#""uid":"2""#);
@@ -385,7 +387,7 @@ fn the_end_of_what_a_host_before_told_of_is_told_after_the_list() {
     let red = r#","labelSelector":"colour=red""#;
     check_knowing(red, Some(pod(2, BLUE, "Running")), &[Told::Synced], gone);
     check_knowing("", None, &[], "");
-    // It is also told where the subscription is replaced before the list is there.
+    // The deletion is also queued if the subscription is replaced before the list is complete.
     check_knowing(r#";,"labelSelector":"colour=blue""#, None, &[Told::Synced], gone);
     check_knowing(r#","types":["added"]"#, None, &[Told::Synced], "filtered 1");
 }

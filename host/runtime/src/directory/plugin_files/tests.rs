@@ -1,4 +1,4 @@
-//! Looks at directories as they may be found.
+//! Scans of directories in many states.
 
 use super::*;
 use crate::directory::content::CONTENT_BYTES_MAX;
@@ -23,7 +23,7 @@ fn write(directory: &Path, name: &str, content: &str) {
     fs::write(directory.join(name), content).expect("a file");
 }
 
-/// What a look shows: names, hashes' beginnings, what was not read, problems.
+/// The result of a scan as text: names, the beginnings of hashes, unread files, problems.
 fn shown(scan: &Scan, root: &Path) -> String {
     let mut lines = Vec::new();
     for (name, file) in &scan.files {
@@ -41,7 +41,7 @@ fn shown(scan: &Scan, root: &Path) -> String {
     lines.concat()
 }
 
-/// Makes something in one directory and looks once.
+/// Prepares one directory and scans it once.
 #[track_caller]
 fn check(make: impl FnOnce(&Path), expect: Expect) {
     let directory = made(make);
@@ -91,7 +91,7 @@ fn what_cannot_be_a_plugin_is_said() {
     );
 }
 
-/// A plugin might get more than it is to have.
+/// Otherwise a plugin might get more permissions than it should have.
 #[test]
 fn a_configuration_that_is_there_and_cannot_be_read_is_not_as_good_as_none() {
     check(
@@ -111,7 +111,7 @@ fn a_configuration_that_is_there_and_cannot_be_read_is_not_as_good_as_none() {
     );
 }
 
-/// Opening a fifo that nobody writes waits for ever; a device may do anything.
+/// Opening a fifo without a writer waits for ever; a device may do anything.
 #[test]
 fn what_is_no_file_is_said_and_never_opened() {
     check(
@@ -159,8 +159,7 @@ fn links_are_followed_and_loops_are_not() {
     );
 }
 
-/// It has no blocks on the disk, and would take a while to read.
-/// Invariant 32.
+/// The file has no blocks on the disk, and would take long to read. Invariant 32.
 #[test]
 fn a_file_that_is_too_large_is_not_read() {
     check(
@@ -268,7 +267,7 @@ fn a_directory_with_too_many_entries_is_unreadable() {
         let file = at.join("0");
         fs::write(&file, "").expect("a file");
         (1..=ENTRIES_MAX).for_each(|number| {
-            // Links to one file are made sooner than files; a file has so many at most.
+            // A link is made faster than a file; a file has a maximum of links.
             let from = at.join((number / 30_000 * 30_000).to_string());
             let to = at.join(number.to_string());
             match number % 30_000 {
@@ -320,7 +319,7 @@ fn the_hashed_bytes_are_kept_whatever_becomes_of_the_file() {
     check();
 }
 
-/// What is known after a look.
+/// The known files after a scan.
 fn known(scan: &Scan) -> KnownFiles {
     let known = scan.files.iter().map(|(name, file)| {
         let (path, sha256) = (file.path.clone(), file.sha256.clone());
@@ -339,7 +338,7 @@ fn known_content_is_not_kept_again() {
     assert_eq!(shown(&again, root.path()), "a 2d711642 known\n");
 }
 
-/// A look passes over a file that seems to be as it was, which a lie about it shows.
+/// A scan skips a file whose fingerprint is unchanged. A false fingerprint in the known files shows that.
 #[test]
 fn a_file_is_read_when_its_times_or_its_size_have_changed() {
     let root = made(|at| write(at, "a.wasm", "x"));

@@ -1,5 +1,5 @@
-//! Files that change at every look, as a link to a file of `/proc` does, or a file that a process writes all the time: whoever waits for one
-//! is told.
+//! Files that change at every scan, for example a link into `/proc`, or a file that a process writes all the time. A
+//! caller that waits for such a file gets an error.
 
 use super::{ConfigurationFile, Decision, LoadAgain, PluginChange, WantedFile};
 use crate::directory::file_id::FileId;
@@ -7,16 +7,17 @@ use crate::directory::plugin_files::Problem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A file that no look has found at rest for so long changes at every look. A file that is copied slowly is said to do so as well, until it is
-/// complete.
+/// A file that no scan has found at rest for so long counts as changing. This includes a file that is copied slowly,
+/// until it is complete.
 const CHANGING_MAX: Duration = Duration::from_secs(5);
-/// What is said of it.
+/// The problem of such a file.
 const CHANGES: &str = "changes at every look; write it under another name and rename it";
-/// The same where the file is not named.
+/// The same in a text that does not name the file.
 const IT_CHANGES: &str = "it changes at every look; write it under another name and rename it";
 
 impl WantedFile {
-    /// Says so of a file that changes at every look. A plugin that has no other file or configuration is refused, and does not go on waiting.
+    /// Reports a file that changes at every scan. A plugin without another file or configuration is refused, and does
+    /// not go on waiting.
     pub(super) fn say_changes(
         &mut self,
         id: &FileId,
@@ -33,7 +34,8 @@ impl WantedFile {
         self.refuse(id, directory, IT_CHANGES, decision);
     }
 
-    /// Nobody can read the file. What was read before goes on; without that a plugin might get more than it is to have.
+    /// Notes that the file cannot be read. The content that was read before stays: without a configuration, a plugin
+    /// might get more permissions.
     pub(super) fn refuse(
         &mut self,
         id: &FileId,

@@ -1,20 +1,20 @@
-//! Looks as data: what each found, and what that comes to.
+//! Scans as data: the findings of each, and the decision.
 
 use super::super::content::{Content, ContentRoom};
 use super::super::debounce::Hint;
 use super::*;
 use std::path::PathBuf;
 
-/// What a look finds of the one plugin that these tests have.
+/// The findings of a scan about the only plugin of these tests.
 #[derive(Clone, Copy)]
 enum Found {
     Nothing,
-    /// In this directory, with this content, last written so long ago; none is in the future.
+    /// In this directory, with this content, last written so long ago; `None`: in the future.
     File(usize, &'static str, Option<u64>),
     Unread(UnreadCause),
-    /// Both: the directory of that number cannot be read, and the look finds something elsewhere.
+    /// The directory of that number cannot be read, and the scan finds this elsewhere.
     Hidden(usize, Option<(usize, &'static str)>),
-    /// An event said that the file, with this content, was finished.
+    /// An event reported the file, with this content, as finished.
     Finished(&'static str),
 }
 
@@ -42,7 +42,7 @@ fn file(directory: usize, content: &str, age_ms: Option<u64>, known: &KnownFiles
     }
 }
 
-/// Looks at these times in ms; each says what it comes to, and when to look again.
+/// Scans at these times in ms; each with its decision, and the time of the next scan.
 #[track_caller]
 fn check(looks: &[(u64, Found, &str)]) {
     let start = Instant::now();
@@ -216,8 +216,8 @@ fn content_that_is_asked_for_again_is_loaded_though_it_is_the_same() {
     assert!(wanted.is_to_load_again(&name));
 }
 
-/// Looks 400 ms apart at the plugin's file and at its configuration: contents, or `!` for one that nobody can read, `~` for one that changes.
-/// `1:` stands before what is in the second directory, and `?` behind what was just written.
+/// Scans every 400 ms of the plugin's file and its configuration: contents, or `!` for an unreadable file, `~` for a
+/// changing one. `1:` marks the second directory, and `?` a file that was just written.
 #[track_caller]
 fn check_both(looks: &[(Option<&str>, Option<&str>, &str)]) {
     let start = Instant::now();
@@ -363,7 +363,8 @@ fn a_configuration_goes_with_its_plugin() {
     check_both(&[(None, Some("x"), ""), (None, Some("y"), "")]);
 }
 
-/// Looks at a plugin's file and its configuration, with their times in ms: what is said of files that change, and what comes of it.
+/// Scans of a plugin's file and its configuration, with their times in ms. Checks the problem of a changing file, and
+/// the decision.
 #[track_caller]
 fn check_changing(looks: &[(u64, &str, &str, &str)]) {
     let start = Instant::now();
@@ -410,7 +411,7 @@ fn a_configuration_that_changes_at_every_look_refuses_its_plugin_with_the_reason
         (9_500, "one", "x", "configure x"),
         (9_900, "one", "x", "load one"),
         (10_000, "one", "~", ""),
-        // The one that was read goes on.
+        // The configuration that was read stays.
         (15_000, "one", "~", CHANGES),
         (15_100, "one", "x", ""),
     ]);

@@ -1,28 +1,28 @@
-//! The keys that rules find in an object, each once and not too many.
+//! The keys that rules find in an object, each once and within a bound.
 
 use super::EnqueueRule;
 use crate::names::is_namespace;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Keys of one event. An object of 1.5 MB has room for thousands of owners; a real one has a handful of keys.
+/// The most keys of one event. An object of 1.5 MB has room for thousands of owners; a real one has a handful of keys.
 pub(super) const EVENT_KEYS_MAX: usize = 256;
-/// Bytes that a key takes beside its text, about.
+/// The bytes of a key beside its text. An estimate.
 const KEY_BYTES: usize = 64;
-/// Bytes of a name, as the API server has it.
+/// Bytes of a name, as in the API server.
 const NAME_BYTES_MAX: usize = 253;
 /// Bytes of a namespace, which is a DNS label.
 const NAMESPACE_BYTES_MAX: usize = 63;
-/// What stands for one byte of a JSON string has at most so many.
+/// The most bytes that a JSON string has for one byte of text.
 const ESCAPE_BYTES: usize = 6;
 
-/// What is found of keys, each once, up to [`EVENT_KEYS_MAX`].
+/// The keys that were found, each once, up to [`EVENT_KEYS_MAX`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FoundKeys {
     keys: BTreeSet<String>,
-    /// Texts where a name should be that cannot be one.
+    /// The number of texts that cannot be a name.
     refused: u64,
-    /// There are more keys than that. Nothing is looked for then.
+    /// There are more keys than [`EVENT_KEYS_MAX`]. The search then ends.
     is_full: bool,
 }
 
@@ -31,7 +31,7 @@ impl FoundKeys {
         self.keys.iter().map(String::as_str)
     }
 
-    /// What is wrong, if not all that the rules point at became keys: how often, and what.
+    /// The problem, if some places gave no key: how often, and the text.
     pub(crate) fn problem(&self) -> Option<(u64, String)> {
         match (self.is_full, self.refused) {
             (true, refused) => {
@@ -52,7 +52,7 @@ impl FoundKeys {
         self.is_full
     }
 
-    /// The name that a JSON value is; none where it is no text, or an empty one.
+    /// A JSON value as a name; `None` for an empty text or another type.
     pub(crate) fn name<'a>(&mut self, json: &'a [u8]) -> Option<Cow<'a, str>> {
         self.text(json, NAME_BYTES_MAX, is_name)
     }
@@ -72,14 +72,14 @@ impl FoundKeys {
         if content.is_empty() {
             return None;
         }
-        // What is longer is not copied.
+        // A longer text is not copied.
         let text = (content.len() <= bytes_max * ESCAPE_BYTES).then(|| unescaped(json, content));
         let sound = text.flatten().filter(|text| is_sound(text));
         self.refused += u64::from(sound.is_none());
         sound
     }
 
-    /// The key of an owner, whose name is whatever somebody wrote.
+    /// Adds the key of an owner. The owner's name is unchecked text.
     pub(crate) fn add_owner(&mut self, rule: &EnqueueRule, namespace: &str, name: &str) {
         match is_name(name) {
             true => self.add(rule, namespace, name),
@@ -98,7 +98,7 @@ impl FoundKeys {
         }
     }
 
-    /// Adds what another found.
+    /// Adds the keys of another search.
     pub(crate) fn append(&mut self, other: &Self) {
         self.refused += other.refused;
         self.is_full |= other.is_full;
@@ -114,7 +114,7 @@ impl FoundKeys {
     }
 }
 
-/// Whether it can be one part of a key, of which a guest takes the namespace off at the slash.
+/// Whether the text can be a part of a key: a guest splits the namespace off at the slash.
 fn is_name(text: &str) -> bool {
     let is_foreign = |c: char| c == '/' || c.is_control();
     (1..=NAME_BYTES_MAX).contains(&text.len())
@@ -122,7 +122,7 @@ fn is_name(text: &str) -> bool {
         && !matches!(text, "." | "..")
 }
 
-/// A JSON string's content; none if its escapes are not sound.
+/// A JSON string's content; `None` if its escapes are invalid.
 fn unescaped<'a>(json: &'a [u8], content: &'a [u8]) -> Option<Cow<'a, str>> {
     match content.contains(&b'\\') {
         true => serde_json::from_slice::<String>(json).ok().map(Cow::from),
@@ -134,7 +134,7 @@ fn unescaped<'a>(json: &'a [u8], content: &'a [u8]) -> Option<Cow<'a, str>> {
 mod tests {
     use super::*;
 
-    /// What a JSON value is as a name and as a namespace, and how many were refused.
+    /// A JSON value as a name and as a namespace, and the number of refused ones.
     #[track_caller]
     fn check(json: &str, expect: [Option<&str>; 2], refused: u64) {
         let mut found = FoundKeys::default();

@@ -1,9 +1,6 @@
-//! The cache of compiled code between starts of a host, in a directory that only the host's user
-//! can write to.
-//!
-//! An entry is named by what it was compiled from and with what, and bears a mark made with a key that lies beside it: a
-//! damaged or half-written entry, or one that somebody else put there, is noticed and compiled anew. Hosts may share the
-//! directory: entries and the key come into place by a rename or a link, and every entry stands for itself.
+//! The name of an entry is a hash of the file, the engine and the release. Each entry has a mark, made with a key in
+//! the same directory. So the host detects a damaged, half-written or foreign entry, and compiles again. Hosts may
+//! share the directory: entries and the key get their place by a rename or a link, and every entry is independent.
 
 use super::code::CompiledPlugin;
 use super::report::REPORT_VERSION;
@@ -19,25 +16,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tracing::{debug, warn};
 
-/// Of what an entry is made of; another layout is another version.
+/// The version of the entries' layout.
 const FORMAT: [u8; 8] = *b"informa2";
 const MARK_BYTES: usize = 32;
 const KEY_BYTES: usize = 32;
 const KEY_FILE: &str = "key";
 const ENTRY_ENDING: &str = ".code";
 const UNFINISHED_ENDING: &str = ".unfinished";
-/// Who has not finished an entry by now never will.
+/// A host that has not finished an entry after this time never will.
 const UNFINISHED_MAX: Duration = Duration::from_secs(3_600);
 
-/// Where compiled code is kept, and how much.
+/// The place and the size of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeCacheOptions {
-    /// A directory of the host's own, which is made if it is not there.
+    /// A directory of the host's own, which is made if it is missing.
     pub directory: PathBuf,
-    /// Bytes of all entries; beyond it those go that were not used for longest. One that is larger is not kept.
+    /// The bytes of all entries. Beyond this, entries that were not used for longest are removed. A larger entry is
+    /// not kept.
     pub bytes_max: u64,
-    /// Whether a plugin's functions are kept, too, so that its next version is compiled in a part of the time where most of them are the same.
-    /// Only a [`CompilerProgram`](crate::CompilerProgram) does that. It is for development: what does it in the compiler is experimental.
+    /// Whether a plugin's functions are kept too. Its next version then compiles faster if most functions are the
+    /// same. Only a [`CompilerProgram`](crate::CompilerProgram) supports this. It is for development, because it is
+    /// experimental in the compiler.
     pub keeps_functions: bool,
 }
 
@@ -49,13 +48,13 @@ pub struct CodeCacheError {
     problem: String,
 }
 
-/// Makes the directory and its key where they are missing, and says what is wrong with it, as
+/// Makes the directory and its key if they are missing, and reports the directory's problem as
 /// [`PluginHost::new`](crate::PluginHost::new) does.
 pub fn check_code_cache(options: &CodeCacheOptions) -> Result<(), CodeCacheError> {
     CodeCache::open(options.clone()).map(drop)
 }
 
-/// What an entry is found by.
+/// The name of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CodeKey(String);
 
@@ -67,8 +66,8 @@ pub(super) struct CodeCache {
 }
 
 impl CodeKey {
-    /// For what this engine makes of a plugin file with this hash. What another release of this program has checked
-    /// is checked anew.
+    /// The key for this engine's code of a plugin file with this hash. Another release of this program checks the file
+    /// again.
     pub(super) fn new(engine: &Engine, sha256: &str) -> Self {
         let release = env!("CARGO_PKG_VERSION");
         let release = format!("{release} {CONTRACT_VERSION} {REPORT_VERSION} ");
@@ -76,7 +75,7 @@ impl CodeKey {
         Self::hashed(&parts)
     }
 
-    /// For the functions of a plugin's last version, as this engine compiles them.
+    /// The key for the functions of a plugin's last version, as this engine compiles them.
     pub(super) fn of_functions(engine: &Engine, plugin: &str) -> Self {
         Self::hashed(&[b"functions", &FORMAT, &engine.compatibility(), plugin.as_bytes()])
     }
@@ -89,7 +88,7 @@ impl CodeKey {
 }
 
 impl CodeCache {
-    /// Makes the directory and the key where they are missing.
+    /// Makes the directory and the key if they are missing.
     pub(super) fn open(options: CodeCacheOptions) -> Result<Self, CodeCacheError> {
         let CodeCacheOptions { directory, bytes_max, keeps_functions: _ } = options;
         match open_key(&directory) {
@@ -101,13 +100,13 @@ impl CodeCache {
         }
     }
 
-    /// The plugin, if it is there and is what was kept. Blocks as file systems do.
+    /// The plugin's code, if the cache has an intact entry. Blocks on the file system.
     pub(super) fn find(&self, key: &CodeKey) -> Option<CompiledPlugin> {
         let plugin = CompiledPlugin::trusted(self.content(key)?);
         plugin.inspect_err(|error| warn!("compiled code is not used: {error}")).ok()
     }
 
-    /// What was kept, be it code or something else.
+    /// The content of an entry: code or functions.
     pub(super) fn content(&self, key: &CodeKey) -> Option<Vec<u8>> {
         let path = self.entry(key);
         match self.read(&path, key) {
@@ -116,7 +115,7 @@ impl CodeCache {
             Err(error) => {
                 let shown = path.display();
                 warn!("compiled code in {shown} is not used, the plugin is compiled anew: {error}");
-                // It is written anew in a moment; if it cannot be removed now it is replaced then.
+                // A new entry is written in a moment; it replaces one that cannot be removed now.
                 let _ = fs::remove_file(path);
                 None
             }
@@ -140,12 +139,12 @@ impl CodeCache {
         }
         // Invariant 31.
         hmac::verify(&self.key, &marked(key, &code), mark).map_err(|_| damaged())?;
-        // So that it counts as used; it is no worse if it cannot be noted.
+        // The time marks the entry as used. A failure to set it does no harm.
         let _ = file.set_modified(SystemTime::now());
         Ok(code)
     }
 
-    /// Keeps code for the next time. That it cannot is told and harms nobody. Blocks as file systems do.
+    /// Keeps code. A failure is logged and does no harm. Blocks on the file system.
     pub(super) fn keep(&self, key: &CodeKey, plugin: &CompiledPlugin) {
         if let Err(error) = self.put(key, plugin.content()) {
             let shown = self.directory.display();
@@ -155,7 +154,7 @@ impl CodeCache {
         }
     }
 
-    /// Keeps something, and makes room for it.
+    /// Keeps content under a key, and removes old entries to make room.
     pub(super) fn put(&self, key: &CodeKey, content: &[u8]) -> io::Result<()> {
         self.write(key, content).and_then(|()| self.shrink())
     }
@@ -171,11 +170,11 @@ impl CodeCache {
         let written =
             [&FORMAT, mark.as_ref(), code].iter().try_for_each(|part| file.write_all(part));
         let written = written.and_then(|()| fs::rename(&unfinished, self.entry(key)));
-        // What was not finished is of no use to anybody.
+        // An unfinished file is of no use.
         written.inspect_err(|_| _ = fs::remove_file(&unfinished))
     }
 
-    /// Removes what was not used for longest until the rest fits, and what nobody will finish.
+    /// Removes entries that were not used for longest until the rest fits, and old unfinished files.
     fn shrink(&self) -> io::Result<()> {
         let mut entries = Vec::new();
         let now = SystemTime::now();
@@ -210,7 +209,7 @@ impl CodeCache {
     }
 }
 
-/// What an entry's mark is made of: an entry under another's name is none.
+/// The bytes that an entry's mark covers. An entry under another name has a wrong mark.
 fn marked(key: &CodeKey, code: &[u8]) -> Vec<u8> {
     let hash = Sha256::digest(code);
     [&FORMAT, key.0.as_bytes(), &hash].concat()
@@ -236,7 +235,7 @@ fn open_key(directory: &Path) -> io::Result<[u8; KEY_BYTES]> {
     Ok(key)
 }
 
-/// Who comes second takes the other's key: a link does not replace a file.
+/// Makes the key. The second of two hosts takes the first one's key: a link does not replace a file.
 fn make_key(path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     let random = SystemRandom::new().fill(&mut key);
@@ -253,7 +252,7 @@ fn make_key(path: &Path) -> io::Result<()> {
     made.and(fs::remove_file(&unfinished))
 }
 
-/// A name that no other host takes: those in other containers may have our process id.
+/// A name that no other host uses: a host in another container may have the same process id.
 fn unfinished(name: &str) -> String {
     format!("{name}-{:016x}{UNFINISHED_ENDING}", fastrand::u64(..))
 }

@@ -1,9 +1,9 @@
-//! The host's end of the process that looks at a plugin file: starts it, hands the file over, takes report and code, and
-//! keeps it to its bounds.
+//! The host's end of the compiler process: starts the process, writes the file, reads report and code, and enforces
+//! the bounds.
 //!
-//! To the child: an [order](super::order); then the pipe stays open for as long as the host wants the answer. From it: the
-//! length of the [plugin](super::code::CompiledPlugin) in eight bytes, little-endian, and the plugin; in the same form the
-//! functions to keep, empty where none are. Errors come on its standard error.
+//! Input of the child: an [order](super::order); then the pipe stays open for as long as the host wants the answer.
+//! Output: the length of the [plugin](super::code::CompiledPlugin) in eight bytes, little-endian, and the plugin. The
+//! functions to keep follow in the same form, empty if there are none. Errors come on the standard error.
 
 use super::CompileError;
 use super::line::FileLane;
@@ -18,31 +18,32 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, Command};
 
-/// What the largest plugin file compiles to, and some: code is up to five times as large as what it is made from.
+/// Above the code of the largest plugin file: code is up to five times as large as its file.
 const ANSWER_BYTES_MAX: u64 = 512 << 20;
-/// Of what the child says, the beginning: an error of the compiler's is a line or two.
+/// The beginning of the child's message: an error of the compiler is a line or two.
 const MESSAGE_BYTES_MAX: u64 = 4 << 10;
 
-/// Last words of those who run out of memory: the allocator, the system, and threads that find no room for a stack.
+/// Last messages of a process without memory: of the allocator, of the system, and of threads without room for a
+/// stack.
 const OUT_OF_MEMORY: [&str; 4] =
     ["memory allocation of", "os error 12", "os error 11", "ThreadPoolBuildError"];
-/// Last words of a thread that recursed too deeply.
+/// The last message of a thread that recursed too deeply.
 const OUT_OF_STACK: &str = "has overflowed its stack";
 /// The signal for too much processor time, `SIGXCPU`.
 const OUT_OF_TIME: i32 = 24;
 /// The signal that ends a process at once, `SIGKILL`.
 const KILLED: i32 = 9;
-/// Threads that compile. Each has a stack and working memory of its own, so there are not as many as a large machine
-/// has cores.
+/// The number of compiling threads. Each has its own stack and working memory, so there are fewer than cores on a
+/// large machine.
 const THREADS_MAX: usize = 4;
 
-/// Files of this size and less are tried in the lane for small ones first: Rust, C, Go and JavaScript make such.
+/// Files up to this size are tried in the lane for small files first. Rust, C, Go and JavaScript make such files.
 const SMALL_FILE_BYTES_MAX: usize = 5 << 20;
-/// What a small file has of the memory: it is compiled beside a large one.
+/// A small file gets one part in so many of the memory: it is compiled beside a large one.
 const SMALL_FILE_MEMORY: u64 = 3;
-/// What a small file has of time. Where this program is not optimised the largest takes 5 s.
+/// The time for a small file. The largest takes 5 s if this program is not optimised.
 const SMALL_FILE_TIME: Duration = Duration::from_secs(20);
-/// What a file has of time at first in the other lane. The largest takes 5 s where this program is optimised.
+/// The first time limit in the large lane. The largest file takes 5 s if this program is optimised.
 const FIRST_TIME: Duration = Duration::from_secs(60);
 
 /// A program that checks and compiles the plugin file on its standard input, by calling
@@ -51,15 +52,15 @@ const FIRST_TIME: Duration = Duration::from_secs(60);
 pub struct CompilerProgram {
     /// The executable.
     pub program: PathBuf,
-    /// What to call it with. Two arguments follow: bytes of memory and seconds of processor time that it keeps to.
+    /// The arguments of the program. Two more follow: its bounds, in bytes of memory and seconds of processor time.
     pub arguments: Vec<OsString>,
-    /// The memory that one process may use, in bytes. Beside it another one may use a third of that.
+    /// The memory of one process, in bytes. A second process may use a third of that beside it.
     pub memory_bytes_max: u64,
-    /// Time for one file, by the clock. Then the process is killed.
+    /// The time for one file, by the clock. After it, the process is killed.
     pub deadline: Duration,
 }
 
-/// With what a file is tried once.
+/// The bounds of one attempt to compile a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attempt {
     pub(super) lane: FileLane,
@@ -67,18 +68,18 @@ pub(super) struct Attempt {
     pub(super) deadline: Duration,
 }
 
-/// What a process made of a file.
+/// The answer of a compiler process.
 #[derive(Debug)]
 pub(super) struct ChildAnswer {
-    /// See [`CompiledPlugin`](super::code::CompiledPlugin); nobody has looked at it yet.
+    /// See [`CompiledPlugin`](super::code::CompiledPlugin); not checked yet.
     pub(super) plugin: Vec<u8>,
-    /// Functions to keep; none where they are those that were kept, or where none are.
+    /// Functions to keep. Empty if they are those that were kept, or if functions are not kept.
     pub(super) functions: Vec<u8>,
 }
 
 impl CompilerProgram {
-    /// With what a file of so many bytes is tried, one after the other while it needs more. What it gets first is small,
-    /// so that a file that needs everything keeps nobody waiting who needs little.
+    /// The attempts for a file of so many bytes, each after a lack of memory or time. The first attempt is small, so a
+    /// large file does not delay small ones.
     pub(super) fn attempts(&self, file_bytes: usize) -> impl Iterator<Item = Attempt> {
         let all = |deadline: Duration| Attempt {
             lane: FileLane::Large,
@@ -95,7 +96,7 @@ impl CompilerProgram {
         small.into_iter().chain([all(FIRST_TIME)]).chain(last)
     }
 
-    /// Has a file looked at. The process is gone when this returns, and is killed when it is dropped.
+    /// Has a file checked and compiled. The process has ended when this returns, and is killed if this is dropped.
     pub(super) async fn run(
         &self,
         attempt: &Attempt,
@@ -120,7 +121,7 @@ impl CompilerProgram {
         };
         let threads = threads();
         let cpu_seconds = attempt.deadline.as_secs().max(1) * threads as u64;
-        // It needs nothing of what the environment tells, and is not to be stopped by what a terminal sends to all.
+        // The process needs no environment, and must not get the terminal's signals.
         let child = Command::new(&self.program)
             .args(&self.arguments)
             .args([attempt.memory_bytes.to_string(), cpu_seconds.to_string()])
@@ -174,7 +175,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Hands the order over, and keeps nothing of it. The pipe is to stay open: it says that somebody waits.
+/// Writes the order, and frees it. The pipe stays open: this shows that the host waits.
 async fn give(
     mut stdin: ChildStdin,
     file: &[u8],
@@ -184,7 +185,7 @@ async fn give(
     Ok(stdin)
 }
 
-/// Closes the pipe at its end, so that no child waits for somebody to take the rest.
+/// Closes the pipe at its end, so that no child waits to write the rest.
 async fn take(mut stdout: impl AsyncRead + Unpin) -> io::Result<ChildAnswer> {
     let plugin = take_frame(&mut stdout, ANSWER_BYTES_MAX).await?;
     let functions = take_frame(&mut stdout, FUNCTIONS_BYTES_MAX).await?;
@@ -205,10 +206,10 @@ async fn take_frame(stdout: &mut (impl AsyncRead + Unpin), most: u64) -> io::Res
     Ok(bytes)
 }
 
-/// As [`take`].
+/// Closes the pipe as [`take`] does.
 async fn listen(stderr: impl AsyncRead + Unpin) -> String {
     let mut message = Vec::new();
-    // What was said before it broke off is what there is.
+    // A message may break off.
     let _ = stderr.take(MESSAGE_BYTES_MAX).read_to_end(&mut message).await;
     String::from_utf8_lossy(&message).into_owned()
 }
@@ -231,7 +232,7 @@ mod tests {
         program.run(&attempt, &[7; 100_000], None).await
     }
 
-    /// A shell takes the compiler's place: what does the host make of it?
+    /// A shell replaces the compiler. Checks the host's result.
     async fn check(script: &str, expect: &str) {
         let found = match run(&program(script)).await {
             Ok(ChildAnswer { plugin, functions }) => {
@@ -318,7 +319,7 @@ mod tests {
         let pid = std::fs::read_to_string(pid).expect("it had begun");
         let process = std::path::Path::new("/proc").join(pid.trim());
         let gone = async {
-            // It is reaped aside, by the runtime.
+            // The runtime reaps the process in the background.
             while std::fs::read_to_string(process.join("stat")).is_ok_and(|it| !it.contains(") Z "))
             {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,8 +1,6 @@
-//! Compiled code that may be run: the only place of the host with unsafe code.
-//!
-//! wasmtime trusts compiled code blindly: who may choose its bytes may do what the host may. So code is a type of its own,
-//! which is made by this module's parent alone, from what a compiler of ours has just answered or what the cache has found
-//! to be what it once kept. Nothing that comes from a plugin directory becomes one.
+//! wasmtime trusts compiled code: its bytes can do all that the host can. So code has its own type. Only this module's
+//! parent makes a value of it, from the answer of a compiler process or from an entry with a valid mark. Bytes of a
+//! plugin directory never become one.
 
 use super::CompileError;
 use super::report::FileReport;
@@ -10,11 +8,11 @@ use crate::guest::engine::Engine;
 use std::sync::Arc;
 use wasmtime::component::Component;
 
-/// Before the report stands its length, as four bytes.
+/// The length of the report, in front of the report.
 const LENGTH_BYTES: usize = 4;
 
-/// A plugin that was compiled: a report on it, and a component's compiled code as wasmtime writes it. It is kept as it
-/// came: the report's length in four bytes, little-endian, the report, the code.
+/// A compiled plugin: a report, and a component's compiled code as wasmtime writes it. The content has the report's
+/// length in four bytes, little-endian, then the report, then the code.
 pub(crate) struct CompiledPlugin {
     content: Vec<u8>,
     report: Arc<FileReport>,
@@ -22,13 +20,13 @@ pub(crate) struct CompiledPlugin {
 }
 
 impl CompiledPlugin {
-    /// Puts together what was found and compiled in this process.
+    /// Joins a report and code that this process made.
     pub(super) fn content_of(report: &FileReport, code: &[u8]) -> Vec<u8> {
         let report = report.to_bytes();
         [&(report.len() as u32).to_le_bytes()[..], &report, code].concat()
     }
 
-    /// Takes what an engine of this program has written, behind a report. Whoever calls this vouches for that.
+    /// Takes the output of this program's engine, behind a report. The caller vouches for its origin.
     pub(super) fn trusted(content: Vec<u8>) -> Result<Self, CompileError> {
         let (report, code_at) = split(&content).map_err(CompileError::Host)?;
         Ok(Self { content, report: Arc::new(report), code_at })
@@ -38,12 +36,12 @@ impl CompiledPlugin {
         &self.content
     }
 
-    /// What is known of the plugin.
+    /// The report about the plugin.
     pub(crate) fn report(&self) -> &Arc<FileReport> {
         &self.report
     }
 
-    /// Makes it ready to run. Fails where it was made by another version of the engine or for another machine.
+    /// Prepares the code to run. Fails for code of another engine version or another machine.
     pub(super) fn component(&self, engine: &Engine) -> Result<Component, CompileError> {
         let code = &self.content[self.code_at..];
         // Invariant 31.
@@ -51,19 +49,19 @@ impl CompiledPlugin {
             unsafe_code,
             reason = "there is no other way to take over what was compiled elsewhere"
         )]
-        // SAFETY: the bytes must be what `Engine::precompile_component` wrote. `trusted` is called in three places:
-        // with what it has just written in this process; with what came through a pipe from a process that this one
-        // started from its own executable, and to which nobody else has the other end; and with what bears the mark of
-        // a key that only this user can read, which `keep` put on such bytes (what else the cache has, has names that no
-        // plugin's code has). Machine code that the child was given back for `informant dev` comes from there as well,
-        // under the same mark. Version, settings and processor are checked by wasmtime itself. The bytes are in memory
-        // of our own and are copied, so no file can change them.
+        // SAFETY: the bytes must be the output of `Engine::precompile_component`. `trusted` has three callers. One
+        // passes the output of this process. One passes the output of a child process with this executable, through a
+        // pipe that no other process can write to. One passes an entry with a valid mark: only this user can read the
+        // key, and `keep` put the mark on such bytes. Other content of the cache has names that no plugin's code has.
+        // Machine code that the child reused for `informant dev` comes from the cache too, under the same mark.
+        // wasmtime itself checks version, settings and processor. The bytes are in this process's memory and are
+        // copied, so no file can change them.
         let component = unsafe { Component::deserialize(engine.wasmtime(), code) };
         component.map_err(|error| CompileError::Host(format!("{error:#}")))
     }
 }
 
-/// The report, and where the code begins.
+/// Splits the content into the report and the offset of the code.
 fn split(content: &[u8]) -> Result<(FileReport, usize), String> {
     let cut_off = || "the answer breaks off in its report".to_owned();
     let (length, rest) = content.split_first_chunk::<LENGTH_BYTES>().ok_or_else(cut_off)?;

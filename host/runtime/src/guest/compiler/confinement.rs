@@ -5,10 +5,10 @@
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io;
 
-/// Lower than everything that handles events: it can wait, they cannot.
+/// A lower priority than all code that handles events: compiling can wait, events cannot.
 const NICENESS: i32 = 10;
 
-/// What the process may use.
+/// The bounds of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessBounds {
     pub(super) memory_bytes: u64,
@@ -17,27 +17,27 @@ pub(super) struct ProcessBounds {
 }
 
 impl ProcessBounds {
-    /// Has the kernel keep this process to the bounds.
+    /// Has the kernel enforce the bounds on this process.
     pub(super) fn keep(self) -> io::Result<()> {
         let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };
-        // What can be written to and is not shared: the address space would count the program's text and what is only
-        // reserved as well.
+        // Counts memory that is writable and private. A bound of the address space would also count program text and
+        // reserved space.
         setrlimit(Resource::Data, limit(self.memory_bytes))?;
         setrlimit(Resource::Cpu, limit(self.cpu_seconds))?;
         for none in [Resource::Core, Resource::Fsize] {
             setrlimit(none, limit(0))?;
         }
-        // Neither is needed: it would only be less polite.
+        // Both are a courtesy; a failure does no harm.
         let _ = rustix::process::nice(NICENESS);
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
         Ok(())
     }
 }
 
-/// Takes away every right that computing does not need, of all threads and for good. What is open stays open. The
-/// error says why this system cannot do it.
+/// Takes away every right that computing does not need, for all threads and for good. Open files stay open. An error
+/// says why this system cannot do that.
 pub(super) fn confine() -> Result<(), String> {
-    // Where there is no filter of system calls, this alone keeps it from files and sockets.
+    // On a system without a filter of system calls, this alone prevents files and sockets.
     let no_files = Rlimit { current: Some(0), maximum: Some(0) };
     let bounded = setrlimit(Resource::Nofile, no_files).map_err(|error| error.to_string());
     bounded.and_then(|()| filter::apply())
@@ -54,7 +54,7 @@ mod filter {
     };
     use std::collections::BTreeMap;
 
-    /// What the standard library, the allocator and threads that compute ask of the kernel.
+    /// The system calls of the standard library, the allocator and computing threads.
     const ALLOWED: &[i64] = &[
         libc::SYS_read,
         libc::SYS_readv,
@@ -101,8 +101,9 @@ mod filter {
         error.to_string()
     }
 
-    /// Both programs: what is not allowed is refused, and the newer call that makes threads is said to be missing. Its
-    /// flags are in memory, where no filter can read them; callers fall back to the one whose flags can be read.
+    /// Both filter programs. A call that is not allowed is refused. The newer call that makes threads is reported as
+    /// missing, because its flags are in memory, where no filter can read them. Callers then use the older call, whose
+    /// flags a filter can read.
     pub(super) fn programs() -> Result<[BpfProgram; 2], String> {
         let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(failed)?;
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use std::io::ErrorKind::PermissionDenied;
 
-    /// In a thread of its own, which alone is confined.
+    /// Runs `then` in a separate thread, which alone is confined.
     fn confined<T: Send + 'static>(then: impl FnOnce() -> T + Send + 'static) -> T {
         let run = move || {
             for program in filter::programs().expect("the filter can be made") {

@@ -1,15 +1,15 @@
-//! How often plugins were compiled, or did not have to be.
+//! The counts of compiled and reused code.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How loads came to their compiled code, since the start.
+/// The source of the code of all loads since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompileCounts {
     /// Compiled.
     pub compiled: u64,
     /// Taken from the cache, or from another plugin with the same file.
     pub cached: u64,
-    /// Not to be had.
+    /// Failed.
     pub failed: u64,
 }
 

@@ -1,8 +1,9 @@
-//! A plugin's functions as they were compiled for the version before: most of the next one's are the same.
+//! A plugin's functions as they were compiled for the version before: most functions of the next version are the same.
 //!
-//! Cranelift names each function by a hash of what it is made of, of the machine and of its own version, and this hands it what was made of
-//! that the last time. What comes out is the same code as without. An interpreter for JavaScript, with another script in its memory, takes
-//! a third of the time so. Cranelift calls this experimental, and so it is for those who ask for it.
+//! Cranelift names each function by a hash of its content, of the machine and of its own version. This store gives
+//! Cranelift the code of functions that it compiled the last time. The result is the same as without the store. An
+//! interpreter for JavaScript with another script in its memory compiles in a third of the time. Cranelift calls this
+//! experimental, so the option is off by default.
 
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -13,17 +14,17 @@ use wasmtime::CacheStore;
 
 /// A hash, as cranelift makes it.
 const NAME_BYTES: usize = 32;
-/// Before a function stands how many bytes it has.
+/// The number of bytes of a function, in front of the function.
 const LENGTH_BYTES: usize = 4;
 
 type Name = [u8; NAME_BYTES];
 
-/// What there is of a plugin's functions while one version is compiled: by many threads at once.
+/// A plugin's functions while one version is compiled, by many threads at once.
 #[derive(Debug, Default)]
 pub(crate) struct Functions {
-    /// As [`Functions::kept`] wrote it.
+    /// The bytes that [`Functions::kept`] wrote.
     before: Vec<u8>,
-    /// Where each function stands in that.
+    /// The place of each function in these bytes.
     places: HashMap<Name, FunctionPlace>,
     new: Mutex<HashMap<Name, Vec<u8>>>,
 }
@@ -35,7 +36,7 @@ struct FunctionPlace {
 }
 
 impl Functions {
-    /// Of the version before; none if these bytes were not written here.
+    /// The functions of the version before; `None` if this module did not write these bytes.
     pub(super) fn of(before: Vec<u8>) -> Option<Self> {
         let mut places = HashMap::new();
         let mut at = 0;
@@ -51,7 +52,7 @@ impl Functions {
         Some(Self { before, places, new: Mutex::default() })
     }
 
-    /// What to keep for the next version: the functions of this one. None if they are those of the one before.
+    /// The functions of this version, to keep for the next one. `None` if they are those of the version before.
     pub(super) fn kept(&self) -> Option<Vec<u8>> {
         let new = self.new.lock();
         let is_used = |place: &&FunctionPlace| place.is_used.load(Relaxed);
@@ -63,7 +64,7 @@ impl Functions {
         let all = used.chain(new.iter().map(|(name, function)| (name, function.as_slice())));
         let mut kept = Vec::new();
         for (name, function) in all {
-            // A function as large as that is refused long before.
+            // The limits refuse so large a function long before.
             let Ok(length) = u32::try_from(function.len()) else { continue };
             kept.extend_from_slice(name);
             kept.extend_from_slice(&length.to_le_bytes());
@@ -101,7 +102,8 @@ mod tests {
         [letter as u8; NAME_BYTES]
     }
 
-    /// A version with these functions, of one letter each, after one that left this: which had to be compiled, and what is left.
+    /// Compiles a version with these functions, of one letter each, after a version that kept `before`. Returns the
+    /// functions that had to be compiled, and the kept ones.
     fn version(before: Option<&Vec<u8>>, functions: &str) -> (String, Option<Vec<u8>>) {
         let before = before.cloned().unwrap_or_default();
         let store = Functions::of(before).expect("it was written here");
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(compiled, "b", "what the version before did not have is gone");
     }
 
-    /// A component of three functions, of which one answers this.
+    /// A component of three functions, one of which returns this number.
     fn component(answer: i32) -> Vec<u8> {
         let text = format!(
             "(component (core module $m
@@ -143,7 +145,8 @@ mod tests {
         wat::parse_str(text).expect("it is well formed")
     }
 
-    /// Compiles a component from what another left: to the same code as without. What is left.
+    /// Compiles a component with the functions that another version kept, to the same code as without. Returns the
+    /// kept functions.
     fn compile(before: Option<&Vec<u8>>, component: &[u8]) -> Option<Vec<u8>> {
         let functions = Functions::of(before.cloned().unwrap_or_default());
         let functions = Arc::new(functions.expect("it was written here"));
@@ -163,7 +166,7 @@ mod tests {
             functions.places.into_keys().collect::<std::collections::HashSet<_>>()
         };
         let before = names(&first);
-        // What it makes around a guest's functions it does not always call the same.
+        // Names of the code that Cranelift makes around a guest's functions may differ.
         let check = |next: &[u8], new_max: usize| {
             let next = compile(Some(&first), next).map_or(before.clone(), |kept| names(&kept));
             assert_eq!(next.len(), before.len());
@@ -178,7 +181,8 @@ mod tests {
     fn other_bytes_are_none() {
         let (_, kept) = version(None, "abc");
         let kept = kept.expect("three functions");
-        // One function ends there, or two do, in whatever order: of 39 and 40 bytes with their heads.
+        // A cut at these places leaves one or two whole functions, in either order: of 39 and 40 bytes with their
+        // heads.
         let whole = [0, 39, 40, 78, 79];
         for length in (0..kept.len()).filter(|length| !whole.contains(length)) {
             assert!(Functions::of(kept[..length].to_vec()).is_none(), "{length}");

@@ -9,22 +9,22 @@ use wasmtime_environ::component::{
 };
 use wasmtime_environ::{HostPtr, ScopeVec, Tunables, VMOffsets};
 
-/// For each core instance, what the host keeps around its data: handles, lists of memories and tables.
+/// The host's data around each core instance: handles, lists of memories and tables.
 const AROUND_INSTANCE_BYTES: u64 = 1 << 10;
 
-/// What one instance takes.
+/// The size of one instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InstanceSize {
     pub(super) bytes: u64,
-    /// Imports of all core instances, for each of which the code has what is imported.
+    /// The imports of all core instances. The code keeps the imported item for each.
     pub(super) arguments: usize,
 }
 
-/// Adds up what is taken by all core instances that the component makes when it is instantiated. wasmtime
-/// works out the same numbers from the same translation when it compiles the component.
+/// Adds up the sizes of all core instances that the component makes when it is instantiated. wasmtime computes the
+/// same numbers from the same translation when it compiles the component.
 pub(super) fn instance_size(component: &[u8]) -> Result<InstanceSize, wasmtime::Error> {
     let tunables = Tunables::default_host();
-    // What the engine does not take is refused when it compiles.
+    // The compiler refuses features that the engine lacks.
     let mut validator = Validator::new_with_features(WasmFeatures::all());
     let mut types = ComponentTypesBuilder::new(&validator);
     let scope = ScopeVec::new();
@@ -51,7 +51,7 @@ pub(super) fn instance_size(component: &[u8]) -> Result<InstanceSize, wasmtime::
 mod tests {
     use super::*;
 
-    /// A component that makes so many instances of a core module with so many globals.
+    /// A component with so many instances of a core module with so many globals.
     fn component(globals: usize, instances: usize) -> Vec<u8> {
         let globals = "(global i64 (i64.const 0))".repeat(globals);
         let instances = "(core instance (instantiate $m))".repeat(instances);

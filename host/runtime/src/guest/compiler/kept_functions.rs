@@ -1,4 +1,4 @@
-//! Compiling a plugin's next version with the functions of the one before, for `informant dev`.
+//! Compiles a plugin's next version with the functions of the version before, for `informant dev`.
 
 use super::child::{Attempt, CompilerProgram};
 use super::{CodeKey, CompileError, Compiler};
@@ -8,16 +8,16 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use tracing::debug;
 
-/// Which plugins are compiled with the functions that were kept of them.
+/// The plugins that are compiled with kept functions.
 #[derive(Default)]
 pub(super) struct KeptFunctions {
-    /// Plugins that are compiled without: something went wrong with it.
+    /// Plugins that are compiled without kept functions, after a failure with them.
     without: Mutex<HashSet<PluginName>>,
 }
 
 impl KeptFunctions {
-    /// Compiles with what is kept. It takes memory, and what gives it back to the compiler is experimental: where that ends
-    /// in anything but a refusal, it is done again without, and so is every version of the plugin from then on.
+    /// Compiles with the kept functions. They take memory, and Cranelift's reuse of them is experimental. So after any
+    /// failure but a refusal, the compilation runs again without them, and so does every later version of the plugin.
     pub(super) async fn run(
         &self,
         program: &CompilerProgram,
@@ -47,7 +47,7 @@ impl KeptFunctions {
 }
 
 impl Compiler {
-    /// What is kept of a plugin's functions; nothing where there is nothing to be read.
+    /// The kept functions of a plugin; empty if there are none.
     async fn functions(&self, key: CodeKey) -> Result<Vec<u8>, CompileError> {
         let shared = self.shared.clone();
         let read = move || shared.cache.as_ref().and_then(|cache| cache.content(&key));
@@ -60,7 +60,7 @@ impl Compiler {
         }
         let shared = self.shared.clone();
         let keep = move || {
-            // They are made anew where they cannot be kept.
+            // Functions that cannot be kept are compiled again.
             let kept = shared.cache.as_ref().map(|cache| cache.put(&key, &functions));
             if let Some(Err(error)) = kept {
                 debug!("a plugin's functions are not kept: {error}");
@@ -77,7 +77,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    /// A shell in the compiler's place, which notes with how much it was called.
+    /// A shell in place of the compiler, which counts its calls in the file `calls`.
     fn program(root: &Path, script: &str) -> CompilerProgram {
         let calls = root.join("calls");
         CompilerProgram {
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// Compiles two versions where each call does this: what came of each, and how many calls it took.
+    /// Compiles two versions while each call runs this script: the result of each, and the number of calls.
     async fn check(script: &str, expect: [(&str, usize); 2]) {
         let root = tempfile::tempdir().expect("a temporary directory");
         let program = program(root.path(), script);

@@ -1,32 +1,33 @@
-//! Whose file is looked at and compiled next: a cupboard that decides, without I/O.
+//! Chooses the file that is checked and compiled next. Synchronous, without I/O.
 //!
-//! There are two lanes, each with room for one file at a time. Small files have a lane of their own, in which a file has
-//! little memory and little time, so no file keeps them waiting for long. All others, and small ones that need more, have
-//! the other. In a lane the plugin goes first that has used the least time lately, then the smallest file: a plugin whose
-//! files take long, again and again, lets the others pass.
+//! There are two lanes, each with room for one file at a time. Small files have their own lane with little memory and
+//! little time, so no file delays them for long. All other files, and small ones that need more, use the other lane.
+//! In a lane, the plugin that has used the least time lately is first, then the smallest file. A plugin whose files
+//! take long, again and again, lets the other plugins pass.
 
 use crate::plugin_name::PluginName;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long the time that a plugin has used counts.
+/// How long a plugin's used time counts.
 const USED_COUNTS_FOR: Duration = Duration::from_secs(600);
-/// Plugins of which the time is remembered: more than a host takes. Of more the one that used the least is forgotten.
+/// The number of plugins with a noted time: more than a host takes. With more, the plugin with the least time is
+/// forgotten.
 const USERS_MAX: usize = 1_024;
 
-/// Where a file waits.
+/// The lane in which a file waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileLane {
     /// Little memory, little time.
     Small,
-    /// All that there is.
+    /// All memory and time.
     Large,
 }
 
-/// Who waits, or is being served.
+/// The number of a waiting or served file.
 pub(super) type Ticket = u64;
 
-/// The lanes, and what plugins have used.
+/// The lanes, and the time that plugins have used.
 #[derive(Debug, Default)]
 pub(super) struct CompileLine {
     waiting: Vec<WaitingFile>,
@@ -57,7 +58,7 @@ struct UsedTime {
 }
 
 impl CompileLine {
-    /// A place for a file of so many bytes. It is served when [`next`](Self::next) says so.
+    /// Adds a file of so many bytes. [`next`](Self::next) returns its ticket when it is served.
     pub(super) fn wait(&mut self, lane: FileLane, plugin: &PluginName, bytes: usize) -> Ticket {
         self.tickets += 1;
         let ticket = self.tickets;
@@ -65,7 +66,7 @@ impl CompileLine {
         ticket
     }
 
-    /// Who is served from now on, if a lane is free and somebody waits for it. To be asked until there is nobody.
+    /// The next file to serve, if a lane is free and a file waits for it. Call this until it returns `None`.
     pub(super) fn next(&mut self, now: Instant) -> Option<Ticket> {
         let is_free = |lane: FileLane| self.served[lane as usize].is_none();
         let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| is_free(waiting.lane));
@@ -78,7 +79,7 @@ impl CompileLine {
         Some(ticket)
     }
 
-    /// Nobody waits for the file any more, or it is done.
+    /// Removes a file that is done or no longer wanted.
     pub(super) fn leave(&mut self, ticket: Ticket, now: Instant) {
         self.waiting.retain(|waiting| waiting.ticket != ticket);
         for served in &mut self.served {
@@ -112,8 +113,8 @@ fn note(
 mod tests {
     use super::*;
 
-    /// Plays a script: `a:small:10` waits, `.` serves who can be served, `-a` ends a's after a second, `!a` gives a's place up. What
-    /// was served, in order.
+    /// Plays a script: `a:small:10` waits, `.` serves the next file, `-a` ends a's file after a second, and `!a` gives
+    /// up a's place. Shows the served files, in order.
     #[track_caller]
     fn check(script: &str, expect: &str) {
         let (mut line, mut now) = (CompileLine::default(), Instant::now());

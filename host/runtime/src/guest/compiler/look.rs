@@ -1,20 +1,20 @@
-//! All that is done with a plugin file before it can run: format, contract, size, code.
+//! All steps from a plugin file to its code: format, contract, size, compilation.
 
 use super::instance_size::instance_size;
 use super::report::FileReport;
 use crate::contract::component::{CheckedComponent, check};
 
-/// Why a file does not become a plugin, in words for people.
+/// The reason for which a file is refused, as a text for people.
 #[derive(Debug)]
 pub(super) enum FileRefusal {
-    /// It does not keep the contract.
+    /// The file breaks the contract.
     NotAPlugin(String),
-    /// The compiler does not take it.
+    /// The compiler refuses the file.
     Refused(String),
 }
 
-/// A report on the file, and the code that it was compiled to. `unconfined` says why the process that calls this
-/// has more rights than it needs.
+/// Returns a report on the file, and its compiled code. `unconfined` is the reason for which this process has more
+/// rights than it needs.
 pub(super) fn look_at(
     file: Vec<u8>,
     engine: &wasmtime::Engine,

@@ -1,27 +1,27 @@
-//! What a host hands to the process that looks at a plugin file, in frames of a length in eight bytes, little-endian, and
-//! as many bytes: the file, and the functions of the version before. Of the second frame the length alone says whether
-//! functions are kept at all.
+//! The host's order to the compiler process, in frames: a length in eight bytes, little-endian, and as many bytes. The
+//! first frame has the file, and the second the functions of the version before. A special length of the second frame
+//! says that functions are not kept.
 
 use std::io::{self, Read};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-/// The largest plugin file that a host reads, and some.
+/// Above the largest plugin file that a host reads.
 const FILE_BYTES_MAX: u64 = 80 << 20;
-/// What the functions of the largest plugin take, and some.
+/// Above the functions of the largest plugin.
 pub(super) const FUNCTIONS_BYTES_MAX: u64 = 512 << 20;
-/// In the place of a length: nobody keeps functions.
+/// This length means that functions are not kept.
 const NOT_KEPT: u64 = u64::MAX;
 
-/// What is to be looked at, in the process.
+/// The order, as the process reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CompileOrder {
     pub(super) file: Vec<u8>,
-    /// Those of the version before, maybe none; nothing where functions are not kept.
+    /// The functions of the version before, possibly empty; `None` if functions are not kept.
     pub(super) functions: Option<Vec<u8>>,
 }
 
 impl CompileOrder {
-    /// In the process.
+    /// Reads an order, in the compiler process.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let file = read_frame(from, FILE_BYTES_MAX)?.ok_or(io::ErrorKind::InvalidData)?;
         let functions = read_frame(from, FUNCTIONS_BYTES_MAX)?;
@@ -29,7 +29,7 @@ impl CompileOrder {
     }
 }
 
-/// To the process.
+/// Writes an order to the compiler process.
 pub(super) async fn write(
     file: &[u8],
     functions: Option<&[u8]>,

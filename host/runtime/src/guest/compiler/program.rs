@@ -1,4 +1,4 @@
-//! The compiler's end: the work of a process that was started to look at one plugin file.
+//! The compiler's end: the work of a process that checks and compiles one plugin file.
 
 use super::confinement::{ProcessBounds, confine};
 use super::functions::Functions;
@@ -10,22 +10,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use wasmtime::CacheStore;
 
-/// The exit code for a file that is no plugin; the reason stands on the standard error.
+/// The exit code for a file that is not a plugin. The standard error has the reason.
 pub(super) const EXIT_NOT_A_PLUGIN: i32 = 5;
-/// The exit code for a plugin that the compiler refuses; the reason stands on the standard error.
+/// The exit code for a plugin that the compiler refuses. The standard error has the reason.
 pub(super) const EXIT_REFUSED: i32 = 3;
-/// The host is gone, or does not want the answer any more.
+/// The exit code after the host has ended or closed the pipe.
 const EXIT_UNWANTED: i32 = 4;
-/// Of the thread that checks the file. What nests as deeply as compilers make it needs a tenth of that where this
-/// program is not optimised; what nests more ends this process.
+/// The stack of the thread that checks the file. Code of usual compilers needs a tenth of that if this program is not
+/// optimised; deeper nesting ends this process.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Checks and compiles the plugin file on the standard input, and writes a report and the code to the standard output,
-/// for a [`CompilerProgram`](super::CompilerProgram). Call it first thing in a process that does nothing else.
+/// for a [`CompilerProgram`](super::CompilerProgram). Call this first in a process that does nothing else.
 ///
-/// It keeps to so many bytes of memory and seconds of processor time, and has no files, no network and no other programs
-/// where the system can see to that. An allocation beyond the bound aborts the process. So does the end of the
-/// standard input: the host is gone then.
+/// The process uses at most so many bytes of memory and seconds of processor time. It has no files, no network and no
+/// other programs, as far as the system can enforce that. An allocation beyond the bound aborts the process. So does
+/// the end of the standard input, because the host has then ended.
 #[expect(clippy::print_stderr, reason = "the standard error is how the host hears why")]
 pub fn compile_standard_input(memory_bytes_max: u64, cpu_seconds_max: u64) -> ExitCode {
     let bounds = ProcessBounds { memory_bytes: memory_bytes_max, cpu_seconds: cpu_seconds_max };
@@ -54,12 +54,12 @@ fn compile(bounds: ProcessBounds) -> Result<(), ProgramFailure> {
     bounds.keep()?;
     let order = CompileOrder::read(&mut io::stdin().lock())?;
     let watch = std::thread::Builder::new().name("host-watch".into());
-    // It ends with the process.
+    // The thread ends with the process.
     let _ = watch.spawn(end_with_host)?;
     let unconfined = confine().err();
     let look = std::thread::Builder::new().name("look".into()).stack_size(STACK_BYTES);
     let look = look.spawn(move || answer(order, unconfined))?;
-    // A panic has said on the standard error why it ends.
+    // A panic has written its reason to the standard error.
     look.join().unwrap_or_else(|_| Err(io::Error::other("the check of the file panicked").into()))
 }
 
@@ -85,10 +85,10 @@ fn answer(order: CompileOrder, unconfined: Option<String>) -> Result<(), Program
     Ok(())
 }
 
-/// The host keeps its end of the pipe for as long as it waits, and the system closes it when the host is killed.
+/// The host keeps its end of the pipe open while it waits. The system closes the pipe when the host is killed.
 fn end_with_host() {
     let mut byte = [0];
-    // Nothing more comes: this returns when the pipe is closed.
+    // No more input comes: this returns when the pipe is closed.
     let _ = io::stdin().lock().read(&mut byte);
     std::process::exit(EXIT_UNWANTED);
 }

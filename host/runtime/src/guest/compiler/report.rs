@@ -1,39 +1,39 @@
-//! What the process that looks at a plugin file says of it, beside its code.
+//! The compiler process's report on a plugin file, beside the code.
 //!
-//! The host takes it as it takes everything from outside: bounded, of a known version, and no more than names
-//! and numbers. What the plugin imports and exports is checked once more where it is linked.
+//! The host treats the report as outside input: bounded, of a known version, with only names and numbers. The linker
+//! checks the plugin's imports and exports once more.
 
 use super::CompileError;
 use serde::{Deserialize, Serialize};
 
-/// Changes with what is in a report, and with what is asked of a plugin before it is compiled.
+/// Changes with the content of a report, and with the checks before the compilation.
 pub(super) const REPORT_VERSION: u32 = 2;
-/// Bytes of a report at most: all names at their bounds, and some.
+/// The largest report in bytes: above all names at their bounds.
 pub(super) const REPORT_BYTES_MAX: usize = 256 << 10;
-/// Interfaces that a plugin imports or exports at most. The contract has some twenty.
+/// The most interfaces that a plugin imports or exports. The contract has some twenty.
 const INTERFACES_MAX: usize = 256;
 /// Bytes of an interface's name.
 const NAME_BYTES_MAX: usize = 256;
 
-/// What is known of a plugin file that keeps the contract.
+/// The report on a plugin file that keeps the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileReport {
     version: u32,
-    /// Interfaces of the contract that it needs, `log`.
+    /// The imported interfaces of the contract, such as `log`.
     pub(crate) imports: Vec<String>,
-    /// Interfaces that it has, those of others in full.
+    /// The exported interfaces; those of other packages with their full names.
     pub(crate) exports: Vec<String>,
-    /// What an instance takes of the host's memory beside its linear memories and the elements of its tables.
+    /// The host's memory for an instance, beside its linear memories and the elements of its tables.
     pub(crate) instance_bytes: u64,
-    /// What the host keeps for as long as its code, beside it: its types and names.
+    /// The host's memory for the code's types and names, as long as the code is kept.
     pub(crate) table_bytes: u64,
-    /// Why the process that looked at it had more rights than it needs; none if it had not.
+    /// The reason for which the compiler process had more rights than it needs; `None` if it had not.
     pub(crate) unconfined: Option<String>,
 }
 
 impl FileReport {
-    /// A report of this version, if it keeps its bounds; else why not.
+    /// A report of this version, or the bound that it exceeds.
     pub(super) fn new(
         imports: Vec<String>,
         exports: Vec<String>,
@@ -45,7 +45,7 @@ impl FileReport {
         report.check().map(|()| report)
     }
 
-    /// Whether an instance may take what it takes.
+    /// Checks the size of an instance against its limit.
     pub(crate) fn check_instance(&self, most: u64) -> Result<(), CompileError> {
         let needed = self.instance_bytes;
         if needed > most {
@@ -59,7 +59,7 @@ impl FileReport {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// Reads what another process wrote.
+    /// Reads a report of another process.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > REPORT_BYTES_MAX {
             return Err(format!(

@@ -1,18 +1,19 @@
-//! Code that several plugins run: those whose files have the same content, whatever their names.
+//! Code that several plugins run, because their files have the same content.
 //!
-//! Compiled code is most of what an idle plugin takes, and what a call reads first. So it is there once for as long as a version of any plugin
-//! runs it. It never changes; each instance has its own memory. The account of each plugin has all of it, as if it were alone.
+//! Compiled code is most of an idle plugin's memory, and the first memory that a call reads. So the code exists once
+//! for as long as a version of any plugin runs it. It never changes; each instance has its own memory. Each plugin's
+//! account is charged with all of the code, as if the plugin were alone.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// The code `T` that is run now, by a key of what it was made of. Its bound is that of the versions of all plugins.
+/// The running code `T`, by a key of its sources. The number of all plugins' versions bounds it.
 pub(super) struct SharedCode<K, T>(Arc<Mutex<ByKey<K, T>>>);
 
 type ByKey<K, T> = BTreeMap<Arc<K>, Weak<T>>;
 
-/// The place of code among all code. It is given up with the code, whose part it is.
+/// The place of code in the map. It is removed with its code.
 pub(super) struct CodePlace<K: Ord, T> {
     key: Arc<K>,
     all: Weak<Mutex<ByKey<K, T>>>,
@@ -25,12 +26,12 @@ impl<K, T> Default for SharedCode<K, T> {
 }
 
 impl<K: Ord, T> SharedCode<K, T> {
-    /// The code that another plugin runs, if one does.
+    /// The code that another plugin runs, if there is one.
     pub(super) fn get(&self, key: &K) -> Option<Arc<T>> {
         self.0.lock().get(key)?.upgrade()
     }
 
-    /// Shares code that can be run now. Answers with that of another plugin if it came first.
+    /// Shares new code. Returns the code of another plugin if that came first.
     pub(super) fn share(&self, key: K, code: impl FnOnce(CodePlace<K, T>) -> T) -> Arc<T> {
         let mut all = self.0.lock();
         if let Some(first) = all.get(&key).and_then(Weak::upgrade) {

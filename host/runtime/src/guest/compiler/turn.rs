@@ -1,4 +1,4 @@
-//! Waiting for a place in the [`CompileLine`], and giving it back however the wait or the work ends.
+//! Waits for a place in the [`CompileLine`], and gives the place back at any end of the wait or the work.
 
 use super::line::{CompileLine, FileLane, Ticket};
 use crate::plugin_name::PluginName;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The line that all loads wait in. Clones share it.
+/// The line in which all loads wait. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct CompileTurns(Arc<Mutex<Waiters>>);
 
@@ -18,14 +18,14 @@ struct Waiters {
     called: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// A place in the line, waited for or held. Dropping it gives it back.
+/// A place in the line, waiting or held. Dropping it gives the place back.
 pub(super) struct CompileTurn {
     turns: CompileTurns,
     ticket: Ticket,
 }
 
 impl CompileTurns {
-    /// Waits until the plugin's file may be looked at.
+    /// Waits for the turn to check and compile the plugin's file.
     pub(super) async fn take(
         &self,
         lane: FileLane,
@@ -40,17 +40,17 @@ impl CompileTurns {
             CompileTurn { turns: self.clone(), ticket }
         };
         self.call();
-        // The other end is dropped by this turn's own end alone.
+        // Only this turn's own end drops the sender.
         let _ = called.await;
         turn
     }
 
-    /// Calls everybody whose turn it is.
+    /// Wakes every file whose turn has come.
     fn call(&self) {
         let mut waiters = self.0.lock();
         while let Some(ticket) = waiters.line.next(Instant::now()) {
             if let Some(call) = waiters.called.remove(&ticket) {
-                // Whoever waited may be gone: then its turn is being dropped.
+                // A waiter that is gone is about to drop its turn.
                 let _ = call.send(());
             }
         }
@@ -80,7 +80,7 @@ mod tests {
         let mut second = Box::pin(turns.take(FileLane::Large, &plugin, 2));
         let mut third = Box::pin(turns.take(FileLane::Large, &plugin, 3));
         assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
-        // It gives up while it waits.
+        // The second file gives up while it waits.
         drop(second);
         assert!(poll!(&mut third).is_pending());
         drop(first);

@@ -1,4 +1,4 @@
-//! What the host keeps for an instance that uses WASI; the functions are in `guest/host_functions/wasi.rs`.
+//! The host's data for an instance that uses WASI; the functions are in `guest/host_functions/wasi.rs`.
 
 mod lines;
 mod pollables;
@@ -8,7 +8,7 @@ pub(crate) use lines::OutputLine;
 pub(crate) use pollables::{POLLABLES_MAX, Pollables, READY};
 use std::time::Instant;
 
-/// What the host keeps for an instance that uses WASI; made when it is used first.
+/// The host's data for an instance that uses WASI, made at the first use.
 pub(crate) struct Wasi {
     /// When the instance's monotonic clock began.
     pub(crate) began: Instant,
@@ -25,7 +25,7 @@ impl Wasi {
 }
 
 impl GuestState {
-    /// What is kept for the instance, made if this is the first that it asks for.
+    /// The instance's data, made at the first use.
     pub(crate) fn wasi(&mut self) -> &mut Wasi {
         let now = || self.surroundings.now();
         self.wasi.get_or_insert_with(|| Box::new(Wasi::new(now())))

@@ -13,7 +13,7 @@ impl Host for HostCall<'_> {
         Ok(reader(&mut self.phase, side).map(|reader| reader.json().to_vec()))
     }
 
-    /// The interface has no error to answer with, so that asking for too much ends the call.
+    /// The interface has no error, so a too large request ends the call.
     fn fields(
         &mut self,
         side: Side,
@@ -39,7 +39,7 @@ impl Host for HostCall<'_> {
     }
 }
 
-/// The state on one side of the event in hand; nothing outside `handle`.
+/// The state on one side of the current event; `None` outside `handle`.
 fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
     let Phase::Handle(CurrentEvent { new, old, readers, .. }) = phase else { return None };
     let [new_reader, old_reader] = readers;
@@ -49,7 +49,7 @@ fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
     }
 }
 
-/// The reader of an object, made when it is first read.
+/// The reader of an object, made when the object is first read.
 fn made<'a>(reader: &'a mut Option<JsonReader>, object: &Object) -> &'a mut JsonReader {
     reader.get_or_insert_with(|| JsonReader::new(object.json()))
 }
@@ -80,7 +80,8 @@ mod tests {
         Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
     }
 
-    /// Of an event with these states, what is read at the pointer of `old` and of `new`, whether it changed, and the same once more.
+    /// For an event with these states: the values at the pointer in `old` and `new`, whether the value changed, and
+    /// the same once more.
     #[track_caller]
     fn check(state: &mut GuestState, states: [Option<&str>; 2], pointer: &str, expect: &str) {
         let [old, new] = states.map(|spec| spec.map(pod));

@@ -4,21 +4,21 @@ use crate::guest::call_deadline::CallDeadline;
 use informant_cache::JsonReader;
 use std::time::Instant;
 
-/// Pointers in one call. Looking them up takes a few passes over the object's bytes at most, however many they are; a guest that wants
-/// more than this wants the object.
+/// The most pointers in one call. Any number of them takes at most a few passes over the object's bytes. A guest that
+/// wants more values should read the object.
 pub(crate) const POINTERS_MAX: usize = 256;
 
-/// Why there is no answer.
+/// The reason for which there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FieldsError {
-    /// More was asked for than one answer may hold; the text is for the plugin's author.
+    /// The request exceeds an answer's bound; the text is for the plugin's author.
     TooMuch(String),
     /// The call's time is over.
     DeadlineExceeded,
 }
 
-/// The value at each pointer. Together they may have `bytes_max` bytes, or as many as the whole object if it
-/// is larger.
+/// The value at each pointer. Together they may have `bytes_max` bytes, or as many as the whole object if that is
+/// larger.
 pub(super) fn fields(
     reader: &mut JsonReader,
     pointers: &[String],
@@ -46,7 +46,7 @@ pub(super) fn fields(
     Ok(found.into_iter().map(|value| value.map(text)).collect())
 }
 
-/// An object's JSON is text, and so is every value of it.
+/// The text of a value. An object's JSON is text, and so is every value of it.
 fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),

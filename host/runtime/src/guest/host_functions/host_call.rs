@@ -1,24 +1,24 @@
-//! One call of a host function, and how long it takes by the clock.
+//! One call of a host function, with its time by the clock.
 
 use crate::guest::guest_state::GuestState;
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
 use wasmtime::component::HasData;
 
-/// The state of the guest that calls, for as long as its call lasts. Handing arguments over is not part of it.
+/// The state of the calling guest during its call. The conversion of arguments is not part of the measured time.
 pub(crate) struct HostCall<'a> {
     state: &'a mut GuestState,
     began: Instant,
 }
 
-/// What interfaces are linked with so that their calls are measured.
+/// Interfaces with this marker have their calls measured.
 pub(crate) struct Measured;
 
 impl HasData for Measured {
     type Data<'a> = HostCall<'a>;
 }
 
-/// A host function is called.
+/// Begins a call of a host function.
 pub(crate) fn begin(state: &mut GuestState) -> HostCall<'_> {
     HostCall { state, began: Instant::now() }
 }

@@ -17,7 +17,7 @@ type HttpFunctionAnswer<T> = Result<T, Error>;
 impl Host for GuestState {
     async fn send(&mut self, request: Request) -> wasmtime::Result<HttpFunctionAnswer<Response>> {
         let answer = self.ask(request).await;
-        // What others answer, or do not, is between them and the plugin.
+        // An outside answer, or its absence, is the plugin's own matter and no hindrance.
         self.notes.is_hindered |= matches!(answer, Err(Error::NotGranted(_) | Error::NotLeader));
         Ok(answer)
     }
@@ -52,7 +52,7 @@ impl GuestState {
         format!("dry run: {method} {origin} is not sent, as dryRun in the configuration says")
     }
 
-    /// Waits for the answer as long as the request and the call may.
+    /// Waits for the answer, within the time limits of the request and of the call.
     async fn exchange(
         &mut self,
         powers: &PluginPowers,
@@ -112,7 +112,7 @@ fn response(response: HttpResponse) -> Response {
     Response { status, headers, body }
 }
 
-/// As UTF-8, else as ISO 8859-1, which HTTP had before.
+/// As UTF-8, else as ISO 8859-1, the encoding of older HTTP.
 fn text(value: Vec<u8>) -> String {
     let latin = |value: &[u8]| value.iter().map(|byte| char::from(*byte)).collect();
     String::from_utf8(value).unwrap_or_else(|error| latin(error.as_bytes()))
@@ -130,7 +130,7 @@ fn error(failure: ExchangeFailure) -> Error {
     }
 }
 
-/// What became of a request.
+/// The result of a request, for the counters.
 fn result(answer: &HttpFunctionAnswer<Response>) -> &'static str {
     match answer {
         Ok(Response { status: 300..=399, .. }) => "redirect",

@@ -1,4 +1,4 @@
-//! `indexer`: reads of the shared cache, cut to what the plugin may see.
+//! `indexer`: reads of the shared cache, limited to the plugin's views.
 
 use super::fields::{FieldsError, fields};
 use super::{HostCall, Json};
@@ -107,7 +107,7 @@ impl Host for HostCall<'_> {
 }
 
 impl GuestState {
-    /// The reads of a resource: those of the version, unless its configuration has it read that no more.
+    /// The reads of a resource: those of the version, unless the configuration no longer allows this read.
     pub(super) fn reads_of(&self, gvr: &str) -> ReadResult<&Reads> {
         let nothing = || ReadError::NotGranted("nothing is granted while describing".to_owned());
         let reads = self.reads.as_deref().ok_or_else(nothing)?;
@@ -123,7 +123,7 @@ impl GuestState {
         self.reads_of(gvr)?.get(gvr, &key)
     }
 
-    /// A deadline ends the call; every other error is the guest's to handle.
+    /// A deadline ends the call; the guest handles every other error.
     fn answer<T>(&mut self, read: ReadResult<T>) -> IndexerResult<T> {
         self.notes.is_hindered |= read.as_ref().is_err_and(ReadError::is_hindrance);
         match read {

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use std::time::{Duration, Instant};
 use tracing::info;
 
-/// What an Event's fields may have.
+/// The most bytes in an Event's fields.
 pub(crate) const REASON_BYTES_MAX: usize = 128;
 pub(crate) const NOTE_BYTES_MAX: usize = 1_024;
 
@@ -91,19 +91,19 @@ impl Host for GuestState {
     }
 }
 
-/// What became of a write that is granted.
+/// The result of a granted write.
 enum Sending {
     Answered(KubeFunctionResult<Json, WriteError>),
-    /// Another host acts; nothing was sent.
+    /// Another host leads; the write was not sent.
     NotLeader,
-    /// The call's time was over before its turn came.
+    /// The call's time was over before the write's turn.
     Unsent,
-    /// The grant was taken away before its turn came.
+    /// The grant was taken away before the write's turn.
     NotGranted(String),
 }
 
 impl Sending {
-    /// What the API server said, or nobody knows.
+    /// The answer of the API server, or the missing answer.
     fn answer(&self) -> Option<&KubeFunctionResult<Json, WriteError>> {
         match self {
             Self::Answered(answer) => Some(answer),
@@ -210,7 +210,7 @@ impl GuestState {
         check_text("message", &note, 0, NOTE_BYTES_MAX)?;
         let regarding = self.regarding(gvr, key)?;
         let plugin = self.plugin.to_string();
-        // It stands for all Events about the object.
+        // The resource stands for all Events about the object.
         let event = NamedObject {
             resource: "events.k8s.io/v1/events",
             namespace: regarding.event_namespace(),
@@ -237,7 +237,7 @@ impl GuestState {
         Ok(())
     }
 
-    /// The object as it is known: as the plugin is told of it right now, and as it reads it.
+    /// The object as the plugin knows it: in the current event, and in its reads.
     fn known_objects(&self, gvr: &str, key: &ObjectKey) -> impl Iterator<Item = Object> {
         let current = match &self.phase {
             Phase::Handle(event) if &*event.resource == gvr && event.object.key() == key => {
@@ -276,7 +276,8 @@ struct TypeOf {
     kind: String,
 }
 
-/// Waits for a turn and then for the answer, as long as the call may wait. The request is made once it is its turn, and not at all where no time is left.
+/// Waits for a turn and then for the answer, within the call's waiting time. The request is made at its turn, and not
+/// if no time is left.
 async fn send(
     clock: &CallDeadline,
     limits: &Limits,
@@ -349,7 +350,7 @@ fn nothing_was_sent(wait_time: Duration) -> String {
     )
 }
 
-/// What became of a write that was sent.
+/// The result of a sent write, for the counters.
 fn result(answer: &KubeFunctionResult<Json, WriteError>) -> &'static str {
     match answer {
         Ok(_) => "ok",
@@ -361,8 +362,8 @@ fn result(answer: &KubeFunctionResult<Json, WriteError>) -> &'static str {
     }
 }
 
-/// Whether the cluster, a grant or the lead was missing: the same write may succeed once that is there. An API server that does not know the host's user, or
-/// refuses it, lacks a grant too.
+/// Whether the cluster, a grant or the lead was missing: the same write may succeed later. An API server that does not
+/// know the host's user, or refuses it, lacks a grant too.
 fn is_hindrance(error: &Error) -> bool {
     match error {
         Error::NotGranted(_) | Error::NotLeader | Error::Transport(_) => true,
@@ -371,7 +372,7 @@ fn is_hindrance(error: &Error) -> bool {
     }
 }
 
-/// As API servers answer who asks too much.
+/// The answer of API servers to too many requests.
 fn throttled(message: String, wait: Duration) -> Error {
     let (code, reason, retry_after) = (429, "TooManyRequests".to_owned(), Some(wait));
     error(WriteError::Status { code, reason, message, retry_after })

@@ -1,4 +1,4 @@
-//! `log`: the plugin's lines, with the keys that all of the host's logs have.
+//! `log`: the plugin's lines, with the keys of all of the host's logs.
 
 use super::HostCall;
 use crate::backtrace::Backtrace;
@@ -11,10 +11,10 @@ use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::fmt::Write as _;
 use tracing::{Level as HostLevel, enabled, event};
 
-/// What is kept of a call's last error line, in case that it ends in a trap: half of what an error has room for.
+/// The kept part of a call's last error line, in case the call ends in a trap: half of an error's room.
 const LAST_WORDS_BYTES_MAX: usize = ERROR_BYTES_MAX / 2;
 
-/// Emits at a level that is only known now; tracing wants it in the code.
+/// Emits at a level of run time; tracing wants the level in the code.
 macro_rules! emit {
     ($level:expr, $($field:tt)*) => {
         match $level {
@@ -49,7 +49,7 @@ impl Host for HostCall<'_> {
 }
 
 impl GuestState {
-    /// One line of the plugin's, as far as it may have more. Its fields are as they go out.
+    /// Logs one line of the plugin, if the budget allows it. `fields` are already formatted.
     pub(crate) fn tell(&self, level: Level, message: &str, fields: &str) {
         if !self.wants(level) {
             return;
@@ -60,8 +60,9 @@ impl GuestState {
         }
     }
 
-    /// Says in the plugin's log where in its code a call ended, with a line for each frame if the error has not room for all. An end that repeats the one
-    /// before is counted. The lines are the guest's own words in a sense: it chose its functions' names and when to end, so they count as its lines.
+    /// Logs the place in the plugin's code where a call ended, with a line for each frame if the error has no room for
+    /// all. An end that repeats the last one is counted. The lines count towards the plugin's budget: the guest chose
+    /// its functions' names and the time of its end.
     pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
         let during = self.phase.name();
         let line = |text: &str| {
@@ -84,7 +85,7 @@ impl GuestState {
         }
     }
 
-    /// Whether somebody takes lines of this level.
+    /// Whether a reader takes lines of this level.
     fn wants(&self, level: Level) -> bool {
         let on_tape = self.tape.as_ref().and_then(|tape| tape.wants(level));
         on_tape.unwrap_or_else(|| is_enabled(level))
@@ -135,7 +136,7 @@ fn is_enabled(level: Level) -> bool {
     }
 }
 
-/// The fields as `key=value`, up to the same length as a message.
+/// The fields as `key=value`, up to the length of a message.
 fn joined(fields: &[(String, String)]) -> String {
     let mut text = String::new();
     for (index, (key, value)) in fields.iter().enumerate() {

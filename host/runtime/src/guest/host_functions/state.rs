@@ -1,4 +1,4 @@
-//! `state`: a small store of the plugin's own. What a call writes counts once the call has succeeded.
+//! `state`: a small store of the plugin's own. The writes of a call count once the call has succeeded.
 
 use super::HostCall;
 use crate::guest::bindings::informant::plugin::state::Host;
@@ -34,7 +34,7 @@ impl GuestState {
         self.state.as_ref().ok_or_else(|| "there is no state in `describe`".to_owned())
     }
 
-    /// Only where a success can be told from a failure and no other version is in charge.
+    /// The state, in calls whose success differs from a failure while no other version is in charge.
     fn writable(&mut self) -> Result<&mut StateCall, String> {
         match (&self.phase, &mut self.state) {
             (Phase::Handle(_) | Phase::Reconcile(_) | Phase::Fire(_), Some(state)) => Ok(state),

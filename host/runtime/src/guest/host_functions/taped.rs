@@ -1,7 +1,8 @@
-//! The same functions for an instance whose calls are recorded or played back (`guest/tape.rs`).
-//! Each asks the tape for an answer first, and passes its own answer to the tape.
+//! The same functions for an instance whose calls are recorded or played back (`guest/tape.rs`). Each asks the tape
+//! for an answer first, and passes its own answer to the tape.
 //!
-//! What only looks at what the guest was handed (`event-data`) or says who it is (`host-info`, but for what may change) is not worth a line.
+//! Two groups of functions are not taped: those that only read the guest's event (`event-data`), and those of
+//! `host-info` whose answers never change.
 
 mod outside;
 
@@ -20,7 +21,7 @@ use wasmtime::component::HasData;
 /// A call of a host function by a guest that may have a tape.
 pub(crate) struct TapedCall<'a>(&'a mut GuestState);
 
-/// What interfaces are linked with so.
+/// Interfaces with this marker are taped.
 pub(crate) struct TapedInterfaces;
 
 impl HasData for TapedInterfaces {
@@ -36,17 +37,17 @@ impl TapedCall<'_> {
         host_call::begin(self.0)
     }
 
-    /// The arguments of a call, for a tape. Without one nothing is copied.
+    /// The arguments of a call, for a tape. Without a tape nothing is copied.
     fn arguments(&self, arguments: impl FnOnce() -> Value) -> Option<Value> {
         self.0.tape.is_some().then(arguments)
     }
 
-    /// None where there is no tape.
+    /// The question for the tape; `None` without a tape.
     fn question(&self, function: &'static str, with: Option<Value>) -> Option<Question> {
         Some(Question { tape: self.0.tape.clone()?, function, with: with? })
     }
 
-    /// What the tape knows, else what the function answers.
+    /// The tape's answer, or else the function's.
     fn taped<T: Taped>(
         &mut self,
         function: &'static str,
@@ -60,7 +61,7 @@ impl TapedCall<'_> {
         Ok(question.answered(known.map_or_else(|| answer(&mut self.call()), Ok)?))
     }
 
-    /// The same for what waits for somebody else.
+    /// The same for a function that waits for an outside answer.
     async fn taped_later<T: Taped>(
         &mut self,
         function: &'static str,
@@ -76,7 +77,7 @@ impl TapedCall<'_> {
     }
 }
 
-/// What a guest with a tape asks.
+/// A call of a guest with a tape.
 struct Question {
     tape: Arc<dyn Tape>,
     function: &'static str,
@@ -84,19 +85,19 @@ struct Question {
 }
 
 impl Question {
-    /// What is answered without asking anybody.
+    /// The answer that the tape has already.
     fn known<T: Taped>(&self) -> Option<T> {
         self.tape.answer(self.function, &self.with).and_then(|it| T::from_tape(&it))
     }
 
-    /// Before the guest hears it.
+    /// Passes the answer to the tape before the guest gets it.
     fn answered<T: Taped>(self, answer: T) -> T {
         self.tape.asked(self.function, self.with, answer.to_tape());
         answer
     }
 }
 
-/// Functions of this interface. Each of them, and each argument, has its name on tapes.
+/// The functions of this interface. Each function and each argument has its name on tapes.
 macro_rules! taped {
     ($interface:path; $(
         $called:literal
@@ -135,7 +136,7 @@ impl indexer::Host for TapedCall<'_> {
         "indexer.has-synced" has_synced("resource": gvr: String) -> Result<bool, indexer::Error>;
     }
 
-    /// On tapes it has a value, too, which says nothing.
+    /// Tapes have an empty value for each key.
     fn index_values(
         &mut self,
         gvr: String,

@@ -1,8 +1,9 @@
-//! WASI 0.2 for languages whose runtimes cannot start without it: clocks, random numbers, sleep, and a standard output that goes to the plugin's
-//! log. Everything else is there and empty: no files, no environment, no arguments, no network. What was decided and why stands in
-//! `host/docs/designs/wasi.md`.
+//! WASI 0.2 for languages whose runtimes cannot start without it: clocks, random numbers, sleep, and a standard output
+//! that goes to the plugin's log. All other interfaces exist and are empty: no files, no environment, no arguments, no
+//! network. `host/docs/designs/wasi.md` has the decisions and their reasons.
 //!
-//! A component is linked with exactly what it imports, under the versions that it names: one without WASI has none of this.
+//! A component is linked with exactly its imports, under the versions that it names. A component without WASI has none
+//! of this.
 
 mod absent;
 mod clocks;
@@ -22,19 +23,19 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker, LinkerInstance, ResourceType};
 
-/// The store of a guest that calls.
+/// The store of a calling guest.
 type Guest<'a> = StoreContextMut<'a, GuestState>;
 
-/// Where a function is to be defined.
+/// The instance in which a function is defined.
 type WasiLinker<'a> = LinkerInstance<'a, GuestState>;
 
-/// Whether the component imports anything of WASI.
+/// Whether the component imports any interface of WASI.
 pub(crate) fn is_imported(component: &Component) -> bool {
     let imported = component.component_type();
     imported.imports(component.engine()).any(|(name, _)| split(name).is_some())
 }
 
-/// Links what the component imports of WASI. What it imports otherwise is for others to link, or is found to be missing later.
+/// Links the component's imports of WASI. Other code links its other imports, or finds them missing later.
 pub(crate) fn link(
     linker: &mut Linker<GuestState>,
     component: &Component,
@@ -62,7 +63,8 @@ pub(crate) fn link(
     Ok(found)
 }
 
-/// Defines one function, and says whether there is one of the name; one that is not there stays undefined, and the component is refused for it.
+/// Defines one function, and returns whether it exists. An unknown function stays undefined, and the component is
+/// refused.
 fn define(place: &mut WasiLinker<'_>, interface: &str, function: &str) -> wasmtime::Result<bool> {
     match interface {
         "clocks/monotonic-clock" => clocks::link_monotonic(place, function),
@@ -96,7 +98,7 @@ fn define_resource(place: &mut WasiLinker<'_>, name: &str) -> wasmtime::Result<(
     }
 }
 
-/// `exit` ends the instance as a trap does; there is nothing else to leave.
+/// `exit` ends the instance as a trap does; there is no process to leave.
 fn link_exit(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
     match function {
         "exit" => place.func_wrap(function, |_: Guest<'_>, (status,): (Result<(), ()>,)| {
@@ -116,7 +118,7 @@ fn exited(code: u8) -> wasmtime::Error {
     ))
 }
 
-/// Why a guest's instance ends here.
+/// The error that ends a guest's instance.
 fn ended(why: &str) -> wasmtime::Error {
     wasmtime::Error::msg(why.to_owned())
 }

@@ -1,4 +1,4 @@
-//! `workqueue`: keys that the plugin wants to work on.
+//! `workqueue`: keys that the plugin wants to reconcile.
 
 use super::HostCall;
 use crate::call_error::CallError;
@@ -41,14 +41,14 @@ impl Host for HostCall<'_> {
 }
 
 impl GuestState {
-    /// The interface has no error to answer with: a call that could not add a key has not succeeded, whatever it answers.
+    /// The interface has no error: a call that could not add a key fails, whatever its result.
     fn add_key(&mut self, function: &str, key: &str, options: AddOptions) -> wasmtime::Result<()> {
         let now = self.surroundings.now();
         let added = self.at_work(function)?.change(|it| it.add_key(key, options, now));
         if let Err(error) = added {
             let later = matches!(error, AddError::Full { .. });
             let reason = format!("workqueue.{function}: {error}");
-            // One that will never be added counts more than one that may be.
+            // A key that can never be added counts more than one that may be added later.
             if !later || self.notes.key_refused.is_none() {
                 self.notes.key_refused = Some(CallError::KeyRefused { reason, later });
             }
@@ -56,7 +56,7 @@ impl GuestState {
         Ok(())
     }
 
-    /// The queue, where it may be changed.
+    /// The queue, if this call may change it.
     fn at_work(&self, function: &str) -> wasmtime::Result<&PluginQueue> {
         let keys = self.keys(function)?;
         if self.phase.is_work() {

@@ -1,4 +1,4 @@
-//! A version's code, and how an instance is made of it.
+//! A version's code, and the instances made of it.
 
 use super::{Exports, HANDLES_MAX, Instance, arm, call_error};
 use crate::account::{Held, Holding, Ledger};
@@ -17,7 +17,7 @@ use std::time::Instant;
 use wasmtime::component::InstancePre;
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-/// What a guest's call may use of its stack, which an instance keeps from its first call on: wasmtime's bound.
+/// The bound of a guest's stack in wasmtime. An instance keeps the stack from its first call on.
 const STACK_BYTES: u64 = 512 << 10;
 
 /// A compiled plugin from which instances are made in microseconds.
@@ -26,16 +26,17 @@ pub(crate) struct Template {
     pre: InstancePre<GuestState>,
     exported: Exported,
     wasi: Arc<WasiImports>,
-    /// The code, which other plugins may run as well, with the findings of the process that read the file.
+    /// The code, which other plugins may share, with the compiler process's report.
     code: Arc<Compiled>,
     /// Linear memories of one instance.
     memories: usize,
-    /// The code, and what is kept of its types and names, in the plugin's account.
+    /// The code, its types and names, in the plugin's account.
     _held: Arc<Held>,
 }
 
 impl Template {
-    /// Links a compiled component with the host's functions. Its code is held for the plugin, which may hold `most` bytes in all.
+    /// Links a compiled component with the host's functions. The code is held in the plugin's account, which may hold
+    /// `most` bytes in all.
     pub(crate) fn new(
         functions: &HostFunctions,
         code: Arc<Compiled>,
@@ -54,24 +55,24 @@ impl Template {
             timer: timer::GuestIndices::new(&pre).is_ok(),
             stateful: stateful::GuestIndices::new(&pre).is_ok(),
         };
-        // Unknown of a component that has modules from elsewhere, which nobody offers.
+        // Unknown for a component with imported modules, which the host never offers.
         let required = component.resources_required();
         let memories = required.map_or(usize::MAX, |it| it.num_memories as usize);
         let (wasi, held) = (Arc::new(wasi), Arc::new(held));
         Ok(Self { pre, exported, wasi, code, memories, _held: held })
     }
 
-    /// The findings of the process that read its file.
+    /// The compiler process's report on the file.
     pub(crate) fn report(&self) -> &FileReport {
         &self.code.report
     }
 
-    /// What the plugin can be called with.
+    /// The plugin's exported interfaces.
     pub(crate) fn exported(&self) -> Exported {
         self.exported
     }
 
-    /// What the plugin imports of WASI.
+    /// The plugin's imports of WASI.
     pub(crate) fn wasi(&self) -> &Arc<WasiImports> {
         &self.wasi
     }
@@ -119,7 +120,7 @@ impl Template {
         store.data().clock.disarm();
         let made = made.and_then(|instance| {
             let pre = &self.pre;
-            // An error of `new` is that it is not exported.
+            // `new` fails only if the interface is not exported.
             let handler = handler::GuestIndices::new(pre).ok();
             let reconciler = reconciler::GuestIndices::new(pre).ok();
             let timer = timer::GuestIndices::new(pre).ok();

@@ -5,7 +5,7 @@ use crate::guest::call_deadline::CallDeadline;
 use informant_cache::{Indexer, IndexerError, Object, Page};
 use std::time::Instant;
 
-/// How much one answer may hold and how long it may take.
+/// The bounds of one answer, in size and time.
 #[derive(Clone, Copy)]
 pub(crate) struct AnswerBounds<'a> {
     /// At least one.
@@ -15,7 +15,7 @@ pub(crate) struct AnswerBounds<'a> {
 }
 
 impl AnswerBounds<'_> {
-    /// Asked after every step of a search, because nothing else can end it. Invariant 2.
+    /// Called after every step of a search, because only this check can end a search. Invariant 2.
     pub(super) fn check_deadline(&self) -> Result<(), ReadError> {
         match self.clock.expired(Instant::now()) {
             true => Err(ReadError::DeadlineExceeded),
@@ -30,11 +30,11 @@ pub(crate) struct ReadAnswer<T> {
     pub(crate) next: Option<String>,
 }
 
-/// What answers are made of.
+/// An entry of an answer.
 pub(crate) trait Item {
-    /// Bytes of the answer that it takes.
+    /// Its bytes in the answer.
     fn bytes(&self) -> usize;
-    /// Where to go on after it.
+    /// The cursor behind it.
     fn cursor(&self) -> String;
 }
 
@@ -58,7 +58,7 @@ impl Item for String {
     }
 }
 
-/// An object of which only the key is wanted.
+/// An object of which the answer has only the key.
 pub(crate) struct KeyOf(pub(crate) Object);
 
 impl Item for KeyOf {
@@ -71,7 +71,7 @@ impl Item for KeyOf {
     }
 }
 
-/// What shows or stands for an object.
+/// An entry for one object.
 pub(super) trait OfObject: Item {
     fn object(&self) -> &Object;
 }
@@ -88,8 +88,8 @@ impl OfObject for KeyOf {
     }
 }
 
-/// Fills an answer with what is visible, within the bounds; the first item always fits. The cursor is that
-/// of the last item given, so that it tells nothing of what is passed over.
+/// Fills an answer with visible entries, within the bounds; the first entry always fits. The cursor is that of the
+/// last entry, so it shows nothing about skipped objects.
 pub(super) fn fill<T: Item>(
     bounds: AnswerBounds<'_>,
     cursor: Option<&str>,
@@ -100,7 +100,7 @@ pub(super) fn fill<T: Item>(
     let (mut items, mut bytes) = (Vec::<T>::new(), 0);
     loop {
         bounds.check_deadline()?;
-        // One more than fits, to know whether there is more.
+        // One more than fits, to find out whether there is more.
         let page = fetch(bounds.items - items.len() + 1, cursor.as_deref())?;
         for item in page.items {
             if !sees(&item)? {

@@ -1,8 +1,8 @@
-//! What a guest waits for before its first key: everything that it may read is there. Answers to client-go's `WaitForCacheSync` before the
-//! workers of a controller start.
+//! The wait before a guest's first key: all readable resources must have synced. As client-go's `WaitForCacheSync`
+//! before the workers of a controller start.
 //!
-//! A resource that never syncs is waited for without end, as there: a controller that decides by a part of the cluster does harm. The
-//! log says what is awaited. Events that are no keys are delivered meanwhile.
+//! The wait for a resource that never syncs has no end, as in client-go: a controller that sees a part of the cluster
+//! does harm. The log names the missing resources. Events without keys are delivered meanwhile.
 
 use super::{Origin, Reads};
 use crate::plugin_name::PluginName;
@@ -15,10 +15,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::warn;
 
-/// A first list takes seconds; after so long people want to know.
+/// A first list takes seconds; after this time the log reports the wait.
 const TOLD_AFTER: Duration = Duration::from_secs(10);
 
-/// How far the wait has come.
+/// The progress of the wait.
 #[derive(Debug, Default)]
 pub(super) struct Awaiting {
     is_over: AtomicBool,
@@ -27,7 +27,7 @@ pub(super) struct Awaiting {
 }
 
 impl Reads {
-    /// Whether everything is there that the plugin may read. Never false again.
+    /// Whether all readable resources have synced. Stays `true`.
     pub(crate) fn are_synced(&self) -> bool {
         let is_over = self.awaiting.is_over.load(Relaxed) || self.awaited().next().is_none();
         if is_over {
@@ -36,7 +36,7 @@ impl Reads {
         is_over
     }
 
-    /// Waits for that. Says once what is missing where it takes long. Invariant 21.
+    /// Waits for all readable resources. Logs the missing ones once if the wait is long. Invariant 21.
     pub(crate) async fn synced(&self, plugin: &PluginName) {
         let since = *self.awaiting.since.get_or_init(Instant::now);
         let told = async {
@@ -55,7 +55,7 @@ impl Reads {
     async fn all_synced(&self) {
         while let Some((_, informer)) = self.awaited().next() {
             if !informer.synced().await {
-                // It was stopped, and so will the plugin be.
+                // The informer was stopped, and the plugin will be too.
                 return pending().await;
             }
         }
@@ -76,7 +76,7 @@ impl Reads {
         warn!(plugin, resources, "no key is reconciled yet: the plugin reads what has not synced");
     }
 
-    /// What is not there yet. What the service account of the plugin may not read is not waited for.
+    /// The resources that have not synced. Resources that the plugin's service account may not read are left out.
     fn awaited(&self) -> impl Iterator<Item = (&str, SharedIndexInformer)> {
         let views = self.resources.iter().flat_map(|(resource, readable)| {
             readable.views.iter().map(move |shown| (resource.as_str(), shown))

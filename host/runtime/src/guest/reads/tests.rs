@@ -8,7 +8,7 @@ use informant_cache::{FactoryOptions, SharedInformerFactory};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Sees the pods of namespace `a` that are of the web, and all of namespace `c`.
+/// Sees the pods of namespace `a` with the label `app=web`, and all pods of namespace `c`.
 const NARROW: &str = r#"{"version":"1",
     "subscriptions":[{"resource":"v1/pods","namespaces":["a"],"labelSelector":"app=web"}],
     "reads":[{"resource":"v1/pods","namespaces":["c"]}],
@@ -65,7 +65,7 @@ impl Bench {
         AnswerBounds { items, bytes, clock: &self.clock }
     }
 
-    /// What a guest gets that follows the cursors to the end: pages of names, with a `;` after each.
+    /// The pages of a guest that follows the cursors to the end: names, with a `;` after each page.
     #[track_caller]
     fn check<T: Item>(
         &self,
@@ -200,7 +200,7 @@ async fn a_search_ends_at_the_deadline() {
     assert_eq!(readable.sees_any("pointer:/spec/nodeName", "n1", bounds).err(), late);
 }
 
-/// What every function answers to a plugin with [`NARROW`] of which the subscription, or the read of namespace `c`, is refused.
+/// The functions that refuse a plugin with [`NARROW`] whose subscription, or whose read of namespace `c`, is refused.
 async fn refused(subscription: bool, read: bool) -> Vec<&'static str> {
     let of = |is_refused| match is_refused {
         true => Permissions::refused(),

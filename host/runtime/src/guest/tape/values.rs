@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// What a host function can answer with.
+/// The answer of a host function.
 pub(crate) trait Taped: Sized {
     fn to_tape(&self) -> Value;
-    /// None where it is something else.
+    /// `None` for another type of value.
     fn from_tape(value: &Value) -> Option<Self>;
 }
 
@@ -142,7 +142,7 @@ impl<A: Taped, B: Taped> Taped for (A, B) {
     }
 }
 
-/// `namespace/name`, or the name of what has no namespace.
+/// `namespace/name`, or the name of an object without a namespace.
 impl Taped for GuestKey {
     fn to_tape(&self) -> Value {
         match self.namespace.as_str() {
@@ -158,7 +158,7 @@ impl Taped for GuestKey {
     }
 }
 
-/// A page of answers: its items under one name, and where it goes on.
+/// A page of answers: its items under one name, and the cursor.
 fn page<T: Taped>(name: &str, items: &[T], next: Option<&String>) -> Value {
     let items: Value = items.iter().map(T::to_tape).collect();
     json!({ name: items, "next": next })
@@ -198,7 +198,7 @@ impl Taped for indexer::ValuePage {
     }
 }
 
-/// An error of which there is nothing to say but its name, or a text beside it.
+/// An error as its name, with a text or null.
 fn named(name: &str, text: Option<&str>) -> Value {
     let text = text.map_or(Value::Null, Into::into);
     Value::Object(Map::from_iter([(name.to_owned(), text)]))
@@ -325,7 +325,7 @@ impl Taped for http::Error {
 mod tests {
     use super::*;
 
-    /// An answer is what it was after it has been written and read, and is written so.
+    /// An answer is the same after it was written and read again, and has this written form.
     #[track_caller]
     fn check<T: Taped>(answer: &T, expect: &Value) {
         let written = answer.to_tape();

@@ -6,8 +6,8 @@ use redb::{Builder, StorageBackend};
 use std::io;
 use std::sync::Arc;
 
-/// A disk in memory that keeps what was synced apart from what was written since, as a machine without power does, and that may
-/// take nothing more from some write on.
+/// A disk in memory. It keeps synced bytes apart from later writes, for a loss of power. It may fail from some write
+/// on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk(Arc<Mutex<Platter>>);
 
@@ -15,12 +15,12 @@ pub(super) struct Disk(Arc<Mutex<Platter>>);
 struct Platter {
     bytes: Vec<u8>,
     synced: Vec<u8>,
-    /// Writes and syncs that still succeed; none: all of them.
+    /// Writes and syncs that still succeed; `None`: all of them.
     left: Option<usize>,
 }
 
 impl Disk {
-    /// What the next process finds: all that was written, or only what was synced.
+    /// The bytes that the next process finds: all written ones, or only the synced ones.
     pub(super) fn after(&self, power_is_lost: bool) -> Self {
         let platter = self.0.lock();
         let bytes = if power_is_lost { &platter.synced } else { &platter.bytes };
@@ -32,17 +32,17 @@ impl Disk {
         self.0.lock().left = Some(writes);
     }
 
-    /// From now on it takes everything again.
+    /// From now on all writes succeed again.
     pub(super) fn heal(&self) {
         self.0.lock().left = None;
     }
 
-    /// A store on it.
+    /// A store on the disk.
     pub(super) fn open(&self) -> ArchiveStore {
         self.try_open().expect("the disk works")
     }
 
-    /// A store on it, if it lets itself be read and written.
+    /// A store on the disk, if it can be read and written.
     pub(super) fn try_open(&self) -> Result<ArchiveStore, String> {
         let database = Builder::new().set_cache_size(1 << 20).create_with_backend(self.clone());
         let store = database.map_err(redb::Error::from).and_then(ArchiveStore::over);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The way to what outlives the host. Cheap to clone.
+/// The handle to the data that outlives the host. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Archive {
     pub(super) shared: Arc<ArchiveShared>,
@@ -23,23 +23,25 @@ pub(super) struct ArchiveShared {
 #[derive(Default)]
 pub(super) struct Inbox {
     pub(super) pending: Pending,
-    /// What somebody waits for: at most one of each plugin's load and of each request to the host, which are bounded.
+    /// Requests of waiting callers: at most one for each plugin's load and for each request to the host, which are
+    /// bounded.
     pub(super) asks: Vec<ArchiveRequest>,
-    /// The plugins that are there: the others' things are kept for a while only. None before somebody has looked.
+    /// The present plugins: the data of others is kept for a limited time. `None` before the first scan of the
+    /// directories.
     pub(super) present: Option<BTreeSet<PluginName>>,
     pub(super) stopping: bool,
-    /// The thread is no more: nobody answers.
+    /// Whether the thread has ended: then no request gets an answer.
     pub(super) ended: bool,
     pub(super) status: StateDirectoryStatus,
 }
 
 pub(super) enum ArchiveRequest {
-    /// Told once what was put before is on the disk, or could not be written.
+    /// Called once all earlier changes are on the disk, or could not be written.
     Written(WrittenCallback),
     Read(ArchiveRead),
 }
 
-/// What is called back once, with false where it is dropped: nobody waits for an answer that does not come.
+/// A function that is called once, with `false` if this value is dropped: so no caller waits for ever.
 pub(super) struct WrittenCallback(Option<Box<dyn FnOnce(bool) + Send>>);
 
 impl WrittenCallback {
@@ -58,42 +60,43 @@ impl Drop for WrittenCallback {
     }
 }
 
-/// Somebody waits for what is kept of a plugin.
+/// A request for the kept data of a plugin.
 pub(super) struct ArchiveRead {
     pub(super) plugin: PluginName,
     pub(super) reply: oneshot::Sender<Kept>,
 }
 
-/// How the state directory is doing.
+/// The condition of the state directory.
 #[derive(Debug, Clone, Default)]
 pub struct StateDirectoryStatus {
     /// Transactions that were written.
     pub written: u64,
     /// Transactions that could not be written. Each is tried again.
     pub failed: u64,
-    /// Changes that were not taken because the thread that writes is no more: they do not outlive the host.
+    /// Changes that were refused because the writing thread has ended: they do not outlive the host.
     pub refused: u64,
     /// Changes that wait for the disk now.
     pub waiting: usize,
-    /// Bytes of those changes.
+    /// Bytes of these changes.
     pub waiting_bytes: usize,
-    /// Why the disk takes nothing at the moment.
+    /// The error of the disk, while it takes no writes.
     pub error: Option<String>,
 }
 
 impl Archive {
-    /// One without a thread: what is put waits.
+    /// A handle without a thread: changes wait.
     pub(crate) fn new() -> Self {
         let shared = ArchiveShared { inbox: Mutex::default(), changed: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes changes that belong together, and that somebody is going to wait for. Never waits.
+    /// Takes changes that belong together, and that a caller will wait for. Never waits.
     pub(crate) fn put(&self, changes: Changes) {
         self.put_at(u32::MAX, changes);
     }
 
-    /// Takes changes of one plugin that belong together. So much of the plugin is written in a second. Never waits. Invariant 23.
+    /// Takes changes of one plugin that belong together. The plugin's changes are written at this rate. Never waits.
+    /// Invariant 23.
     pub(crate) fn put_at(&self, bytes_per_second: u32, changes: Changes) {
         if changes.is_empty() {
             return;
@@ -107,19 +110,19 @@ impl Archive {
         self.shared.changed.notify_all();
     }
 
-    /// Calls back once everything that was put so far is on the disk, or with false if that fails now.
+    /// Calls `then` once all earlier changes are on the disk, or with `false` if that fails.
     pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
         self.ask(ArchiveRequest::Written(WrittenCallback(Some(Box::new(then)))));
     }
 
-    /// What is kept of a plugin, as soon as the disk lets it be read; none if nobody reads it any more.
+    /// The kept data of a plugin, as soon as the disk can be read; `None` if the thread has ended.
     pub(crate) async fn read(&self, plugin: &PluginName) -> Option<Kept> {
         let (reply, answer) = oneshot::channel();
         self.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin.clone(), reply }));
         answer.await.ok()
     }
 
-    /// These plugins are there now, and no others: the others' things are kept for a while only.
+    /// Sets the present plugins: the data of others is kept for a limited time.
     pub(crate) fn present(&self, plugins: BTreeSet<PluginName>) {
         let mut inbox = self.shared.inbox.lock();
         let is_first = inbox.present.replace(plugins).is_none();
@@ -129,7 +132,7 @@ impl Archive {
         }
     }
 
-    /// How much of a plugin is on the disk: what outlives a host that is killed now.
+    /// The plugin's records on the disk, which outlive a host that is killed now.
     pub(crate) fn on_disk(&self, plugin: &PluginName) -> OnDisk {
         self.shared.inbox.lock().pending.on_disk(plugin)
     }
@@ -140,7 +143,7 @@ impl Archive {
         StateDirectoryStatus { waiting, waiting_bytes, ..inbox.status.clone() }
     }
 
-    /// What waits; it is in the file then if the disk works.
+    /// Takes the waiting changes. With `disk_works` they count as written.
     #[cfg(test)]
     pub(crate) fn take_unwritten(&self, disk_works: bool) -> Arc<Changes> {
         let (mut inbox, now) = (self.shared.inbox.lock(), std::time::Instant::now());

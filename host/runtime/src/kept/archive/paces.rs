@@ -5,24 +5,25 @@ use crate::plugin_name::PluginName;
 use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use std::time::{Duration, Instant};
 
-/// What a plugin's part of a transaction costs beside what is in it: the tops of the file's trees, which are written anew each time.
+/// The cost of a plugin's part of a transaction beside its changes: the top pages of the file's trees, which are
+/// rewritten each time.
 const TRANSACTION_BYTES: usize = 32 << 10;
-/// What a change costs beside what is in it: the page that it is on.
+/// The cost of a change beside its bytes: its page.
 const PAGE_BYTES: usize = 4 << 10;
 
-/// What plugins have had written lately. Those that have paid for everything are not known.
+/// The recent costs of plugins. A plugin without a debt has no entry.
 #[derive(Debug, Default)]
 pub(super) struct Paces {
     buckets: TokenBuckets<PluginName>,
 }
 
-/// What a part of a transaction with so many changes costs.
+/// The cost of a part of a transaction with so many changes.
 pub(super) fn cost(changes: usize, bytes: usize) -> usize {
     TRANSACTION_BYTES + changes * PAGE_BYTES + bytes
 }
 
 impl Paces {
-    /// How long the plugin waits until more of it is written.
+    /// How long the plugin's next changes wait.
     pub(super) fn wait(
         &mut self,
         plugin: &PluginName,
@@ -34,12 +35,12 @@ impl Paces {
         bucket.set(rate, rate, now);
         match bucket.until(0.0) {
             Duration::ZERO => Duration::ZERO,
-            // What rounding leaves is not worth another look.
+            // A remainder from rounding is not worth another look.
             wait => wait + Duration::from_millis(1),
         }
     }
 
-    /// So much was written of it. A second's worth is written at once after a pause; what is more is paid for later.
+    /// Charges a plugin for its changes. After a pause, a second's worth is written at once; more is paid for later.
     pub(super) fn spend(
         &mut self,
         plugin: &PluginName,

@@ -1,9 +1,8 @@
-//! Changes that are not in the file yet, between plugins' tasks and the thread that writes.
-//! Synchronous.
+//! Changes that are not in the file yet, between plugins' tasks and the thread that writes. Synchronous.
 //!
-//! Only the last word on each place is kept, and none on a place where the file has nothing and is to have nothing. So what waits is
-//! bounded by what is kept of each plugin, which its own bounds hold down, and by what the file has of it: however long the disk takes
-//! nothing, and whatever other plugins do.
+//! Only the last change of each place is kept, and none for a place that is empty in the file and stays empty. So the
+//! kept data of each plugin, which has its own bounds, and the plugin's records in the file bound the waiting changes.
+//! This holds however long the disk fails, and whatever other plugins do.
 
 use super::paces::{Paces, cost};
 use super::{ArchiveKey, ArchiveValue, Changes, Kept};
@@ -15,18 +14,18 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     waiting: BTreeMap<PluginName, PendingPlugin>,
-    /// What is being written, or may have been: it is in the file as a whole or not at all.
+    /// The changes that are being written, or may have been: all of them are in the file, or none.
     taken: Option<TakenChanges>,
     in_file: InFile,
     paces: Paces,
 }
 
-/// What waits of one plugin. It is written as a whole: some of it belongs together.
+/// The waiting changes of one plugin. They are written together, because some depend on each other.
 #[derive(Debug, Default)]
 struct PendingPlugin {
     changes: BTreeMap<ArchiveKey, Option<ArchiveValue>>,
     bytes: usize,
-    /// How much of the plugin is written in a second.
+    /// The plugin's rate of writes.
     bytes_per_second: u32,
 }
 
@@ -34,19 +33,19 @@ struct PendingPlugin {
 struct TakenChanges {
     changes: Arc<Changes>,
     bytes: usize,
-    /// The rates of the plugins of which something is there, and what it costs to write that.
+    /// The rates of the plugins in this transaction, and the costs of their parts.
     costs: BTreeMap<PluginName, (u32, usize)>,
 }
 
-/// Where the file has something of the plugins that were read.
+/// The occupied places in the file, of the plugins that were read.
 #[derive(Debug, Default)]
 struct InFile {
     places: BTreeSet<(PluginName, ArchiveKey)>,
-    /// How much that is of each; none of those of which it is nothing.
+    /// The number of records of each plugin; no entry for none.
     counts: BTreeMap<PluginName, OnDisk>,
 }
 
-/// How much of one plugin is on the disk.
+/// The records of one plugin on the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OnDisk {
     pub(crate) retries: usize,
@@ -54,7 +53,7 @@ pub(crate) struct OnDisk {
 }
 
 impl OnDisk {
-    /// What is filed there counts, or does no more.
+    /// Counts a record that was added or removed.
     fn count(&mut self, place: &ArchiveKey, is_there: bool) {
         let count = match place {
             ArchiveKey::Retry { .. } => &mut self.retries,
@@ -86,7 +85,7 @@ impl InFile {
 }
 
 impl Pending {
-    /// So much of its plugin is written in a second.
+    /// Adds changes, with the rate of their plugin.
     pub(super) fn put(&mut self, changes: Changes, bytes_per_second: u32) {
         for ((plugin, place), content) in changes {
             self.insert(plugin, place, content, bytes_per_second);
@@ -122,7 +121,7 @@ impl Pending {
         self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
     }
 
-    /// How long it is until something is to be written; none where nothing waits.
+    /// How long until the next write; `None` if no change waits.
     pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let paces = &mut self.paces;
         let of = |(plugin, part): (&PluginName, &PendingPlugin)| {
@@ -131,7 +130,8 @@ impl Pending {
         self.waiting.iter().map(of).min()
     }
 
-    /// What is to be written now, or all that waits, which is not forgotten before [`written`](Self::written) or [`put_back`](Self::put_back).
+    /// Takes the changes to write now, or all of them. They are kept until [`written`](Self::written) or
+    /// [`put_back`](Self::put_back).
     pub(super) fn take(&mut self, everything: bool, now: Instant) -> Arc<Changes> {
         let (mut changes, mut costs, mut bytes) = (Changes::new(), BTreeMap::new(), 0);
         let paces = &mut self.paces;
@@ -150,7 +150,7 @@ impl Pending {
         changes
     }
 
-    /// What was taken is in the file.
+    /// The taken changes are in the file.
     pub(super) fn written(&mut self, now: Instant) {
         let Some(taken) = self.taken.take() else { return };
         for (place, content) in taken.changes.iter() {
@@ -164,7 +164,7 @@ impl Pending {
         }
     }
 
-    /// What was taken is not in the file. What was said since counts more.
+    /// The taken changes are not in the file. Newer changes of the same places count more.
     pub(super) fn put_back(&mut self) {
         let Some(TakenChanges { changes, costs, .. }) = self.taken.take() else { return };
         for ((plugin, place), content) in Arc::unwrap_or_clone(changes) {
@@ -172,7 +172,7 @@ impl Pending {
             let since = part.and_then(|part| part.changes.get(&place));
             let content = match since {
                 None => content,
-                // There may be nothing to be removed any more.
+                // The place may be empty already.
                 Some(None) => None,
                 Some(Some(_)) => continue,
             };
@@ -182,7 +182,7 @@ impl Pending {
         }
     }
 
-    /// The file has this of a plugin.
+    /// Notes the records of a plugin in the file.
     pub(super) fn found(&mut self, plugin: &PluginName, kept: &Kept) {
         let retries = kept.retries.iter().map(|(subscription, waiting)| {
             let (subscription, key) = (subscription.clone(), waiting.event.object.key().clone());
@@ -194,19 +194,19 @@ impl Pending {
         places.for_each(|place| self.in_file.insert((plugin.clone(), place)));
     }
 
-    /// The file has nothing of these plugins any more.
+    /// Notes that the file has no more records of these plugins.
     pub(super) fn removed(&mut self, plugins: &[String]) {
         let stays = |plugin: &PluginName| plugins.iter().all(|removed| plugin.as_str() != removed);
         self.in_file.places.retain(|(plugin, _)| stays(plugin));
         self.in_file.counts.retain(|plugin, _| stays(plugin));
     }
 
-    /// How much of a plugin is on the disk, whatever is about to change there.
+    /// The records of a plugin on the disk, without the waiting changes.
     pub(super) fn on_disk(&self, plugin: &PluginName) -> OnDisk {
         self.in_file.counts.get(plugin).copied().unwrap_or_default()
     }
 
-    /// How many changes wait, and their bytes, with those that are being written.
+    /// The number of waiting changes and their bytes, with those that are being written.
     pub(super) fn size(&self) -> (usize, usize) {
         let taken = self.taken.as_ref().map_or((0, 0), |taken| (taken.changes.len(), taken.bytes));
         let parts = self.waiting.values().map(|part| (part.changes.len(), part.bytes));
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
-    /// `a3` puts three MiB at `a`, `a-` empties it; `+` joins what belongs together.
+    /// `a3` puts three MiB at `a`, and `a-` empties it; `+` joins changes that belong together.
     fn changes(text: &str) -> Changes {
         let change = |word: &str| {
             let (place, size) = word.split_at(1);
@@ -236,7 +236,7 @@ mod tests {
         text.split('+').map(change).collect()
     }
 
-    /// Everything is written at once.
+    /// All changes are written at once.
     const RATE: u32 = u32::MAX;
 
     fn show(pending: &Pending) -> String {
@@ -249,7 +249,7 @@ mod tests {
         shown.collect::<Vec<_>>().join(" ")
     }
 
-    /// Puts, `take`s, has `written` and puts `back`, and shows what waits then.
+    /// Puts changes, `take`s them, marks them `written` or puts them `back`, and shows the waiting changes.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut pending, now) = (Pending::default(), Instant::now());
@@ -297,7 +297,7 @@ mod tests {
             let place = ("p".parse().expect("a name"), place);
             let content = Some(ArchiveValue::State(Bytes::from_static(b"value")));
             pending.put([(place.clone(), content)].into(), RATE);
-            // As often as not it is about to be written when it goes.
+            // Half of the changes are being written when their plugin is removed.
             if number % 2 == 0 {
                 pending.take(true, now);
             }
@@ -315,7 +315,7 @@ mod tests {
         let letter = |id: u64, content: Option<ArchiveValue>| -> Changes {
             [((plugin.clone(), ArchiveKey::Letter(id)), content)].into()
         };
-        // What it is does not matter here.
+        // The content does not matter here.
         let content = || Some(ArchiveValue::State(Bytes::new()));
         let (mut pending, now) = (Pending::default(), Instant::now());
         let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
@@ -337,8 +337,8 @@ mod tests {
         assert_eq!(pending.on_disk(&plugin), OnDisk::default());
     }
 
-    /// Two plugins on one disk for ten seconds: `busy` writes a new value every ms, `calm` one a second. What was written of each, in bytes as
-    /// they count, how often, and how long `calm` waited at most.
+    /// Two plugins on one disk for ten seconds: `busy` writes a new value every ms, `calm` one a second. Checks the
+    /// written bytes of each in terms of cost, the number of writes, and the longest wait of `calm`.
     #[test]
     fn a_plugin_has_so_much_written_a_second_and_no_more() {
         let rate = 1 << 20;
@@ -363,7 +363,7 @@ mod tests {
                 busy = (busy.0 + cost(1, bytes), busy.1 + 1);
                 last = Some(value.clone());
             }
-            // At once, however much another writes.
+            // At once, however much another plugin writes.
             let is_written = matches!(written.get(&place("calm")), Some(Some(_)));
             assert_eq!(is_written, ms % 1_000 == 500, "at {ms} ms");
             calm += usize::from(is_written);
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(pending.take(true, now).len(), 1);
     }
 
-    /// Else a disk that fails would let a plugin wait longer and longer.
+    /// Otherwise a failing disk would let a plugin wait longer and longer.
     #[test]
     fn what_was_not_written_is_not_paid_for() {
         let (mut pending, now) = (Pending::default(), Instant::now());

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// No plugin's name has it.
+/// No plugin's name has this byte.
 const AFTER_NAME: u8 = 0;
 const RETRY: u8 = b'r';
 const LETTER: u8 = b'l';
@@ -22,7 +22,7 @@ struct RetryHead {
     attempt: u32,
     crashes: u32,
     due: Timestamp,
-    /// Those of hosts before this was kept have none.
+    /// Records of older hosts lack it.
     #[serde(default)]
     wait_ms: Option<u64>,
     resource: String,
@@ -40,7 +40,7 @@ struct LetterHead {
     event: EventHead,
 }
 
-/// An event but for its objects, of which only the lengths.
+/// An event with only the lengths of its objects.
 #[derive(Serialize, Deserialize)]
 struct EventHead {
     change: String,
@@ -51,12 +51,12 @@ struct EventHead {
     old: Option<usize>,
 }
 
-/// Where all entries of a plugin begin, and where they have ended.
+/// The first key of a plugin's records, and the end of the range.
 pub(super) fn range(plugin: &PluginName) -> [Vec<u8>; 2] {
     [AFTER_NAME, AFTER_NAME + 1].map(|end| [plugin.as_str().as_bytes(), &[end]].concat())
 }
 
-/// The key of an entry; none for the head, which has a table of its own.
+/// The key of a record; `None` for the head, which has its own table.
 pub(super) fn key(plugin: &PluginName, place: &ArchiveKey) -> Option<Vec<u8>> {
     let mut key = [plugin.as_str().as_bytes(), &[AFTER_NAME]].concat();
     match place {
@@ -81,7 +81,7 @@ pub(super) fn key(plugin: &PluginName, place: &ArchiveKey) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// The place that a plugin's key is of; none if nothing of ours has such a key.
+/// The place of a plugin's key; `None` if the key is not valid.
 pub(super) fn place(plugin: &PluginName, key: &[u8]) -> Option<ArchiveKey> {
     let rest = key.strip_prefix(plugin.as_str().as_bytes())?.strip_prefix(&[AFTER_NAME])?;
     let (kind, rest) = rest.split_first()?;
@@ -108,7 +108,7 @@ pub(super) fn decode_head(bytes: &[u8]) -> Option<NameRecord> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// The bytes of an entry.
+/// The bytes of a record.
 pub(super) fn encode(content: &ArchiveValue) -> Vec<u8> {
     match content {
         ArchiveValue::Head(head) => encode_head(head),
@@ -139,7 +139,7 @@ pub(super) fn encode(content: &ArchiveValue) -> Vec<u8> {
     }
 }
 
-/// What an entry says; none if it cannot be read.
+/// The content of a record; `None` if it cannot be read.
 pub(super) fn decode(place: &ArchiveKey, bytes: &[u8]) -> Option<ArchiveValue> {
     Some(match place {
         ArchiveKey::Head => ArchiveValue::Head(decode_head(bytes)?),
@@ -169,7 +169,7 @@ pub(super) fn decode(place: &ArchiveKey, bytes: &[u8]) -> Option<ArchiveValue> {
     })
 }
 
-/// The head's length, the head, the object, the one before it.
+/// The head's length, the head, the object, and the state before.
 fn with_objects(head: &impl Serialize, event: &Event) -> Vec<u8> {
     let head = serde_json::to_vec(head).expect("texts and numbers are JSON");
     let old = event.old.as_ref().map(Object::json).unwrap_or_default();
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// What was encoded is what is decoded, key and all; and whatever is cut off is noticed.
+    /// Checks that decoding undoes encoding, also of the key, and finds every truncation.
     #[track_caller]
     fn check(place: &ArchiveKey, content: &ArchiveValue) {
         let plugin: PluginName = "my.plugin".parse().expect("a name");

@@ -1,5 +1,5 @@
-//! The file in which things are kept: an embedded database with one writer, opened by one host at a time. Everything here blocks as
-//! file systems do.
+//! The file of the archive: an embedded database with one writer, which one host at a time opens. All calls block on
+//! the file system.
 
 use super::record::{decode, decode_head, encode, encode_head, key, place, range};
 use super::{ArchiveKey, ArchiveValue, Changes, Kept, NameRecord};
@@ -14,12 +14,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
-/// The layout of the tables and their records. Another one is another number, which an older host refuses.
+/// The layout of the tables and their records. An older host refuses a newer number.
 const FORMAT: u64 = 1;
 const FILE: &str = "state.redb";
-/// How many transactions of the host's changes the file has had. So a host knows of one that failed whether it is in the file.
+/// The number of the host's transactions in the file. After a failure it shows whether the last transaction is in the
+/// file.
 const WRITTEN: &str = "written";
-/// What is read again and again is little: heads, and the tops of the trees.
+/// Only heads and the tops of the trees are read again and again.
 const CACHE_BYTES: usize = 4 << 20;
 
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
@@ -51,7 +52,7 @@ pub(super) struct ArchiveStore {
 }
 
 impl ArchiveStore {
-    /// Opens the directory's file, which is made if it is not there, and checks all of it.
+    /// Opens the directory's file, which is made if it is missing, and checks all of it.
     pub(super) fn open(directory: &Path) -> Result<Self, StateDirectoryError> {
         let failed = |problem: String, advice: &str| StateDirectoryError {
             directory: directory.to_owned(),
@@ -66,7 +67,7 @@ impl ArchiveStore {
         let file = match private_files::open(&path, true) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 private_files::create(&path).and_then(|file| {
-                    // A file that is lost with its directory's entry keeps nothing, however often it was synced.
+                    // A file whose directory entry is lost keeps nothing, however often it was synced.
                     private_files::sync_entries(directory)?;
                     Ok(file)
                 })
@@ -111,7 +112,7 @@ impl ArchiveStore {
         Ok(store)
     }
 
-    /// The file's format; a new file gets ours, and its tables.
+    /// The file's format; a new file gets the current format and its tables.
     fn format(&self) -> Result<u64, redb::Error> {
         let transaction = self.database.begin_write()?;
         let format = {
@@ -133,7 +134,7 @@ impl ArchiveStore {
         Ok(format)
     }
 
-    /// The number of the last transaction that is in the file.
+    /// The number of the last transaction in the file.
     pub(super) fn written(&self) -> Result<u64, redb::Error> {
         let transaction = self.database.begin_read()?;
         let about = transaction.open_table(ABOUT)?;
@@ -141,7 +142,8 @@ impl ArchiveStore {
         Ok(number.unwrap_or_default())
     }
 
-    /// Writes all of it or nothing, with the transaction's number. It is on the disk when this returns; after an error it may be.
+    /// Writes all changes or none, with the transaction's number. On success they are on the disk; after an error they
+    /// may be.
     pub(super) fn write(&self, changes: &Changes, number: u64) -> Result<(), redb::Error> {
         // Invariant 23.
         let transaction = self.database.begin_write()?;
@@ -162,7 +164,7 @@ impl ArchiveStore {
         Ok(transaction.commit()?)
     }
 
-    /// Everything that is kept of a plugin.
+    /// The kept data of a plugin.
     pub(super) fn read(&self, plugin: &PluginName) -> Result<Kept, redb::Error> {
         let transaction = self.database.begin_read()?;
         let mut kept = Kept::default();
@@ -191,7 +193,7 @@ impl ArchiveStore {
         Ok(kept)
     }
 
-    /// Notes when the files of all other plugins were found to be gone, for those of which it is not known yet.
+    /// Notes the time at which the files of absent plugins were found to be gone, if it is not noted yet.
     pub(super) fn note_gone(
         &self,
         present: &BTreeSet<PluginName>,
@@ -211,7 +213,7 @@ impl ArchiveStore {
         Ok(transaction.commit()?)
     }
 
-    /// Removes what belongs to plugins whose files were gone by then and have not come back, and says whose that was.
+    /// Removes the data of plugins whose files were gone by then and have not come back. Returns the names.
     pub(super) fn remove_gone(
         &self,
         present: &BTreeSet<PluginName>,
@@ -257,7 +259,7 @@ fn all(heads: &Table<'_, &str, &[u8]>) -> Result<Vec<(String, NameRecord)>, redb
     Ok(all)
 }
 
-/// Says that the file's bytes are wrong, and not that they cannot be had.
+/// Whether the error means wrong bytes, and not a failure to read them.
 fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }

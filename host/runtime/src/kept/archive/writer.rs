@@ -13,10 +13,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tracing::{error, info};
 
-/// How long a disk that failed is left alone at first, doubled up to the second.
+/// The first pause after a disk error. It doubles up to `RETRY_MAX`.
 const RETRY_BASE: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(60);
-/// How often it is looked for what is to be kept no more.
+/// The interval of the search for data to remove.
 const LOOK_INTERVAL: Duration = Duration::from_secs(3_600);
 
 /// The thread. Dropping it lets the thread end by itself.
@@ -25,7 +25,8 @@ pub(crate) struct ArchiveThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Opens the state directory and closes it again: says what is wrong with it, as [`PluginHost::new`](crate::PluginHost::new) does.
+/// Opens the state directory and closes it again. Reports its problem as [`PluginHost::new`](crate::PluginHost::new)
+/// does.
 pub fn check_state_directory(options: &StateDirectoryOptions) -> Result<(), StateDirectoryError> {
     ArchiveStore::open(&options.directory).map(drop)
 }
@@ -41,7 +42,7 @@ impl ArchiveThread {
             .map_err(|error| StateDirectoryError::no_thread(directory, &error))
     }
 
-    /// Starts the thread over a store, which is opened anew so if it fails.
+    /// Starts the thread over a store. `open` opens the store again after a failure.
     fn over(store: ArchiveStore, open: OpenStore, keep_removed: Duration) -> std::io::Result<Self> {
         let archive = Archive::new();
         let shared = archive.shared.clone();
@@ -50,7 +51,7 @@ impl ArchiveThread {
             open,
             keep_removed,
             written: *written.as_ref().unwrap_or(&0),
-            // One that cannot be read is opened anew.
+            // An unreadable store is opened again.
             store: written.is_ok().then_some(store),
             shared,
             failures: 0,
@@ -66,7 +67,7 @@ impl ArchiveThread {
         self.archive.clone()
     }
 
-    /// Writes what waits, if the disk takes it, and ends the thread.
+    /// Writes the waiting changes, if the disk takes them, and ends the thread.
     pub(crate) async fn stop(mut self) {
         self.archive.stop();
         let Some(thread) = self.thread.take() else { return };
@@ -88,20 +89,20 @@ type OpenStore = Box<dyn Fn() -> Result<ArchiveStore, String> + Send>;
 struct ArchiveWriter {
     open: OpenStore,
     keep_removed: Duration,
-    /// None after a failure: it is opened anew.
+    /// `None` after a failure: the store is opened again.
     store: Option<ArchiveStore>,
     /// The number of the last transaction that is known to be in the file.
     written: u64,
     shared: Arc<ArchiveShared>,
-    /// In a row.
+    /// The number of failures in a row.
     failures: u32,
-    /// Who waits until the disk can be read again: at most one load of each plugin.
+    /// Requests that wait until the disk can be read again: at most one load of each plugin.
     reads: Vec<ArchiveRead>,
-    /// Which plugins were gone when the host began is in the file.
+    /// Whether the file has noted the plugins that were gone when the host began.
     gone_is_noted: bool,
 }
 
-/// Also after a panic nobody waits for an answer that does not come.
+/// So no caller waits for ever, even after a panic.
 impl Drop for ArchiveWriter {
     fn drop(&mut self) {
         let mut inbox = self.shared.inbox.lock();
@@ -123,13 +124,13 @@ impl ArchiveWriter {
         let mut next_look = Instant::now() + LOOK_INTERVAL;
         loop {
             let (asks, stopping) = self.next(next_look);
-            // Whoever asks means everything that was put before.
+            // A request concerns all earlier changes.
             let is_written = self.write(stopping || !asks.is_empty());
             for ask in asks {
                 match ask {
                     ArchiveRequest::Written(then) => then.call(is_written),
                     ArchiveRequest::Read(read) => {
-                        // Whoever asked before for a plugin of that name has gone with it.
+                        // A former caller for the same plugin is gone.
                         self.reads.retain(|before| before.plugin != read.plugin);
                         self.reads.push(read);
                     }
@@ -146,7 +147,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Waits for something to do. After a failure only somebody who asks, and the end, cut the wait short.
+    /// Waits for work. After a failure only a request, and the end, shorten the wait.
     fn next(&self, next_look: Instant) -> (Vec<ArchiveRequest>, bool) {
         let mut until = next_look;
         if self.failures > 0 {
@@ -169,7 +170,7 @@ impl ArchiveWriter {
         (std::mem::take(&mut inbox.asks), inbox.stopping)
     }
 
-    /// Writes what is due, or everything that was put by now. Whether that is on the disk.
+    /// Writes the due changes, or all of them. Returns whether they are on the disk.
     fn write(&mut self, everything: bool) -> bool {
         match self.try_write(everything) {
             Ok(()) => {
@@ -208,7 +209,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// What was being written when the file failed is in it as a whole or not at all, which the file says.
+    /// Opens the store again. The file shows whether the transaction at the failure is in it.
     fn open_anew(&mut self) -> Result<ArchiveStore, String> {
         let store = (self.open)()?;
         let written = store.written().map_err(text)?;
@@ -222,7 +223,7 @@ impl ArchiveWriter {
         Ok(store)
     }
 
-    /// Whoever cannot be answered now is answered when the disk works again.
+    /// Answers the waiting requests. After an error they wait until the disk works again.
     fn answer_reads(&mut self) {
         while let Some(store) = &self.store
             && let Some(ArchiveRead { plugin, reply }) = self.reads.pop()
@@ -230,7 +231,7 @@ impl ArchiveWriter {
             match store.read(&plugin) {
                 Ok(kept) => {
                     self.shared.inbox.lock().pending.found(&plugin, &kept);
-                    // Whoever asked may have gone.
+                    // The caller may be gone.
                     let _ = reply.send(kept);
                 }
                 Err(problem) => {
@@ -241,7 +242,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Removes what was kept for long enough.
+    /// Removes data that was kept for long enough.
     fn look(&mut self) {
         let present = self.shared.inbox.lock().present.clone();
         let (Some(present), Some(store)) = (present, &self.store) else { return };
@@ -266,12 +267,12 @@ impl ArchiveWriter {
         if !self.gone_is_noted {
             store.note_gone(present, now)?;
         }
-        // Somebody may want it kept for longer than there is time.
+        // The configured time may be longer than the clock's range.
         let Ok(before) = now.checked_sub(self.keep_removed) else { return Ok(Vec::new()) };
         store.remove_gone(present, before)
     }
 
-    /// The disk is left alone for a while.
+    /// Notes a failure: the disk gets a pause.
     fn failed(&mut self, problem: String) {
         if self.failures == 0 {
             error!(

@@ -1,4 +1,4 @@
-//! What the file says after every step, against what waits: the host may end at any of them.
+//! The file's content after every step, compared with the waiting events: the host may end at any step.
 
 use super::*;
 use crate::delivery::mailbox::{Attempts, Mailbox, Marks, Settled};
@@ -26,15 +26,15 @@ fn event(name: u8, version: u32) -> Event {
 #[derive(Debug, Clone)]
 enum Step {
     Push(u8),
-    /// The next event that is due is told, and this becomes of it.
+    /// The next due event is delivered, with this result.
     Tell(Became),
     Redrive,
-    /// What the letters have become is not to be told.
+    /// The redriven events are not to be delivered.
     RedriveFiltered,
     Purge,
-    /// The subscription goes, and comes again.
+    /// The subscription is removed, and added again.
     Drop,
-    /// From here on the disk takes everything, or nothing.
+    /// From here on the disk takes all changes, or none.
     Disk(bool),
     Restart,
 }
@@ -47,16 +47,16 @@ enum Became {
     Dead,
 }
 
-/// What outlives the host.
+/// The data that must outlive the host.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Owed {
     /// Attempted events that wait: object and next attempt.
     retries: BTreeMap<String, u32>,
-    /// Letters that the plugin must hear of: those that lie, and those that were sent again and not told.
+    /// Letters that the plugin must get: the visible ones, and redriven ones that were not delivered.
     letters: BTreeSet<u64>,
 }
 
-/// A host's part of one plugin, and the file, which has what was put while the disk worked.
+/// A host's part of one plugin, and the file with the changes from the time in which the disk worked.
 struct Bench {
     file: BTreeMap<(PluginName, ArchiveKey), ArchiveValue>,
     disk_works: bool,
@@ -65,9 +65,9 @@ struct Bench {
     queue: Mailbox,
     letters: DeadLetters,
     owed: Owed,
-    /// What was owed when the disk last took everything.
+    /// The data that must outlive the host, when the disk last took all changes.
     written: Owed,
-    /// Letters that were sent again and not told, with their object and its state when they were sent.
+    /// Redriven letters that were not delivered, with their object and its state at the redrive.
     sent: BTreeMap<u64, (String, u32)>,
     now: Instant,
     version: u32,
@@ -191,7 +191,7 @@ impl Bench {
             }
         };
         if is_told {
-            // A letter is told with the state that its object had when it was sent, or with a later one.
+            // A redriven letter's event has the object's state at the redrive, or a later one.
             let told = self.sent.extract_if(.., |_, (of, at)| *of == name && *at <= version);
             for (id, _) in told {
                 self.owed.letters.remove(&id);
@@ -231,7 +231,7 @@ impl Bench {
         }
     }
 
-    /// The host ends without a word, and another begins with what the file says.
+    /// The host is killed, and another begins with the file's content.
     fn restart(&mut self) {
         self.disk_works = true;
         self.owed = self.written.clone();
@@ -263,7 +263,8 @@ impl Bench {
         self.sent.clear();
     }
 
-    /// The file has what waits and what is owed, and nothing else; if the disk takes nothing, what it had then.
+    /// The file has exactly the waiting events and owed letters. If the disk takes nothing, it has those of the last
+    /// write.
     fn check(&self) {
         let mut found = Owed::default();
         for ((_, place), content) in &self.file {
@@ -284,7 +285,7 @@ impl Bench {
         let lie: BTreeSet<u64> = self.letters.list().iter().map(|letter| letter.id).collect();
         let sent: BTreeSet<u64> = self.sent.keys().copied().collect();
         assert_eq!(lie, &self.owed.letters - &sent, "letters that lie");
-        // What waits for the disk is no more than what is owed, what the file has, and the head.
+        // The changes that wait for the disk are at most the owed records, the file's records, and the head.
         let waiting = self.archive.status().waiting;
         let all = [&found, &self.owed].map(|owed| owed.retries.len() + owed.letters.len());
         assert!(waiting <= all.iter().sum::<usize>() + 1, "{waiting} changes wait");
@@ -318,7 +319,7 @@ proptest! {
             bench.step(step);
             bench.check();
         }
-        // Everything is told in the end, and nothing is left of it but the letters that lie.
+        // In the end all events are delivered, and only the visible letters remain.
         bench.step(&Step::Disk(true));
         while bench.queue.load().events > 0 {
             bench.step(&Step::Tell(Became::Done));

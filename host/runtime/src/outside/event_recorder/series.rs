@@ -1,5 +1,5 @@
-//! Which Kubernetes Event an occurrence becomes: a new one, or one more of a series. Synchronous. Answers to client-go's
-//! `tools/events/event_broadcaster.go` and, for how many, to `tools/record/events_cache.go`.
+//! The Kubernetes Event of an occurrence: a new one, or a series. Synchronous. As client-go's
+//! `tools/events/event_broadcaster.go` and, for the bounds, `tools/record/events_cache.go`.
 
 use super::{Occurrence, Regarding};
 use crate::counters::Counters;
@@ -13,20 +13,20 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Series that are known at once, of all plugins, some hundred bytes and their texts each: at most a few megabytes.
+/// The most series known at once, of all plugins. Each has some hundred bytes and its texts: at most a few megabytes.
 const SERIES_MAX: usize = 2_000;
-/// What comes later begins a new Event: client-go's `finishTime`.
+/// A later occurrence begins a new Event: client-go's `finishTime`.
 const SERIES_END: Duration = Duration::from_secs(6 * 60);
-/// A series is written again after its second occurrence and then no sooner than this, however often it comes.
+/// A series is written after its second occurrence and then no sooner than this, however often it occurs.
 const WRITTEN_EVERY: Duration = Duration::from_secs(30);
 /// New Events of one plugin about one object: client-go's spam filter, `defaultSpamBurst` and `defaultSpamQPS`.
 const EVENTS_AT_ONCE: f64 = 25.0;
 const EVENTS_PER_SECOND: f64 = 1.0 / 300.0;
 const EVENTS: &str = "events.k8s.io/v1/events";
-/// What a name may have, less what makes it unique.
+/// The most bytes of a name, without its unique end.
 const NAME_BYTES_MAX: usize = 253 - 17;
 
-/// What is one series.
+/// The identity of a series.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey {
     plugin: String,
@@ -40,18 +40,18 @@ pub(super) struct SeriesKey {
 
 #[derive(Debug)]
 struct KnownEvent {
-    /// The Event's.
+    /// The name of the Event.
     name: String,
     count: u32,
     last: Timestamp,
     seen: Instant,
     written: Instant,
-    /// Something happened since.
+    /// Whether there was an occurrence since the last write.
     is_due: bool,
     counters: Arc<Counters>,
 }
 
-/// What is to be written.
+/// A request to write an Event.
 #[derive(Debug)]
 pub(super) struct EventWrite {
     pub(super) key: SeriesKey,
@@ -62,21 +62,21 @@ pub(super) struct EventWrite {
     pub(super) counters: Arc<Counters>,
 }
 
-/// There are too many of this object's; or the object's names are none.
+/// There are too many Events about this object, or its names are not valid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotRecorded;
 
 #[derive(Debug, Default)]
 pub(super) struct EventSeries {
     known: HashMap<SeriesKey, KnownEvent>,
-    /// What plugins may still say about objects.
+    /// The remaining Events of plugins about objects.
     spam: TokenBuckets<(String, Regarding)>,
-    /// Of the Event made last.
+    /// The number in the name of the last Event.
     number: u64,
 }
 
 impl EventSeries {
-    /// What an occurrence has written at once, if anything.
+    /// Notes an occurrence. Returns the request to write at once, if there is one.
     pub(super) fn record(
         &mut self,
         occurrence: &Occurrence,
@@ -110,26 +110,26 @@ impl EventSeries {
         Ok(Some(recorded))
     }
 
-    /// When something is to be written that nothing new has to happen for.
+    /// When the next series must be written without a new occurrence.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.known.values().filter(|known| known.is_due);
         due.map(|known| known.written + WRITTEN_EVERY).min()
     }
 
-    /// What is to be written by now.
+    /// The requests to write by now.
     pub(super) fn due(&mut self, now: Instant) -> Vec<EventWrite> {
         let is_due = |known: &KnownEvent| known.is_due && now >= known.written + WRITTEN_EVERY;
         let due = self.known.iter_mut().filter(|(_, known)| is_due(known));
         due.filter_map(|(key, known)| known.write(key, now)).collect()
     }
 
-    /// It could not be written.
+    /// Forgets a series after a failed write.
     pub(super) fn forget(&mut self, key: &SeriesKey) {
         self.known.remove(key);
     }
 
-    /// Forgets what is over where there is no room, else what was seen the longest ago of the plugin that has most. What was counted of that and not
-    /// written is lost, and what comes next of it is a new Event.
+    /// Makes room: forgets finished series. Without any, forgets the series with the oldest occurrence of the plugin
+    /// that has the most series. Unwritten counts are lost then, and the next occurrence begins a new Event.
     fn make_room(&mut self, now: Instant) {
         if self.known.len() < SERIES_MAX {
             return;
@@ -146,7 +146,7 @@ impl EventSeries {
         }
     }
 
-    /// The same for what may be said about one more object: what is nearest to full goes.
+    /// The same for the bucket of one more object: the bucket that is nearest to full is dropped.
     fn make_room_for_spam(&mut self, now: Instant) {
         if self.spam.len() < SERIES_MAX {
             return;
@@ -173,7 +173,7 @@ impl EventSeries {
         self.spam.entry(about).or_insert_with(full).take(now).map_err(|_| NotRecorded)
     }
 
-    /// As client-go names Events: the object and a time, which is another each time.
+    /// As client-go names Events: the object and a time, which differs each time.
     fn name(&mut self, object: &str, at: Timestamp) -> String {
         let nanoseconds = u64::try_from(at.as_nanosecond()).unwrap_or_default();
         self.number = nanoseconds.max(self.number + 1);
@@ -219,7 +219,7 @@ impl SeriesKey {
 }
 
 impl KnownEvent {
-    /// The series as it stands.
+    /// The current state of the series, as a request.
     fn write(&mut self, key: &SeriesKey, now: Instant) -> Option<EventWrite> {
         (self.written, self.is_due) = (now, false);
         let series = json!({ "count": self.count, "lastObservedTime": micro_time(self.last) });
@@ -228,7 +228,7 @@ impl KnownEvent {
     }
 }
 
-/// So that what one plugin records costs another nothing.
+/// The plugin with the most entries, so that one plugin's Events cost another plugin nothing.
 fn whoever_has_most<'a>(plugins: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut counts = HashMap::<&str, usize>::new();
     for plugin in plugins {
@@ -261,7 +261,7 @@ fn event(name: &str, occurrence: &Occurrence) -> serde_json::Value {
     })
 }
 
-/// As Kubernetes writes a `MicroTime`.
+/// A time in the form of Kubernetes' `MicroTime`.
 fn micro_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
@@ -279,8 +279,8 @@ mod tests {
         recorded.write.request("p", false, 1)
     }
 
-    /// What happens at these seconds to an object: `a` is the note of an occurrence, `-` a look at what is due. Shows what is written: `new` Events,
-    /// counts of series, `x` for what is too much, nothing else.
+    /// Occurrences about an object at these seconds: `a` is a note, and `-` a look at the due writes. Shows the
+    /// writes: `new` Events, counts of series, `x` for too many, and nothing otherwise.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut series, start) = (EventSeries::default(), Instant::now());
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn series_are_bounded_and_whoever_has_most_forgets_its_oldest() {
         let (mut series, start) = (EventSeries::default(), Instant::now());
-        // Whether it is a new Event, else one more of a series.
+        // Whether the occurrence makes a new Event, and not one more of a series.
         let mut record = |plugin: &str, name: usize, at: u64| {
             let now = start + Duration::from_secs(at);
             let name = format!("o{name}");

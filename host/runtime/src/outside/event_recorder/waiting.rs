@@ -1,23 +1,24 @@
-//! What plugins have recorded and the task has not come to: they take turns, so that who records much keeps nobody else waiting. Synchronous.
+//! The queue between plugins and the task that writes Events. Plugins take turns, so that a plugin with many Events
+//! delays no other. Synchronous.
 
 use super::Occurrence;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// Of all plugins together; each has some kilobytes at most.
+/// The most waiting occurrences of all plugins together; each has some kilobytes at most.
 pub(super) const WAITING_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct WaitingEvents {
-    /// Oldest first; none is empty.
+    /// Oldest first; no queue is empty.
     of_plugins: HashMap<String, VecDeque<Occurrence>>,
-    /// Every plugin of these once, in the order of their turns.
+    /// Each of these plugins once, in the order of their turns.
     turns: VecDeque<String>,
     count: usize,
 }
 
 impl WaitingEvents {
-    /// Where too many wait, one gives way and is answered with: the newest of whoever has most.
+    /// Adds an occurrence. If too many wait, drops and returns the newest of the plugin with the most.
     pub(super) fn push(&mut self, occurrence: Occurrence) -> Option<Occurrence> {
         let plugin = occurrence.plugin.clone();
         let own = self.of_plugins.entry(plugin.clone()).or_insert_with(|| {
@@ -41,7 +42,7 @@ impl WaitingEvents {
         newest
     }
 
-    /// The oldest of the plugin whose turn it is.
+    /// The oldest occurrence of the plugin with the next turn.
     pub(super) fn pop(&mut self) -> Option<Occurrence> {
         let plugin = self.turns.pop_front()?;
         let waiting = self.of_plugins.get_mut(&plugin).expect("whoever has a turn waits");
@@ -61,8 +62,8 @@ mod tests {
     use super::super::tests::occurrence;
     use super::*;
 
-    /// `a1` is an occurrence of the plugin `a`, `-` takes the next. Shows what is taken and, as `!a1`, what gives way. So many of `a`, from `a0` on,
-    /// wait from the start.
+    /// `a1` is an occurrence of the plugin `a`, and `-` takes the next one. Shows the taken ones and, as `!a1`, the
+    /// dropped ones. `of_a` occurrences of `a`, from `a0` on, wait from the start.
     #[track_caller]
     fn check(of_a: usize, steps: &str, expect: &str) {
         let mut waiting = WaitingEvents::default();

@@ -1,4 +1,5 @@
-//! Which addresses a request may go to. What a name resolves to is held against this, and only what was held against it is connected to.
+//! The addresses that a request may connect to. Each resolved address is checked here, and the host connects only to
+//! checked addresses.
 
 use crate::enumerated::enumerated;
 use std::collections::BTreeSet;
@@ -6,23 +7,23 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// What a rule can grant: where an address leads.
+/// A kind of address that a rule can grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressKind {
-    /// Into the internet.
+    /// In the internet.
     Public,
-    /// Into a network of its owner's own, which a cluster's is: RFC 1918, RFC 6598, RFC 4193.
+    /// In a private network, as a cluster's is: RFC 1918, RFC 6598, RFC 4193.
     Private,
-    /// To the host's own machine, or the other containers of its pod.
+    /// The host's own machine, or the other containers of its pod.
     Loopback,
 }
 
-/// Why a request may not go to an address.
+/// The reason for which a request may not connect to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressRefusal {
     /// The rule does not name this kind.
     Kind(AddressKind),
-    /// No rule can: what it is instead.
+    /// No rule can grant the address; the text is its kind.
     Never(&'static str),
 }
 
@@ -33,7 +34,7 @@ pub struct AddressKinds(BTreeSet<AddressKind>);
 impl AddressKind {
     const ALL: [Self; 3] = [Self::Public, Self::Private, Self::Loopback];
 
-    /// That of an address; none where nobody may be asked there.
+    /// The kind of an address; `None` if no rule can grant it.
     pub(crate) fn of(address: IpAddr) -> Option<Self> {
         kind_of(address).ok()
     }
@@ -60,19 +61,19 @@ impl FromStr for AddressKind {
 }
 
 impl Default for AddressKinds {
-    /// The internet alone.
+    /// Only public addresses.
     fn default() -> Self {
         Self(BTreeSet::from([AddressKind::Public]))
     }
 }
 
 impl AddressKinds {
-    /// These.
+    /// A set of these kinds.
     pub fn new(kinds: impl IntoIterator<Item = AddressKind>) -> Self {
         Self(kinds.into_iter().collect())
     }
 
-    /// Whether a request may go to this address, whatever name led to it.
+    /// Whether a request may connect to this address, whatever its name.
     #[must_use]
     pub fn allow(&self, address: IpAddr) -> bool {
         self.check(address).is_ok()
@@ -83,17 +84,17 @@ impl AddressKinds {
         if self.0.contains(&kind) { Ok(()) } else { Err(AddressRefusal::Kind(kind)) }
     }
 
-    /// Whether all of these are among the others.
+    /// Whether all of these kinds are among the others.
     pub(crate) fn are_within(&self, others: &Self) -> bool {
         self.0.is_subset(&others.0)
     }
 
-    /// Those that are among both.
+    /// The kinds in both sets.
     pub(crate) fn and(&self, others: &Self) -> Self {
         Self(self.0.intersection(&others.0).copied().collect())
     }
 
-    /// The same and this one.
+    /// The same kinds and this one.
     pub(crate) fn with(&self, kind: AddressKind) -> Self {
         let mut kinds = self.0.clone();
         kinds.insert(kind);
@@ -113,7 +114,7 @@ impl fmt::Display for AddressKinds {
     }
 }
 
-/// Where an address leads; or what it is, if nobody may be asked there.
+/// The kind of an address; an error if no rule can grant it.
 fn kind_of(address: IpAddr) -> Result<AddressKind, &'static str> {
     match address {
         IpAddr::V4(address) => kind_of_v4(address),
@@ -123,12 +124,12 @@ fn kind_of(address: IpAddr) -> Result<AddressKind, &'static str> {
 
 const METADATA: &str = "the address of a cloud's metadata";
 const RESERVED: &str = "a reserved address";
-/// A translator's, of a network's own: nobody here knows where it leads.
+/// A translator's address in a private network: its target is unknown.
 const TRANSLATED: &str = "a translated address of a network's own";
 
 fn kind_of_v4(address: Ipv4Addr) -> Result<AddressKind, &'static str> {
     match address.octets() {
-        // Of Alibaba, Azure and Oracle; the others' are link-local.
+        // Metadata services of Alibaba, Azure and Oracle; those of others are link-local.
         [100, 100, 100, 200] | [168, 63, 129, 16] | [192, 0, 0, 192] => Err(METADATA),
         [0, ..] => Err("an unspecified address"),
         [127, ..] => Ok(AddressKind::Loopback),
@@ -152,7 +153,7 @@ fn kind_of_v6(address: Ipv6Addr) -> Result<AddressKind, &'static str> {
         [0, 0, 0, 0, 0, 0, 0, 0] => Err("an unspecified address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Ok(AddressKind::Loopback),
         [0, 0, 0, 0, 0, 0, ..] => Err("an IPv4-compatible address"),
-        // What a translator makes of the IPv4 internet, and of nothing else.
+        // A translator's form of an IPv4 internet address, and of no other address.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             let bits = u32::from(high) << 16 | u32::from(low);
             match kind_of_v4(Ipv4Addr::from_bits(bits)) {
@@ -160,19 +161,20 @@ fn kind_of_v6(address: Ipv6Addr) -> Result<AddressKind, &'static str> {
                 _ => Err("a translated address that is not public"),
             }
         }
-        // RFC 8215: such a network's own translator may lead into that network.
+        // RFC 8215: a private network's translator may lead into that network.
         [0x64, 0xff9b, 1, ..] => Err(TRANSLATED),
-        // RFC 2765: the same without a prefix of anybody's.
+        // RFC 2765: the same without a prefix.
         [0, 0, 0, 0, 0xffff, 0, ..] => Err(TRANSLATED),
-        // Translators may have any prefix: what ends like this leads to nothing that anybody is to ask.
+        // Translators may have any prefix: an address with this end never leads to an allowed target.
         [0x2000..=0x3fff, _, _, _, _, _, 0xa9fe, 0xa9fe] => Err(METADATA),
-        // ISATAP: the other end is the IPv4 address behind it.
+        // ISATAP: the target is the IPv4 address at the end.
         [_, _, _, _, 0 | 0x200, 0x5efe, ..] => Err("an ISATAP address"),
         [0x2002, ..] => Err("a 6to4 address"),
         [0x2001, 0, ..] => Err("a Teredo address"),
         [0x2001, 1..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Err(RESERVED),
         [0xfd00, 0xec2, ..] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => Err(METADATA),
-        // Oracle's, Scaleway's and Akamai's, and whoever else writes 169.254.169.254 into an address of its own.
+        // Oracle's, Scaleway's and Akamai's, and those of other clouds that write 169.254.169.254 into their own
+        // address.
         [0xfd00, 0xc1 | 0x42, ..] | [0xfd00, 0xa9fe, 0xa9fe, ..] => Err(METADATA),
         [0xfc00..=0xfdff, _, _, _, _, _, 0xa9fe, 0xa9fe] => Err(METADATA),
         [0xfc00..=0xfdff, ..] => Ok(AddressKind::Private),
@@ -187,7 +189,7 @@ fn kind_of_v6(address: Ipv6Addr) -> Result<AddressKind, &'static str> {
 mod tests {
     use super::*;
 
-    /// What these addresses are.
+    /// The kinds of these addresses.
     #[track_caller]
     fn check(addresses: &[&str], expect: Result<AddressKind, &'static str>) {
         for address in addresses {

@@ -1,18 +1,20 @@
-//! Paths that some server may take for others than they look like, and so for others than the rules look at: decoded once or several times they have
-//! other segments, or characters that are made slashes and dots of.
+//! Ambiguous paths: some servers read other segments than the rules do, after one or several decodings, or by mapping
+//! characters to slashes and dots.
 
 use percent_encoding::percent_decode;
 
-/// Nobody encodes an honest path so many times.
+/// No honest path is encoded so many times.
 const DECODED_MAX: usize = 8;
-/// What some servers make slashes, backslashes and dots of: full-width and small forms, fractions, leaders, full stops.
+/// Characters that some servers map to slashes, backslashes and dots: full-width and small forms, fractions, leaders,
+/// full stops.
 const LOOK_ALIKES: [char; 17] = [
     '\\', '\u{2024}', '\u{2025}', '\u{2026}', '\u{2044}', '\u{2215}', '\u{2216}', '\u{29f5}',
     '\u{29f8}', '\u{3002}', '\u{fe52}', '\u{fe68}', '\u{ff0e}', '\u{ff0f}', '\u{ff3c}', '\u{ff61}',
     '\u{fffd}',
 ];
 
-/// Whether rules cannot tell where the path leads. It takes some passes over the path, so it is asked once for each.
+/// Whether rules cannot decide where the path leads. The check takes some passes over the path, so each path is
+/// checked once.
 pub(super) fn is_ambiguous(path: &str) -> bool {
     let mut path = path.as_bytes().to_vec();
     let slashes = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
@@ -32,25 +34,25 @@ pub(super) fn is_ambiguous(path: &str) -> bool {
     true
 }
 
-/// `%u002f`, which is nobody's standard, and which some servers decode.
+/// `%u002f`, which no standard has, and which some servers decode.
 fn has_code_point(path: &[u8]) -> bool {
     path.windows(2).any(|pair| pair.eq_ignore_ascii_case(b"%u"))
 }
 
 fn reads_otherwise(path: &[u8]) -> bool {
-    // Overlong forms are none of UTF-8: some servers take `%c0%af` for a slash all the same.
+    // Overlong forms are not UTF-8, but some servers take `%c0%af` for a slash.
     let Ok(text) = str::from_utf8(path) else { return true };
     let is_odd = |c: char| c.is_control() || LOOK_ALIKES.contains(&c);
     text.contains(is_odd) || text.split('/').any(is_like_dots)
 }
 
-/// Dots with blanks around them or between them, or more than two: some systems drop what they do not want of those.
+/// Dots with blanks around or between them, or more than two: some systems drop the extra characters.
 fn is_like_dots(segment: &str) -> bool {
     let name = without_parameters(segment);
     name.contains('.') && name.chars().all(|c| c == '.' || c.is_whitespace())
 }
 
-/// `.` or `..`, however the dots are written, and whatever parameters stand behind them.
+/// `.` or `..`, in any encoding of the dots, and with any parameters behind them.
 pub(super) fn is_dots(segment: &str) -> bool {
     let name = without_parameters(segment);
     let plain = name.replace("%2e", ".").replace("%2E", ".");

@@ -1,8 +1,8 @@
-//! What the rules have for one request.
+//! The headers and addresses that the rules grant for one request.
 
 use super::{AddressKinds, SecretHeader};
 
-/// What the rules have for one request.
+/// The headers and addresses that the rules grant for one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GrantedRequest {
     pub(crate) addresses: AddressKinds,
@@ -10,7 +10,7 @@ pub(crate) struct GrantedRequest {
 }
 
 impl GrantedRequest {
-    /// What both have.
+    /// The part that both grant.
     pub(crate) fn and(mut self, other: &Self) -> Self {
         self.addresses = self.addresses.and(&other.addresses);
         self.secrets.retain(|secret| other.secrets.contains(secret));

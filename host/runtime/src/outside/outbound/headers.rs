@@ -3,18 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Fields of one request.
+/// The most header fields of one request.
 pub(crate) const HEADERS_MAX: usize = 64;
-/// Bytes of their names and values together. Servers take 8 to 16 KiB of them.
+/// Bytes of their names and values together. Servers accept 8 to 16 KiB.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a field's name in a rule.
 const NAME_BYTES_MAX: usize = 128;
-/// What stands before a credential.
+/// The most bytes of the text in front of a credential.
 const PREFIX_BYTES_MAX: usize = 128;
-/// The key of a Secret has at most as many.
+/// The same bound as for the key of a Secret.
 const SECRET_NAME_BYTES_MAX: usize = 253;
 
-/// Fields that say how a message is framed, to whom it goes and what becomes of the connection: those are the host's own.
+/// Fields that frame a message, name its server or manage the connection: only the host sets them.
 const OURS: [&str; 10] = [
     "connection",
     "content-length",
@@ -27,7 +27,7 @@ const OURS: [&str; 10] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// Fields by which some servers take a request for one of another method or path than the rules were asked about.
+/// Fields by which some servers see another method or path than the rules checked.
 const OVERRIDES: [&str; 6] = [
     "x-http-method",
     "x-http-method-override",
@@ -36,9 +36,9 @@ const OVERRIDES: [&str; 6] = [
     "x-original-url",
     "x-rewrite-url",
 ];
-/// What is meant for proxies, which are not there.
+/// Fields for proxies, which the host does not use.
 const OF_PROXIES: &str = "proxy-";
-/// Fields by which a proxy says for whom it asks: servers behind one believe them, and let whoever that is do more.
+/// Fields in which a proxy names its client: servers behind a proxy trust them, and may allow that client more.
 const OF_OTHERS: [&str; 7] = [
     "cf-connecting-ip",
     "fastly-client-ip",
@@ -48,14 +48,14 @@ const OF_OTHERS: [&str; 7] = [
     "x-cluster-client-ip",
     "x-real-ip",
 ];
-/// Beginnings of more of them: also users and groups, as Kubernetes' own proxies name them.
+/// Prefixes of more such fields: also users and groups, as Kubernetes' own proxies name them.
 const BEGINNINGS_OF_OTHERS: [&str; 5] =
     ["forwarded", "impersonate-", "x-forwarded", "x-original-", "x-remote-"];
 
-/// Name in small letters, and value.
+/// The lower-case name, and the value.
 pub(crate) type Header = (String, Vec<u8>);
 
-/// A field that the host adds: a prefix, and what stands in a file of the directory of secrets.
+/// A field that the host adds: a prefix, and the content of a file in the directory of secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretHeader {
     pub(crate) name: String,
@@ -63,7 +63,7 @@ pub struct SecretHeader {
     pub(crate) secret: SecretName,
 }
 
-/// The name of a file in the directory of secrets: no path.
+/// The name of a file in the directory of secrets; not a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretName(String);
 
@@ -74,19 +74,19 @@ impl SecretHeader {
         Ok(Self { name, prefix, secret })
     }
 
-    /// The field's name, in small letters.
+    /// The field's name, in lower case.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What stands before the secret: `Bearer `.
+    /// The text in front of the secret: `Bearer `.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Which secret.
+    /// The name of the secret.
     #[must_use]
     pub fn secret(&self) -> &SecretName {
         &self.secret
@@ -123,7 +123,7 @@ impl FromStr for SecretName {
     }
 }
 
-/// The fields that a plugin sets. An error names the field and never its value.
+/// Checks the fields that a plugin sets. An error names the field and never its value.
 pub(crate) fn check_headers(headers: Vec<(String, String)>) -> Result<Vec<Header>, String> {
     if headers.len() > HEADERS_MAX {
         let found = headers.len();
@@ -142,7 +142,7 @@ pub(crate) fn check_headers(headers: Vec<(String, String)>) -> Result<Vec<Header
     each.collect()
 }
 
-/// The name of a field that a rule has the host add.
+/// Checks the name of a field that a rule has the host add.
 pub(crate) fn secret_header_name(name: &str) -> Result<String, String> {
     if name.len() > NAME_BYTES_MAX {
         return Err(format!("a header's name has at most {NAME_BYTES_MAX} bytes"));
@@ -151,7 +151,7 @@ pub(crate) fn secret_header_name(name: &str) -> Result<String, String> {
     Ok(name.to_ascii_lowercase())
 }
 
-/// What a rule has before a secret.
+/// Checks a rule's prefix of a secret.
 pub(crate) fn secret_prefix(prefix: &str) -> Result<String, String> {
     match prefix.len() {
         0..=PREFIX_BYTES_MAX => check_value(prefix).map(|()| prefix.to_owned()),
@@ -159,7 +159,7 @@ pub(crate) fn secret_prefix(prefix: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a server may take the two for one: some make hyphens of underscores.
+/// Whether a server may confuse the two names: some map underscores to hyphens.
 pub(crate) fn is_same_header(one: &str, other: &str) -> bool {
     folded(one) == folded(other)
 }
@@ -198,7 +198,7 @@ fn check_asker(name: &str) -> Result<(), String> {
     }
 }
 
-/// No line ends, and nothing else that is not a text's.
+/// Checks that a value has no line end or other control character.
 fn check_value(value: &str) -> Result<(), String> {
     let is_control = |byte: u8| byte.is_ascii_control() && byte != b'\t';
     match value.bytes().any(is_control) {
@@ -211,7 +211,7 @@ fn check_value(value: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// How a field is sent, or what is wrong with it.
+    /// A field in its sent form, or its problem.
     #[track_caller]
     fn check(name: &str, value: &str, expect: &str) {
         let headers = check_headers(vec![(name.to_owned(), value.to_owned())]);

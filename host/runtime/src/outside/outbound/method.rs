@@ -1,8 +1,9 @@
-//! The methods that a request may have. `CONNECT` would be a tunnel and `TRACE` an echo of what the host adds; others nobody has asked for.
+//! The allowed methods. `CONNECT` would be a tunnel, and `TRACE` would return the headers that the host adds. There is
+//! no need for others.
 
 use std::str::FromStr;
 
-/// What is asked of a server.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Method {
     Get,
@@ -31,7 +32,7 @@ impl Method {
         }
     }
 
-    /// Whether it only asks: RFC 9110, 9.2.1.
+    /// Whether the method only reads: RFC 9110, 9.2.1.
     pub(crate) fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options)
     }

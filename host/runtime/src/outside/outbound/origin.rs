@@ -1,24 +1,24 @@
-//! What a rule names: origins, `https://api.example.com` or `https://*.example.com`, and the paths below them.
+//! The origins in a rule, `https://api.example.com` or `https://*.example.com`, and the paths below them.
 
 use super::{AddressKind, Target};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a rule's path may have.
+/// The most bytes of a rule's path.
 pub(crate) const PATH_BYTES_MAX: usize = 1 << 10;
 
 const LOCALHOST: &str = "localhost";
 
-/// One origin, or those of all names below one.
+/// One origin, or those of all names below a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OriginRule {
     is_https: bool,
     /// Without the `*.`.
     host: String,
-    /// Names below it, and not the name itself.
+    /// Whether it covers only the names below `host`, and not `host` itself.
     is_below: bool,
     port: u16,
-    /// As it is written.
+    /// As it was written.
     text: String,
 }
 
@@ -31,7 +31,8 @@ impl OriginRule {
         (self.is_https, self.port) == (target.is_https(), target.port()) && is_host()
     }
 
-    /// Where it leads, if that is known without asking anybody: an address stands in it, or the name of the host's own machine (RFC 6761).
+    /// The kind of its address, if it is known without resolving: the host is an address, or the name of the host's
+    /// own machine (RFC 6761).
     pub(crate) fn address_kind(&self) -> Option<AddressKind> {
         if self.host == LOCALHOST || is_below(&self.host, LOCALHOST) {
             return Some(AddressKind::Loopback);
@@ -40,7 +41,7 @@ impl OriginRule {
         host.parse().ok().and_then(AddressKind::of)
     }
 
-    /// Whether all that the other names is named here.
+    /// Whether this rule covers all origins of the other.
     pub(crate) fn contains(&self, other: &Self) -> bool {
         let is_host = match (self.is_below, other.is_below) {
             (true, true) => other.host == self.host || is_below(&other.host, &self.host),
@@ -52,7 +53,7 @@ impl OriginRule {
     }
 }
 
-/// At least one label more. An address has no names below it.
+/// Whether the name has at least one label more. An address has no names below it.
 fn is_below(name: &str, of: &str) -> bool {
     name.strip_suffix(of).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
 }
@@ -98,12 +99,12 @@ impl FromStr for OriginRule {
     }
 }
 
-/// A path and all that is below it.
+/// A path and all paths below it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PathRule(String);
 
 impl PathRule {
-    /// `/v1` is a beginning of itself, `/v1/` and `/v1/a`, not of `/v10`. A path that may mean another is below nothing.
+    /// `/v1` covers itself, `/v1/` and `/v1/a`, not `/v10`. No rule covers an ambiguous path.
     pub(crate) fn covers(&self, target: &Target) -> bool {
         self.is_beginning_of(target.path()) && !target.is_ambiguous()
     }
@@ -131,7 +132,7 @@ impl FromStr for PathRule {
             let most = format!("a path begins with a slash and has at most {PATH_BYTES_MAX} bytes");
             return Err(problem(&most));
         }
-        // Read as one of a request is, so that both are written alike.
+        // Parsed like a request's path, so that both have the same form.
         let target = Target::parse(&format!("https://a{text}")).map_err(|error| problem(&error))?;
         if target.has_query() || text.contains('#') {
             return Err(problem("a rule looks at no query"));
@@ -151,7 +152,7 @@ mod tests {
         text.parse().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Which URLs belong to an origin, and which do not.
+    /// The URLs that belong to an origin, and others that do not.
     #[track_caller]
     fn check(rule: &str, covered: &[&str], others: &[&str]) {
         let rule = origin(rule);

@@ -1,17 +1,18 @@
-//! What a redirect makes of a request: RFC 9110, 15.4, as clients have agreed to read it. Where it leads is held against the rules anew by whoever
-//! follows it.
+//! The request that follows a redirect: RFC 9110, 15.4, as clients implement it. The caller checks the new target
+//! against the rules.
 
 use super::headers::Header;
 use super::{Method, OutboundRequest};
 use bytes::Bytes;
 
-/// As many as browsers' libraries follow for an answer that somebody waits for.
+/// As many as browsers' libraries follow.
 pub(crate) const REDIRECTS_MAX: usize = 5;
 
-/// Fields that say something of the body.
+/// Fields that describe the body.
 const OF_THE_BODY: [&str; 4] =
     ["content-encoding", "content-language", "content-location", "content-type"];
-/// Fields that may go to another origin than the one that they were meant for: they say what is sent and what is wanted. Any other may be a key.
+/// Fields that may be sent to another origin: they describe the content and the wanted answer. Any other field may
+/// contain a key.
 const OF_ALL_ORIGINS: [&str; 9] = [
     "accept",
     "accept-charset",
@@ -24,7 +25,8 @@ const OF_ALL_ORIGINS: [&str; 9] = [
     "user-agent",
 ];
 
-/// The request that follows from this answer; none if it is the one that was asked for. An error says why nobody can tell.
+/// The request that follows from this answer; `None` if the answer is final. An error has the reason why there is no
+/// clear target.
 pub(crate) fn redirected(
     request: &OutboundRequest,
     status: u16,
@@ -35,7 +37,7 @@ pub(crate) fn redirected(
     }
     let mut locations = headers.iter().filter(|(name, _)| name == "location");
     let (Some((_, location)), None) = (locations.next(), locations.next()) else {
-        // Without one it is an answer; with several it leads nowhere for sure.
+        // Without a location the answer is final; with several the target is not clear.
         return Ok(None);
     };
     let location =
@@ -66,7 +68,8 @@ mod tests {
     use super::super::request::PluginRequest;
     use super::*;
 
-    /// What follows from an answer to a request with such a method for `https://a.org/b`, which has a body and some headers.
+    /// The next request after an answer to a request with this method for `https://a.org/b`, with a body and some
+    /// headers.
     #[track_caller]
     fn check(method: &str, status: u16, locations: &[&str], expect: &str) {
         let headers = ["Authorization", "Accept", "Content-Type", "X-Api-Key"];

@@ -1,11 +1,11 @@
-//! One request that a plugin wants made: checked before anybody is asked anything.
+//! One request of a plugin, checked before anything is sent.
 
 use super::headers::{Header, check_headers};
 use super::{Method, Target};
 use bytes::Bytes;
 use std::time::Duration;
 
-/// One request, whose parts are what they say they are.
+/// One request with checked parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutboundRequest {
     pub(crate) method: Method,
@@ -14,7 +14,7 @@ pub(crate) struct OutboundRequest {
     pub(crate) body: Bytes,
 }
 
-/// As a plugin hands it over.
+/// The request in the plugin's form.
 pub(crate) struct PluginRequest {
     pub(crate) method: String,
     pub(crate) url: String,
@@ -23,7 +23,7 @@ pub(crate) struct PluginRequest {
 }
 
 impl OutboundRequest {
-    /// Checks everything that can be checked without knowing who asks. An error says what is wrong, and shows nothing that may be a secret.
+    /// Makes all checks that do not depend on the plugin. An error has the problem, and no part that may be a secret.
     pub(crate) fn new(asked: PluginRequest, body_bytes_max: usize) -> Result<Self, String> {
         let method = asked.method.parse().map_err(|problem| format!("the method {problem}"))?;
         let target = Target::parse(&asked.url)?;
@@ -38,7 +38,7 @@ impl OutboundRequest {
     }
 }
 
-/// How long the plugin wants to wait; none: as long as its call may.
+/// The plugin's time limit; `None`: that of its call.
 pub(crate) fn timeout(milliseconds: u32) -> Option<Duration> {
     (milliseconds > 0).then(|| Duration::from_millis(milliseconds.into()))
 }
@@ -47,7 +47,7 @@ pub(crate) fn timeout(milliseconds: u32) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// A request with this method, URL and length of a body; or what is wrong with it.
+    /// A request with this method, URL and body length; or its problem.
     #[track_caller]
     fn check(method: &str, url: &str, bytes: usize, expect: &str) {
         let asked = PluginRequest {

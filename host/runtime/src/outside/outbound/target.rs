@@ -1,5 +1,5 @@
-//! Where a request goes: a URL that is read once, by the rules that browsers read URLs by (IDNA and odd spellings of addresses included), and then
-//! sent as it was read. What is looked at, and what is held against rules, is never the plugin's text.
+//! The target of a request: a URL that is parsed once, by the rules of browsers (with IDNA and unusual forms of
+//! addresses), and sent in its parsed form. The rules check this form, never the plugin's text.
 
 use super::ambiguity::{is_ambiguous, is_dots};
 use std::fmt;
@@ -7,12 +7,12 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use url::{Host, Position, Url};
 
-/// What servers take for sure is 8,000 (RFC 9110, 4.1).
+/// Above the 8,000 that servers should support (RFC 9110, 4.1).
 pub(crate) const URL_BYTES_MAX: usize = 8 << 10;
 /// A name of the DNS.
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
-/// Parts of a path that are shown: more than most APIs have, and no more than a rule's path may.
+/// The most segments of a path that are shown: more than most APIs have, and no more than a rule's path may have.
 const PLAIN_SEGMENTS_MAX: usize = 16;
 const PLAIN_BYTES_MAX: usize = 24;
 const PLAIN_DIGITS_MAX: usize = 3;
@@ -21,14 +21,14 @@ const PLAIN_DIGITS_MAX: usize = 3;
 #[derive(Clone)]
 pub struct Target {
     url: Url,
-    /// Worked out once: it takes longer than all rules that look at it.
+    /// Computed once: this takes longer than all checks of rules.
     is_ambiguous: bool,
-    /// A server has said so, and not the plugin.
+    /// Whether a server's redirect gave the target, and not the plugin.
     is_of_answer: bool,
 }
 
 impl Target {
-    /// Reads what a plugin wrote. An error says what is wrong with it, and has nothing of the path or query, which may be secrets.
+    /// Parses a plugin's text. An error has the problem, and no part of the path or query, which may be secrets.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         check_characters(text)?;
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
@@ -45,7 +45,7 @@ impl Target {
         Self::new(Url::parse(text).map_err(|error| error.to_string())?)
     }
 
-    /// Reads a `Location`, which may be relative to this.
+    /// Parses a `Location`, which may be relative to this URL.
     pub(crate) fn join(&self, location: &str) -> Result<Self, String> {
         check_characters(location)?;
         let target = Self::new(self.url.join(location).map_err(|error| error.to_string())?)?;
@@ -76,20 +76,20 @@ impl Target {
         }
     }
 
-    /// Whether it is asked over TLS.
+    /// Whether the request uses TLS.
     #[must_use]
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
     }
 
-    /// The name to resolve and to see in the server's certificate; of an address its text.
+    /// The name to resolve and to verify in the server's certificate; for an address its text.
     #[must_use]
     pub fn host(&self) -> &str {
         let host = self.url.host_str().unwrap_or_default();
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 
-    /// The address, if the host is one and no name.
+    /// The address, if the host is an address.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         match self.url.host()? {
@@ -99,25 +99,25 @@ impl Target {
         }
     }
 
-    /// The port, also where it is not written.
+    /// The port, also if it is the scheme's default.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or_default()
     }
 
-    /// What stands in `Host`: the port only where it is not the scheme's.
+    /// The value of `Host`: with the port only if it is not the scheme's default.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.url[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// What is asked of the server.
+    /// The path and query of the request.
     #[must_use]
     pub fn path_and_query(&self) -> &str {
         &self.url[Position::BeforePath..Position::AfterQuery]
     }
 
-    /// Scheme, host and port: what may be shown, where path and query may be secrets.
+    /// Scheme, host and port: the part that may be shown. Path and query may be secrets.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.url[..Position::AfterPort]
@@ -131,8 +131,9 @@ impl Target {
         self.url.query().is_some()
     }
 
-    /// The beginning of the path as far as it is plainly no secret, for a rule that grants this and little else. None where that is nothing, where no
-    /// rule with a path would grant it, or where it is for the plugin to know only if it asks there.
+    /// The beginning of the path that cannot be secret, for a narrow rule. `None` if that is empty, or if no rule with
+    /// a path would grant the target. Also `None` for a server's redirect, whose path only the plugin may learn by
+    /// asking.
     pub(crate) fn plain_path(&self) -> Option<&str> {
         let path = self.path();
         let plain = path.split('/').skip(1).take_while(|segment| is_plain(segment));
@@ -140,13 +141,13 @@ impl Target {
         (end > 0 && !self.is_ambiguous && !self.is_of_answer).then(|| &path[..end])
     }
 
-    /// Whether some server could take the path for another than it looks like.
+    /// Whether some server could read the path differently.
     pub(crate) fn is_ambiguous(&self) -> bool {
         self.is_ambiguous
     }
 }
 
-/// Whoever said it: what is asked is the same.
+/// The origin of the text does not matter for the comparison.
 impl PartialEq for Target {
     fn eq(&self, other: &Self) -> bool {
         self.url == other.url
@@ -163,7 +164,7 @@ impl FromStr for Target {
     }
 }
 
-/// The origin alone.
+/// Only the origin.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/…", self.origin())
@@ -177,7 +178,7 @@ fn too_long(found: usize) -> String {
     format!("a URL has at most {URL_BYTES_MAX} bytes, and this has {found}")
 }
 
-/// What readers of URLs drop, turn round or take for something else is not there.
+/// Refuses characters that URL parsers drop, reverse or confuse.
 fn check_characters(text: &str) -> Result<(), String> {
     if text.len() > URL_BYTES_MAX {
         return Err(too_long(text.len()));
@@ -197,7 +198,7 @@ fn check_authority(authority: &str) -> Result<(), String> {
     }
 }
 
-/// A name that means the same to the resolver, to the server and to whoever reads a rule.
+/// Checks that the resolver, the server and a reader of a rule understand the same name.
 fn check_name(name: &str) -> Result<(), String> {
     if name.ends_with('.') {
         return Err("its host ends with a dot: leave that out".to_owned());
@@ -211,7 +212,8 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// A word or a version, `alerts` or `v1beta2`; what has more digits, or capitals within, may be a token that a server knows its friends by.
+/// A word or a version, `alerts` or `v1beta2`. A segment with more digits, or with capitals inside, may be a secret
+/// token.
 fn is_plain(segment: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     let digits = segment.bytes().filter(u8::is_ascii_digit).count();

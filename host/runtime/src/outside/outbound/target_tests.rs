@@ -1,8 +1,8 @@
-//! How URLs are read: the many ways to write one, and what is none.
+//! The parsing of URLs: their many forms, and texts that are not URLs.
 
 use super::*;
 
-/// What is sent where: `https host port authority path`; or what is wrong.
+/// The sent parts: `https host port authority path`; or the problem.
 #[track_caller]
 fn check(text: &str, expect: &str) {
     let shown = Target::parse(text).map(|target| shown(&target));
@@ -68,7 +68,7 @@ fn what_could_be_read_in_two_ways_is_refused() {
     {
         check(text, USERINFO);
     }
-    // Whoever reads up to the `#` alone sees another host.
+    // A parser that stops at the `#` sees another host.
     check("https://a.org#@evil.org/", "https name a.org 443 a.org /");
     check("https://a.org?@evil.org/", "https name a.org 443 a.org /?@evil.org/");
     check("https://a.org\\@evil.org/", r"a URL has no '\\'");
@@ -111,7 +111,7 @@ fn a_host_is_a_name_that_means_the_same_to_everybody() {
     for host in ["a%2eorg%2f", "a%00.org", "a<b", "a|b", "a^b", "xn--a"] {
         assert!(Target::parse(&format!("https://{host}/")).is_err(), "{host}");
     }
-    // Soft hyphens and the like vanish: what is left is what is asked.
+    // Soft hyphens and similar characters vanish: the rest is the host.
     check("https://ex\u{ad}ample.org", "https name example.org 443 example.org /");
 }
 
@@ -174,7 +174,7 @@ fn urls_are_bounded() {
     let url = |bytes: usize| format!("https://a.org/{}", "a".repeat(bytes - 14));
     assert!(Target::parse(&url(URL_BYTES_MAX)).is_ok());
     check(&url(URL_BYTES_MAX + 1), "a URL has at most 8192 bytes, and this has 8193");
-    // As it is sent it is longer.
+    // The sent form is longer.
     let long = format!("https://a.org/{}", "ä".repeat(2_000));
     check(&long, "a URL has at most 8192 bytes, and this has 12014");
 }

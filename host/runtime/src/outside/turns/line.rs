@@ -1,20 +1,20 @@
-//! Whose turn it is: requests of one kind, of all plugins. A free turn goes to the plugin that has the fewest under way, and the last
-//! turns only to one that has none. Synchronous.
+//! Chooses the next request of one kind, of all plugins. A free turn goes to the plugin with the fewest requests under
+//! way, and the last turns only to a plugin without one. Synchronous.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// Requests of one kind, of all plugins, under way at once. Others wait.
 pub(crate) const AT_ONCE: usize = 32;
-/// Of one plugin: a quarter of them. An instance makes one at a time; several of one plugin may run at once.
+/// Of one plugin: a quarter of them. An instance makes one at a time; several shards of one plugin may run at once.
 pub(crate) const AT_ONCE_OF_ONE: usize = 8;
-/// The last turns, which a plugin gets that has nothing under way: a quarter of them. So plugins in many shards, however many they are, leave
-/// places for others.
+/// The last turns, for plugins without a request under way: a quarter of them. So plugins in many shards, however
+/// many, leave places for others.
 pub(crate) const FOR_OTHERS: usize = 8;
 
-/// Who waits, by plugin. At most one for each instance, which are bounded (`shard.rs`).
+/// The waiting requests, by plugin: at most one for each instance, which are bounded (`shard.rs`).
 pub(super) struct TurnLine<W> {
     waiting: VecDeque<(String, W)>,
-    /// Those that have any.
+    /// The number of requests under way, of plugins with any.
     under_way: BTreeMap<String, usize>,
 }
 
@@ -29,12 +29,13 @@ impl<W> TurnLine<W> {
         self.waiting.push_back((plugin.to_owned(), waiter));
     }
 
-    /// Who is next, if there is a turn for anybody; its request is under way from here on. Forgets those who wait no more.
+    /// The next request, if there is a turn for it; it is under way from here on. Drops requests whose callers are
+    /// gone.
     pub(super) fn next(&mut self, waits: impl Fn(&W) -> bool) -> Option<(String, W)> {
         self.waiting.retain(|(_, waiter)| waits(waiter));
         let of = |plugin: &str| self.under_way.get(plugin).copied().unwrap_or_default();
         let waiting = self.waiting.iter().map(|(plugin, _)| of(plugin)).enumerate();
-        // Of several the one that came first.
+        // Of equals, the first.
         let (place, has) = waiting.min_by_key(|(_, has)| *has)?;
         let under_way: usize = self.under_way.values().sum();
         let most = if has == 0 { AT_ONCE } else { AT_ONCE - FOR_OTHERS };
@@ -46,7 +47,7 @@ impl<W> TurnLine<W> {
         Some(next)
     }
 
-    /// A request of this plugin is not under way any more.
+    /// A request of this plugin has ended.
     pub(super) fn end(&mut self, plugin: &str) {
         let Some(count) = self.under_way.get_mut(plugin) else { return };
         *count -= 1;
@@ -60,8 +61,8 @@ impl<W> TurnLine<W> {
 mod tests {
     use super::*;
 
-    /// Plugins ask (`a`, `a*9` nine times), requests end (`-a`), a waiting one gives up (`!a`). Who gets turns at the last step, and how many are
-    /// under way then.
+    /// Plugins ask (`a`, or `a*9` nine times), requests end (`-a`), and a waiting one gives up (`!a`). Checks the
+    /// turns of the last step, and the number of requests under way then.
     #[track_caller]
     fn check(steps: &str, expect: &str, under_way: usize) {
         let mut line = TurnLine::default();
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_next_turn_is_of_whoever_has_the_fewest() {
-        // None is free, and those who have some came first.
+        // No turn is free, and plugins with requests under way came first.
         check("a*8 b*8 c*8 d*8 e f g h i j k a m -a", "m", 32);
         check("a*8 b*8 c*8 a*2 b*2 d*2 -a -b", "d", 24);
         check("a*8 b*8 c*7 a b c -a", "a", 24);

@@ -1,23 +1,24 @@
-//! What a plugin gets of an API server's answer to its write: the object as it is now, but of a Secret nothing that is kept in it. Who may write a
-//! Secret may not read it for that.
+//! The part of an API server's answer that a plugin gets: the object as it is now, but nothing of a Secret's content.
+//! A grant to write a Secret is no grant to read it.
 
 use super::Write;
 use crate::outside::cluster_writer::WriteError;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// What is handed on.
+/// The part of an answer for the plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerContent {
-    /// What the API server sent.
+    /// The whole answer.
     Whole,
-    /// What kind of object it is and its metadata: without annotations, of which one may have the whole Secret, without `managedFields`, which
-    /// name the entries, and without `resourceVersion`, which a write leaves as it is that changes nothing. Of a refusal only of what kind it is.
+    /// The object's kind and metadata. Without annotations, of which one may contain the whole Secret. Without
+    /// `managedFields`, which name the entries. Without `resourceVersion`, which a write without a change leaves the
+    /// same. Of a refusal, only its kind.
     WithoutContent,
 }
 
 impl Write {
-    /// What its answer may show. What is asked of a Secret's subresource is as secret as itself.
+    /// The part that an answer may show. A Secret's subresource is as secret as the Secret.
     pub(crate) fn answered(&self) -> AnswerContent {
         // Invariant 35.
         if self.what.resource.is_secrets() {
@@ -29,7 +30,7 @@ impl Write {
 }
 
 impl AnswerContent {
-    /// That part of a success's body.
+    /// This part of a success's body.
     pub(crate) fn of(self, body: Vec<u8>) -> Result<Vec<u8>, WriteError> {
         match self {
             Self::Whole => Ok(body),
@@ -41,7 +42,7 @@ impl AnswerContent {
     }
 }
 
-/// What API servers call a refusal. Whoever admits requests may call it anything.
+/// The API server's own reasons of refusals. An admission webhook may use any other text.
 const REASONS: [&str; 10] = [
     "AlreadyExists",
     "BadRequest",
@@ -56,7 +57,7 @@ const REASONS: [&str; 10] = [
 ];
 
 impl AnswerContent {
-    /// That part of a refusal.
+    /// This part of a refusal.
     pub(crate) fn of_refusal(self, error: WriteError) -> WriteError {
         match (self, error) {
             (Self::WithoutContent, WriteError::Status { code, reason, retry_after, .. }) => {
@@ -77,7 +78,7 @@ fn without_content(body: &[u8]) -> Option<Vec<u8>> {
     serde_json::to_vec(&shown).ok()
 }
 
-/// An object without its content. Nothing that the body nests is built as a tree.
+/// An object without its content. Nested parts of the body become no tree.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ObjectWithoutContent<'a> {
@@ -89,7 +90,7 @@ struct ObjectWithoutContent<'a> {
     metadata: Option<ShownMetadata<'a>>,
 }
 
-/// `ObjectMeta` but for `annotations`, `managedFields` and `resourceVersion`.
+/// `ObjectMeta` without `annotations`, `managedFields` and `resourceVersion`.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownMetadata<'a> {
@@ -122,7 +123,7 @@ mod tests {
     use super::super::{How, NamedObject};
     use super::*;
 
-    /// What is handed on of the answer to a patch of such a resource, or why nothing is.
+    /// The part of the answer to a patch of such a resource, or the reason why there is none.
     #[track_caller]
     fn check(resource: &str, subresource: &str, body: &str, expect: &str) {
         let named = NamedObject { resource, namespace: "shop", name: "a", subresource };

@@ -1,5 +1,5 @@
-//! What the body of a write says that decides whether it may be made: which object it is, and what the answer would show. Members that are there twice
-//! are refused, because nobody knows which of them counts.
+//! The parts of a write's body that decide whether it is allowed: the object's identity, and the content that the
+//! answer would show. Duplicate members are refused, because it is unclear which one counts.
 
 use serde::Deserialize;
 
@@ -16,7 +16,8 @@ struct NewMetadata {
     generate_name: Option<String>,
 }
 
-/// What is granted by name and namespace is looked up in the key, and made of the object.
+/// Checks that a new object has the name and namespace of the key. Grants check the key, and the API server creates
+/// the object.
 pub(super) fn check_new_object(body: &[u8], namespace: &str, name: &str) -> Result<(), String> {
     let object: NewObject =
         serde_json::from_slice(body).map_err(|error| format!("the object: {error}"))?;
@@ -47,8 +48,8 @@ struct KnownMetadata {
     uid: String,
 }
 
-/// Whether it says which object it replaces. API servers refuse it where that one is not there; without a UID they make some kinds of objects
-/// that an update finds missing (Leases, Services, Endpoints).
+/// Whether the body names the replaced object's UID. Then API servers refuse the update if that object does not exist.
+/// Without a UID they create some kinds of missing objects (Leases, Services, Endpoints).
 pub(super) fn is_of_known_object(body: &[u8]) -> bool {
     serde_json::from_slice::<KnownBody>(body).is_ok_and(|object| !object.metadata.uid.is_empty())
 }
@@ -58,7 +59,8 @@ struct Operation {
     op: String,
 }
 
-/// Who may write a Secret does not read it: a copy would put what is in it where the answer shows it, and a test tells whether it is as somebody guesses.
+/// A plugin that may write a Secret may not read it. A copy would move content to a place that the answer shows, and a
+/// test would confirm a guess.
 pub(super) fn check_patch_of_secret(body: &[u8]) -> Result<(), String> {
     let operations: Vec<Operation> =
         serde_json::from_slice(body).map_err(|error| format!("the patch: {error}"))?;

@@ -1,13 +1,15 @@
-//! API groups in which a write can give more power than was granted. Only the host's own configuration grants it, under the plugin's name.
+//! API groups in which a write can give more power than was granted. Only the host's own configuration can grant such
+//! writes, under the plugin's name.
 //!
-//! The rule: a group is here if a component with more rights than the plugin acts on its objects, so that they decide about permissions or about the
-//! requests of others, hand out credentials, put objects of any kind into the cluster, or run programs as root on nodes. A group is also all groups
-//! below it: `crossplane.io` is `pkg.crossplane.io` too.
+//! The rule: a group is here if a component with more rights than the plugin acts on its objects. Such objects decide
+//! about permissions or about the requests of others, or hand out credentials. Others put objects of any kind into the
+//! cluster, or run programs as root on nodes. A group includes all groups below it: `crossplane.io` includes
+//! `pkg.crossplane.io`.
 //!
-//! It is a net below the ceiling, which names its resources one by one: a group that is missing here is granted where the ceiling names it, and
-//! nowhere else.
+//! The list is a second line of defence below the ceiling, which names its resources individually. A group that is
+//! missing here is granted only if the ceiling names it.
 
-/// Why the groups are guarded, and which.
+/// The guarded groups, by the reason.
 pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
     (
         "decide about permissions",
@@ -89,7 +91,7 @@ pub(crate) const GUARDED_GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whether it is one of the groups, or below one.
+/// Whether the group is guarded, or below a guarded one.
 pub(super) fn is_guarded(group: &str) -> bool {
     let is_within = |guarded: &&&str| {
         let above = group.strip_suffix(**guarded);

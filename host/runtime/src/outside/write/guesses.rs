@@ -1,5 +1,5 @@
-//! How often writes of one Secret may be refused: a refusal can tell whether what was written is what is there, as of a Secret that is immutable.
-//! Synchronous.
+//! Bounds the refused writes of one Secret: a refusal can show whether a written value equals the present one, for
+//! example with an immutable Secret. Synchronous.
 
 use super::{Write, WriteVerb};
 use crate::outside::cluster_writer::WriteError;
@@ -7,17 +7,20 @@ use crate::token_bucket::{TokenBucket, TokenBuckets, forget_full};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Writes of one Secret by one plugin that may be refused one after the other. A controller whose update conflicts tries again some times.
+/// The most refused writes of one Secret by one plugin in a row. A controller whose update conflicts tries again some
+/// times.
 pub(super) const REFUSED_AT_ONCE: u32 = 10;
-/// How long it takes until one more may be.
+/// The time until one more write may be refused.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
-/// Secrets of one plugin of which writes were refused lately. Further ones wait until one of these is forgotten.
+/// The most Secrets of one plugin with recently refused writes. Writes of further Secrets wait until one of these is
+/// forgotten.
 pub(super) const SECRETS_MAX: usize = 256;
 
 /// Namespace and name.
 type Key = (String, String);
 
-/// What is left of each Secret to each plugin by its name: versions and files come and go. A Secret of which all is left is not known.
+/// The remaining refusals for each Secret and plugin, by the plugin's name: versions and files come and go. A Secret
+/// with all refusals left has no entry.
 #[derive(Default)]
 pub(crate) struct SecretGuesses {
     plugins: BTreeMap<String, TokenBuckets<Key>>,
@@ -30,15 +33,15 @@ pub(crate) struct Guess {
 }
 
 impl Write {
-    /// Whether a refusal of it can tell what is in a Secret. One that is made, or deleted, has nothing to be held against but its name.
+    /// Whether a refusal could show a Secret's content. A creation or a deletion compares nothing but the name.
     fn may_guess(&self) -> bool {
         self.what.is_secrets() && matches!(self.verb(), WriteVerb::Update | WriteVerb::Patch)
     }
 }
 
 impl SecretGuesses {
-    /// Counts the write as one that is refused, until [`end`](Self::end) says otherwise; none if a refusal of it would tell nothing. An error is how long it
-    /// is until it may be made.
+    /// Counts the write as refused, until [`end`](Self::end) corrects that. `None` if a refusal would show nothing. An
+    /// error is the time until the write may be made.
     pub(crate) fn begin(
         &mut self,
         plugin: &str,
@@ -65,7 +68,7 @@ impl SecretGuesses {
         Ok(Some(Guess { plugin: plugin.to_owned(), key }))
     }
 
-    /// The write has come to this. One that was not refused, or that never came to be held against the Secret, does not count.
+    /// Ends the write. A write that succeeded, or that was never compared with the Secret, does not count.
     pub(crate) fn end<T>(&mut self, guess: Option<Guess>, answer: Option<&Result<T, WriteError>>) {
         let told_nothing = match answer {
             None | Some(Ok(_) | Err(WriteError::NotLeader)) => true,
@@ -80,7 +83,7 @@ impl SecretGuesses {
     }
 }
 
-/// What a plugin is answered that may not try again yet.
+/// The error for a plugin that must wait.
 pub(crate) fn too_many() -> String {
     format!(
         "nothing was sent: {REFUSED_AT_ONCE} writes of this Secret were refused lately, which could tell what is in it"
@@ -107,7 +110,7 @@ mod tests {
         Err(WriteError::Status { code, reason, message, retry_after: None })
     }
 
-    /// How many of so many writes, one a second, are sent where each is answered so.
+    /// The number of sent writes, of so many in one a second, if each has this answer.
     #[track_caller]
     fn check(how: &How, answer: Option<Result<(), WriteError>>, tries: u64, sent: usize) {
         let (mut guesses, began) = (SecretGuesses::default(), Instant::now());
@@ -155,7 +158,7 @@ mod tests {
         }
         assert!(!begin("a", "one-more", now));
         assert!(begin("a", "0", now) && begin("b", "one-more", now));
-        // What was refused is forgotten once it is paid for.
+        // A refusal is forgotten when its time has passed.
         assert!(begin("a", "one-more", now + REFUSED_EVERY + Duration::from_secs(1)));
     }
 }

@@ -1,11 +1,11 @@
-//! What may be asked for, and what becomes of it.
+//! Writes that plugins may request, and their requests.
 
 use super::*;
 
 const POD: NamedObject<'static> =
     NamedObject { resource: "v1/pods", namespace: "shop", name: "a", subresource: "" };
 
-/// Method, URI, media type and body of the write; or what is wrong with it.
+/// Method, URI, media type and body of the write; or its problem.
 #[track_caller]
 fn check(named: NamedObject<'_>, how: How, body: &str, expect: &str) {
     let write = Write::new(named, how, body.as_bytes().to_vec());
@@ -60,7 +60,7 @@ fn a_write_is_the_request_that_kubectl_would_make() {
     check(node, How::Apply(false), "{}", &format!("PATCH {path}&force=false {kind} {{}}"));
 }
 
-/// The longest name there is gives one that API servers take.
+/// The longest name gives a manager that API servers accept.
 #[test]
 fn no_plugin_is_another_programs_field_manager() {
     for (plugin, expect) in [
@@ -105,8 +105,7 @@ fn a_dry_run_is_one_whichever_place_the_server_looks_at() {
     assert!(body.contains(r#""dryRun":["All"]"#), "{body}");
 }
 
-/// Tricks with the names of paths: each is refused in each of the places that names go to.
-/// Invariant 34.
+/// Tricks with names in paths: each is refused in every place of a name. Invariant 34.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let long = "a".repeat(254);
@@ -123,7 +122,7 @@ fn names_that_lead_elsewhere_are_refused() {
         refused(NamedObject { name: trick, ..POD });
         refused(NamedObject { namespace: trick, ..POD });
         refused(NamedObject { subresource: trick, ..POD });
-        // What is too long for a name leads nowhere else, and is the API server's to refuse.
+        // A too long name leads to no other path; the API server refuses it.
         if trick != long {
             refused(NamedObject { resource: &format!("v1/{trick}"), ..POD });
             refused(NamedObject { resource: &format!("{trick}/v1/pods"), ..POD });
@@ -236,7 +235,7 @@ fn an_update_of_no_known_object_may_be_made() {
     ] {
         check(nothing, "", both);
     }
-    // They are of objects that are there.
+    // They are writes of existing objects.
     check("{}", "status", update);
 }
 
@@ -279,7 +278,7 @@ fn connections_are_no_writes() {
     }
 }
 
-/// What a text names, and whether that is guarded.
+/// The writable of a text, and whether it is guarded.
 #[track_caller]
 fn check_writable(text: &str, expect: Option<bool>) {
     let read = text.parse::<Writable>();
@@ -328,7 +327,7 @@ fn what_gives_more_power_than_it_is_itself_is_guarded() {
     }
 }
 
-/// Whoever writes a ceiling can look them up.
+/// An author of a ceiling can look them up.
 #[test]
 fn every_guarded_group_is_in_the_documentation_with_its_reason() {
     let documentation = include_str!("../../../../docs/configuration.md");

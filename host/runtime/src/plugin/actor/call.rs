@@ -15,7 +15,8 @@ use crate::guest::instance::Instance;
 use crate::guest::tape::Tape;
 use std::time::Instant;
 
-/// The event as the guest is to hear of it: as it was queued, or as it was seen again. None if it is not, which is counted and put on the tape.
+/// The event as the guest is to get it: as it was queued, or reevaluated. `None` if the guest is not to get it; that
+/// is counted and recorded.
 pub(super) fn to_tell<'a>(
     subscription: &Subscription,
     queued: &'a Queued,
@@ -33,7 +34,8 @@ pub(super) fn to_tell<'a>(
     told
 }
 
-/// Whether the guest is to hear of the event, as the subscription's filter says. One that fails is counted, and the event is told.
+/// Whether the subscription's filter lets the event pass. If the filter fails, the failure is counted and the event
+/// passes.
 fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> bool {
     let Some(filter) = &subscription.spec.filter else { return true };
     let began = Instant::now();
@@ -52,7 +54,7 @@ fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> b
     }
 }
 
-/// Hands one event to the guest.
+/// Delivers one event to the guest.
 pub(super) async fn call(
     instance: &mut Instance,
     subscription: &Subscription,

@@ -13,7 +13,7 @@ use crate::kept::plugin_state::StateChanges;
 use std::time::Instant;
 
 impl Actor {
-    /// The guest took the event, as it was seen again if it was.
+    /// Settles a successful delivery. `seen` is the reevaluated event, if there is one.
     pub(super) async fn succeeded(
         &mut self,
         queued: &Queued,
@@ -22,7 +22,7 @@ impl Actor {
     ) {
         let (counters, is_first) = (&self.core.counters, queued.tried.is_first());
         add_one(&counters.ok);
-        // A retry's wait is not the host's latency.
+        // A retry's wait does not count as the host's latency.
         if is_first {
             counters.event_latency_seconds.observe(now - queued.event.received);
         }
@@ -32,7 +32,8 @@ impl Actor {
         self.retire().await;
     }
 
-    /// The event was queued for a subscription that this version has not. The letters that were sent as it lie as before.
+    /// Drops an event of a subscription that this version lacks. The letters that were redriven as this event lie as
+    /// before.
     pub(super) fn drop_event(&self, mut queued: Queued, now: Instant) {
         add_one(&self.core.counters.dropped);
         let letters = std::mem::take(&mut queued.event.letters);
@@ -41,13 +42,13 @@ impl Actor {
         self.pass_over(&queued, DeliveryEnd::Dropped, now);
     }
 
-    /// The event does not come again, and the guest was not told of it.
+    /// Settles an event that the guest did not get. The event does not come again.
     pub(super) fn pass_over(&self, queued: &Queued, end: DeliveryEnd, now: Instant) {
         self.core.archive.finished(&queued.event, StateChanges::new());
         self.finish(queued, (Settled::PassedOver, end), None, now);
     }
 
-    /// The event does not come again: its end is kept, together with what its call wrote.
+    /// Ends an event: its end is kept, together with the writes of its call.
     fn finish(
         &self,
         queued: &Queued,

@@ -1,4 +1,4 @@
-//! What becomes of an event whose call failed, and of a plugin whose calls fail.
+//! Failed calls: the next attempt or the end of the event, and the breaker of the plugin.
 
 use super::recorded::DeliveryResult;
 use super::{Actor, Running, Subscription};
@@ -17,36 +17,40 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
-/// The first wait ([`RETRY_BASE`] otherwise) of an event, a key or a firing that ended its instance: few more attempts are left of it, and what it met may pass.
+/// The first wait of an event, a key or a firing that ended its instance; [`RETRY_BASE`] otherwise. Few attempts are
+/// left for it, and the cause may pass.
 const CRASH_RETRY_BASE: Duration = Duration::from_secs(1);
 
-/// The longest wait of what ended its instance where the cluster, a grant or the lead was missing; the first is [`RETRY_MAX`]. None of these ends counts, and
-/// a plugin may have passed over what was missing: its instances, and what they remember, are lost no more often than that for one object.
+/// The longest wait after an ended instance while the cluster, a grant or the lead was missing. The first wait is
+/// [`RETRY_MAX`]. None of these ends counts, and the plugin may have ignored the missing part. With this wait one
+/// object ends instances, with their memory, no more often.
 const HINDERED_CRASH_RETRY_MAX: Duration = Duration::from_secs(600);
 
-/// An event may be forestalled by other shards so many times as often as it may fail. What its calls do to others is done each time.
+/// Other shards may cause so many conflicts for an event, as a multiple of its attempts. Each attempt repeats the
+/// effects of its calls.
 const CONFLICTS_FOR_ONE: u32 = 10;
 
-/// A call that failed, of an event, a key or a firing.
+/// A failed call for an event, a key or a firing.
 #[derive(Clone, Copy)]
 pub(super) struct FailedCall<'a> {
     pub(super) error: &'a CallError,
-    /// The cluster, a grant or the lead was missing. Then the attempt does not count, however often there is another: it will be over for all at once, and
-    /// what it was about is still to be done.
+    /// The cluster, a grant or the lead was missing. Then no attempt counts, however many there are: the cause will
+    /// end for all events at once, and the event still has to be handled.
     pub(super) is_hindered: bool,
 }
 
 impl FailedCall<'_> {
-    /// It ended its instance, and counts.
+    /// Whether the call ended its instance, and counts.
     pub(super) fn is_crash(self) -> bool {
         self.error.ends_instance() && !self.is_hindered
     }
 
-    /// How long the attempt after this one waits where the rate limiter says `backoff`, after so many calls that ended their instances and count.
+    /// The wait before the next attempt. `backoff` is the rate limiter's wait. `tried` has the calls that ended their
+    /// instances and count.
     fn retry_wait(self, backoff: Duration, tried: Attempts) -> Duration {
         match self.error {
             error if error.waits_for_others() => RETRY_MAX,
-            // However soon the guest wants it again: there is no bound of attempts.
+            // The rate limiter's wait is a lower bound here: there is no bound of attempts.
             CallError::Guest { retry: Retry::After(asked), .. } if self.is_hindered => {
                 backoff.max(*asked)
             }
@@ -55,7 +59,7 @@ impl FailedCall<'_> {
         }
     }
 
-    /// How long at least the attempt after this one waits if the call ended its instance.
+    /// The least wait before the next attempt if the call ended its instance; zero otherwise.
     pub(super) fn crash_wait(self, attempt: u32, crashes: u32) -> Duration {
         match self.error.ends_instance() {
             true if self.is_hindered => {
@@ -66,23 +70,23 @@ impl FailedCall<'_> {
         }
     }
 
-    /// The attempt does not count: something was missing, or there was no room.
+    /// Whether the attempt does not count: a part was missing, or there was no room.
     fn is_excused(self) -> bool {
         self.is_hindered || self.error.waits_for_others()
     }
 }
 
-/// Why an event comes no more.
+/// The reason for which an event does not come again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GiveUpReason {
-    /// The guest said so, or it was tried often enough.
+    /// The guest asked for it, or all attempts failed.
     Failed,
-    /// It ended too many instances.
+    /// The event ended too many instances.
     Parked,
 }
 
 impl Actor {
-    /// Settles an event whose call failed, and replaces the instance if that ended.
+    /// Settles an event whose call failed, and replaces the instance if it ended.
     pub(super) fn failed(&mut self, queued: &Queued, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         let text = error.to_string();
@@ -105,8 +109,8 @@ impl Actor {
         self.settle(Completed::Delivered(settled, &delivery), outcome, now);
     }
 
-    /// Replaces the instance if a failure ended it. Answers what the breaker is to hear of the call; one that lacks nothing but room or a grant, or that
-    /// another one has forestalled, says nothing of the plugin.
+    /// Replaces the instance if the failure ended it. Returns the outcome for the breaker. `None` for a call that only
+    /// lacked room or a grant, or that met a conflict with another shard: such a call says nothing about the plugin.
     pub(super) fn outcome(&mut self, call: FailedCall<'_>, first: bool) -> Option<(Outcome, bool)> {
         let error = call.error;
         let outcome = match error {
@@ -121,7 +125,8 @@ impl Actor {
         Some((outcome, first))
     }
 
-    /// Settles some work, and tells others what the breaker makes of its call, if it is to hear of that: how it ended, and whether it was the first attempt.
+    /// Settles a work. `call` is for the breaker: the call's outcome, and whether it was the first attempt. The log
+    /// and the facts show the breaker's change.
     pub(super) fn settle(&self, done: Completed<'_>, call: Option<(Outcome, bool)>, now: Instant) {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
@@ -137,7 +142,7 @@ impl Actor {
                     plugin,
                     "tripped: {reason}; failed events and keys wait for {seconds} s, the others are tried with growing pauses"
                 );
-                // What waits will not be told soon, as is shown from here on.
+                // Waiting events will be delivered later, which the facts show from here on.
                 self.core.queue.notify_progress();
             }
             Turn::Closed => {
@@ -162,7 +167,7 @@ impl Actor {
         }
     }
 
-    /// When what failed comes again; `overall` is how long the retries of all events together have it wait.
+    /// When a failed event comes again. `overall` is the wait of the retries of all events together.
     pub(super) fn comes_again(
         tried: Attempts,
         call: FailedCall<'_>,
@@ -183,14 +188,15 @@ impl Actor {
     fn again(&self, queued: &Queued, call: FailedCall<'_>, now: Instant) -> Settled {
         let error = call.error;
         if matches!(error, CallError::Withheld { .. }) {
-            // `/plugins` says what is withheld and why. It is no retry, and takes none from those that failed.
+            // `/plugins` shows the withheld subscription and the reason. This is no retry, and takes no retry's turn.
             return Settled::NotCalled(now + RETRY_MAX);
         }
         add_one(&self.core.counters.retry);
         let queue = &self.core.queue;
         let (overall, is_tripped) = queue.look(|it| (it.retry_wait(now), it.tripped().is_some()));
         self.core.event_comes_again(&error.to_string());
-        // Once for each event: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
+        // Once for each event: later attempts fail in the same way, and are counted. The log has already reported an
+        // open breaker.
         if queued.tried.is_first() && !is_tripped {
             let key = queued.event.object.key();
             let (namespace, name) = (key.namespace(), key.name());
@@ -240,13 +246,13 @@ impl Actor {
         counters.dead_letters_dropped.fetch_add(pushed.dropped.len() as u64, Relaxed);
     }
 
-    /// Says where the retry is kept for the case that the host ends before it comes.
+    /// Keeps the retry on disk, in case the host ends before the next attempt.
     fn keep_retry(&self, queued: &Queued, settled: Settled) {
         let Some(again) = settled.again() else { return };
         let Some(subscription) = self.subscription(queued) else { return };
         let of = (subscription.spec.name.as_str(), &subscription.resource);
         if self.core.archive.waits(of, queued, again) {
-            // The retry is kept in their place.
+            // The retry is kept in place of the letters.
             self.core.told(&queued.event.letters);
         }
     }
@@ -271,8 +277,8 @@ mod tests {
 
     const TWICE: Attempts = Attempts { number: 2, excused: 0, crashes: 2 };
 
-    /// The milliseconds until the next attempt where the rate limiter says 40 ms, this is the second attempt and two have ended their instances: where nothing
-    /// was missing, and where something was.
+    /// Checks the milliseconds until the next attempt when the rate limiter says 40 ms. This is the second attempt,
+    /// and two calls have ended their instances. `plain`: nothing was missing. `hindered`: a part was missing.
     #[track_caller]
     fn check(error: &CallError, plain: u64, hindered: u64) {
         let wait = |is_hindered| {
@@ -309,7 +315,7 @@ mod tests {
         assert!(matches!(again(&CallError::Trap("no".into()), false), Settled::CrashedRetryAt(_)));
     }
 
-    /// It loses what its instances remember each time.
+    /// Each end loses the memory of the instance.
     #[test]
     fn what_ends_its_instance_while_something_is_missing_comes_within_ten_minutes_of_its_end() {
         let error = CallError::Trap("unreachable".into());

@@ -1,4 +1,4 @@
-//! How the guest is called by the clock.
+//! The calls of a plugin's schedules.
 
 use super::failures::FailedCall;
 use super::{Actor, Running};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tracing::{error, warn};
 
 impl Actor {
-    /// Answers when the call ended, if something else may follow at once.
+    /// Calls the guest for a firing, and settles it. Returns the end of the call if other work may follow at once.
     pub(super) async fn fire(&mut self, firing: &Firing) -> Option<Instant> {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Actor {
         }
     }
 
-    /// Has it come again, or gives it up: the schedule's next moment comes all the same.
+    /// Schedules the firing's next attempt, or gives the firing up. The schedule's next time comes in any case.
     fn firing_failed(&mut self, firing: &Firing, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();

@@ -8,30 +8,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
 use std::time::Instant;
 
-/// What all shards are asked for.
+/// A pause or resume for all shards.
 pub(crate) struct Hold {
     is_pause: bool,
-    /// Those that have yet to hear of it.
+    /// The number of shards that have not handled the command.
     left: AtomicUsize,
     done: Mutex<Option<Done>>,
 }
 
 impl Hold {
-    /// For so many shards, of which there is at least one.
+    /// For so many shards, at least one.
     pub(crate) fn new(is_pause: bool, shards: usize, done: Done) -> Arc<Self> {
         let (left, done) = (AtomicUsize::new(shards), Mutex::new(Some(done)));
         Arc::new(Self { is_pause, left, done })
     }
 
-    /// One more has heard of it: whether it is the last.
+    /// Counts one more shard. Returns whether it was the last one.
     fn is_heard_by_all(&self) -> bool {
         self.left.fetch_sub(1, AcqRel) == 1
     }
 }
 
 impl Actor {
-    /// Each shard stops or goes on when it hears of it. The plugin does once its last shard has: what is shown changes in the order in which it was asked
-    /// for, because each hears in that order.
+    /// Each shard pauses or resumes at its command. The plugin's state changes with its last shard. States are shown
+    /// in the order of the requests, because each shard gets the commands in that order.
     pub(super) fn hold(&mut self, hold: &Hold) {
         self.paused = hold.is_pause;
         if !hold.is_pause

@@ -1,4 +1,4 @@
-//! How keys are worked on, and how events become keys.
+//! The calls for keys, and the keys of events.
 
 use super::failures::{FailedCall, GiveUpReason};
 use super::{Actor, Running, Subscription};
@@ -18,7 +18,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tracing::{error, warn};
 
-/// Whether the event's keys are worked on in its place. They wait from here on; those of what was there before behind what just happened.
+/// Whether the event's keys are reconciled in place of the event. The keys wait from here on. Keys of objects that
+/// existed before go behind keys of new changes.
 pub(super) fn becomes_keys(
     core: &PluginCore,
     subscription: &Subscription,
@@ -49,7 +50,8 @@ pub(super) fn becomes_keys(
     true
 }
 
-/// Not all that an event's rules point at became keys. Said in the log once a version, for whoever writes objects decides how often it happens.
+/// Notes that some of an event's rules gave no key. The log has it once for each version, because a writer of objects
+/// decides how often it happens.
 fn key_missing(core: &PluginCore, event: &Event, dropped: u64, problem: &str) {
     let (namespace, name) = (event.object.key().namespace(), event.object.key().name());
     core.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
@@ -61,7 +63,7 @@ fn key_missing(core: &PluginCore, event: &Event, dropped: u64, problem: &str) {
 }
 
 impl Actor {
-    /// Has the guest work on a key and settles it; answers when, if something else may follow at once.
+    /// Calls the guest with a key and settles the key. Returns the time if other work may follow at once.
     pub(super) async fn reconcile(&mut self, work: &KeyWork) -> Option<Instant> {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
         let called = self.surroundings.now();
@@ -94,7 +96,7 @@ impl Actor {
         }
     }
 
-    /// Settles a key whose call failed, and replaces the instance if that ended.
+    /// Settles a key whose call failed, and replaces the instance if it ended.
     fn key_failed(&mut self, work: &KeyWork, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         let key = one_line(&work.key, ERROR_BYTES_MAX);
@@ -119,7 +121,8 @@ impl Actor {
             None => {
                 add_one(&counters.keys_retry);
                 self.core.key_comes_again(&told);
-                // Once for each key: the attempts that follow fail alike, and are counted. Of a tripped plugin the log has said enough.
+                // Once for each key: later attempts fail in the same way, and are counted. The log has already
+                // reported an open breaker.
                 if attempt == 1 && self.core.queue.look(|it| it.tripped().is_none()) {
                     warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");
                 }
@@ -138,7 +141,8 @@ impl Actor {
         self.settle(Completed::Reconciled(worked), outcome, now);
     }
 
-    /// Why a key does not come again. One that only fails does, however often: its object may be gone, and no event would bring it back.
+    /// The reason for which a key does not come again. A key that only fails always comes again: its object may be
+    /// gone, and no event would bring the key back.
     fn key_given_up(&self, crashes: u32, call: FailedCall<'_>) -> Option<GiveUpReason> {
         let parked = crashes + 1 >= self.limits.crashes_per_event_max;
         match call.error {

@@ -1,5 +1,5 @@
-//! Replaces an instance that ended. One that a call ended is replaced at once: the breaker has pauses between calls that fail, and healthy objects may
-//! wait behind those. After each start that fails the wait doubles.
+//! Replaces an instance that ended. An instance that a call ended is replaced at once: the breaker pauses between
+//! failing calls, and healthy objects may wait. After each failed start the wait doubles.
 
 use super::{Actor, Running, Version};
 use crate::call_error::CallError;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use std::time::Duration;
 use tracing::debug;
 
-/// First wait after a start that failed, doubled with each one that follows.
+/// The first wait after a failed start. Each further failure doubles it.
 const RESTART_BASE: Duration = Duration::from_millis(100);
 const RESTART_MAX: Duration = Duration::from_secs(300);
 
@@ -55,7 +55,7 @@ impl Actor {
         self.core.crashed(self.shard, reason, now);
     }
 
-    /// A call has ended the running instance.
+    /// Loses the running instance, which a call has ended.
     pub(super) fn lose_running(&mut self, error: &CallError) {
         // Invariant 29.
         let running = std::mem::replace(&mut self.running, Running::Nothing);
@@ -68,9 +68,9 @@ impl Actor {
     }
 }
 
-/// Gives back what an instance had. That may be all the memory it may have, for which the system takes milliseconds: the thread's other plugins
-/// go on meanwhile.
+/// Drops an instance. The system may take milliseconds to free the instance's memory; the thread's other plugins run
+/// meanwhile.
 fn give_back(instance: Box<Instance>) {
-    // It ends by itself, and the runtime of this thread does not end before it.
+    // The task ends by itself, and the runtime of this thread waits for it.
     drop(tokio::task::spawn_blocking(move || drop(instance)));
 }

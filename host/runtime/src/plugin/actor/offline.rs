@@ -10,7 +10,7 @@ use crate::plugin::prepare::LoadError;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a guest is called with by whoever plays a recording back.
+/// A call of a recording that is played back.
 pub(crate) enum GuestCall {
     Start,
     Stop,
@@ -31,7 +31,7 @@ impl Actor {
         Ok(())
     }
 
-    /// When there is something to do, with schedules or without them: now if it is past, none if nothing waits.
+    /// When there is work, with or without schedules. A time in the past means now; `None` means that no work waits.
     pub(crate) fn next_due(&mut self, schedules: bool) -> Option<Instant> {
         let now = self.surroundings.now();
         let hands = self.running.hands_in_debt(self.shard, now)?;
@@ -39,7 +39,7 @@ impl Actor {
         self.core.queue.look(|it| it.due(self.shard, hands, now))
     }
 
-    /// Does the next thing that is due.
+    /// Does the next due work.
     pub(crate) async fn step(&mut self) {
         let now = self.surroundings.now();
         if let Some(work) = self.take(now) {
@@ -47,13 +47,14 @@ impl Actor {
         }
     }
 
-    /// Calls the guest as a recording says, in an instance that is started if there is none. What a call writes to `state` counts if it succeeds.
+    /// Calls the guest as a recording has it. Starts an instance if there is none. Writes of the call to `state` count
+    /// if the call succeeds.
     pub(crate) async fn play(&mut self, version: &Arc<Version>, told: GuestCall) {
         if !matches!(self.running, Running::Alive { .. }) {
             if matches!(told, GuestCall::Stop) {
                 return;
             }
-            // The tape has said why, if it is none.
+            // The tape has the reason of a failed start.
             let Ok(instance) = self.instance(version).await else { return };
             let (version, instance) = (version.clone(), Box::new(instance));
             self.running = Running::Alive { version, instance };

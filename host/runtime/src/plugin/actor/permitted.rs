@@ -6,8 +6,9 @@ use crate::event::SubscriptionId;
 use crate::powers::access::Permissions;
 use std::time::Instant;
 
-/// Whether the event that has just come out of a shard's line was put by: its subscription may not be told for now, and nothing of it comes out of any
-/// line. Whoever follows what may be read lets the subscription go on, unless that has happened already.
+/// Whether the event in flight of a shard was withheld: its subscription may not be delivered now. No event of the
+/// subscription then comes out of any shard. The plugin's task releases the subscription later, unless the read is
+/// allowed again here.
 pub(super) fn is_put_by(
     queue: &PluginQueue,
     shard: usize,
@@ -19,7 +20,7 @@ pub(super) fn is_put_by(
         return false;
     }
     queue.change(|it| it.put_by(shard, id));
-    // Since we looked it may have been allowed, and what was put by then been let go.
+    // Meanwhile the read may have been allowed, and the withheld events released.
     if permissions.allow() {
         queue.change(|it| it.release_withheld(id, Instant::now()));
     }
@@ -59,7 +60,7 @@ mod tests {
         let queue = PluginQueue::new(marks, Arc::<Counters>::default());
         let now = Instant::now();
         queue.change(|it| it.reshard(2, now));
-        // Their names' hashes differ in the last bit.
+        // The hashes of the names differ in the last bit.
         let events = ["+a1", "+b1"].map(parse);
         let id = events[0].subscription;
         events.into_iter().for_each(|event| queue.push(event));

@@ -1,4 +1,4 @@
-//! How a delivery ended, for the plugin's history.
+//! The end of a delivery, for the plugin's history.
 
 use super::Actor;
 use crate::delivery::mailbox::Queued;
@@ -7,11 +7,11 @@ use crate::event::Event;
 use crate::history::{DeliveryEnd, EndedDelivery};
 use std::time::Instant;
 
-/// How a delivery ended.
+/// The end of a delivery.
 #[derive(Clone, Copy)]
 pub(super) struct DeliveryResult<'a> {
     pub(super) end: DeliveryEnd,
-    /// Empty where nothing failed.
+    /// Empty for a success.
     pub(super) error: &'a str,
 }
 
@@ -21,7 +21,7 @@ impl DeliveryResult<'_> {
     }
 }
 
-/// How the delivery of an event ends for which the plugin is not called. `to_tell`: the event as it would be delivered.
+/// The end of a delivery without a call. `to_tell`: the event as it would be delivered.
 pub(super) fn not_told(to_tell: Option<&Event>, seen: Option<&Seen>) -> DeliveryEnd {
     match to_tell {
         Some(_) => DeliveryEnd::Enqueued,

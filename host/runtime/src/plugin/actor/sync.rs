@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tracing::{error, warn};
 
 impl Actor {
-    /// Answers when the call ended, if an event may follow at once.
+    /// Calls `synced`. Returns the end of the call if an event may follow at once.
     pub(super) async fn tell_synced(&mut self, call: SyncCall) -> Option<Instant> {
         let Running::Alive { version, instance, .. } = &mut self.running else { return None };
         let subscription = version.subscriptions.get(&call.id)?;

@@ -1,5 +1,5 @@
-//! A version takes over in one shard: the actor starts the new instance while the old one waits,
-//! and goes on with it when all shards are ready. `plugin/takeover.rs` tells the shards.
+//! A version takes over in one shard: the actor starts the new instance while the old one waits, and uses it when all
+//! shards are ready. `plugin/takeover.rs` has the commands to the shards.
 
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::delivery::sync_calls::SyncCalls;

@@ -17,7 +17,7 @@ use std::time::Instant;
 pub(crate) struct Together {
     pub(super) log_budget: LogBudget,
     reevaluation: Mutex<Reevaluation>,
-    /// Something of events that were seen again is remembered.
+    /// Whether reevaluated events are remembered.
     remembers: AtomicBool,
 }
 
@@ -30,28 +30,28 @@ impl Together {
         }
     }
 
-    /// What is to be told of an event; none if it can be told as it is.
+    /// The event to deliver; `None` if the event can be delivered unchanged.
     pub(super) fn see(&self, queued: &Queued, asked_by: u64, wish: &Wish) -> Option<Seen> {
-        // What is remembered of an object was put there by this shard, or by another one before it took the object over.
+        // This shard made the object's entry, or another shard did before this one took the object over.
         if queued.event.asked_by == asked_by && !self.remembers.load(Relaxed) {
             return None;
         }
         self.reevaluation.lock().see(queued, asked_by, wish)
     }
 
-    /// Notes that an event which may have been seen again will not come once more.
+    /// Notes that a possibly reevaluated event does not come again.
     pub(super) fn settle(&self, event: &Event, asked_by: u64, seen: Option<&Seen>) {
         if seen.is_some() {
             self.change(|reevaluation| reevaluation.settle(event, asked_by, seen));
         }
     }
 
-    /// Whether it is time to look what can be forgotten of events that were seen again.
+    /// Whether to search for reevaluated events that can be forgotten.
     pub(super) fn is_look_due(&self) -> bool {
         self.remembers.load(Relaxed) && self.reevaluation.lock().is_look_due()
     }
 
-    /// Forgets what is remembered of other subscriptions.
+    /// Forgets the reevaluated events of other subscriptions.
     pub(super) fn retain(&self, keep: impl Fn(SubscriptionId) -> bool) {
         self.change(|reevaluation| reevaluation.retain(keep));
     }
@@ -62,7 +62,7 @@ impl Together {
         self.remembers.store(!reevaluation.is_empty(), Relaxed);
     }
 
-    /// The version takes over: every shard is ready for it, and none is at work.
+    /// The version takes over: every shard is ready for it, and none makes a call.
     pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) {
         let (now, limits) = (at.instant, &version.settings.limits);
         self.log_budget.set_rates(limits, now);

@@ -1,4 +1,4 @@
-//! One version of a plugin, as its actors have it.
+//! One version of a plugin, for its actors.
 
 use crate::contract::configuration::PluginSettings;
 use crate::contract::descriptor::SubscriptionSpec;
@@ -18,32 +18,33 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// Everything that one version of a plugin needs to run.
+/// The parts that one version of a plugin needs to run.
 pub(crate) struct Version {
-    /// The load that brought it.
+    /// The load that made the version.
     pub(crate) load: u64,
-    /// As its descriptor says.
+    /// The version number in the descriptor.
     pub(crate) number: String,
     pub(crate) template: Template,
     pub(crate) reads: Arc<Reads>,
     pub(crate) settings: Arc<PluginSettings>,
-    /// Which of the version's subscriptions an event's id is. Boxed, because a map has room for three at once and most plugins have one.
+    /// The version's subscriptions, by the id in an event. Boxed: a map reserves room for three entries, and most
+    /// plugins have one.
     pub(crate) subscriptions: HashMap<SubscriptionId, Box<Subscription>>,
-    /// When it is called by the clock.
+    /// The version's schedules.
     pub(crate) schedules: Vec<ScheduleSpec>,
-    /// In how many instances it runs.
+    /// The number of shards.
     pub(crate) shards: usize,
     pub(crate) tapes: VersionTapes,
     /// For the log.
     pub(crate) ends: InstanceEnds,
 }
 
-/// The tape of each of a version's shards: it goes on from one instance to the next, and ends with the version.
+/// The tape of each shard of a version. It continues from one instance to the next, and ends with the version.
 #[derive(Default)]
 pub(crate) struct VersionTapes(Mutex<BTreeMap<usize, Arc<dyn Tape>>>);
 
 impl VersionTapes {
-    /// That of a shard; `begin` makes the first one, if there is to be one.
+    /// The tape of a shard. `begin` makes the first one, if the host records.
     pub(super) fn of(
         &self,
         shard: usize,
@@ -57,12 +58,12 @@ impl VersionTapes {
 }
 
 impl Version {
-    /// One of its shards.
+    /// The shard with this number.
     pub(super) fn shard(&self, number: usize) -> Shard {
         Shard { number, count: self.shards }
     }
 
-    /// What a tape of one of its shards is of.
+    /// The description of a shard's tape.
     pub(super) fn tape_of<'a>(&'a self, plugin: &'a PluginName, shard: usize) -> TapeOf<'a> {
         let mut subscriptions: Vec<_> = self.subscriptions.values().collect();
         subscriptions.sort_by_key(|it| it.index);
@@ -77,11 +78,11 @@ impl Version {
     }
 }
 
-/// How events of one subscription are handed over.
+/// The delivery settings of one subscription.
 pub(crate) struct Subscription {
     /// Position in the version's descriptor.
     pub(crate) index: u32,
-    /// The load since which it wants to hear of the same: events that others have queued are evaluated again.
+    /// The load since which the subscription is unchanged. Events that other loads queued are reevaluated.
     pub(crate) asked_by: u64,
     pub(crate) wish: Wish,
     pub(crate) resource: Arc<str>,

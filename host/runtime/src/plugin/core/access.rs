@@ -3,22 +3,22 @@
 use super::PluginCore;
 use crate::outside::service_account::ServiceAccount;
 
-/// Whom it acts as, and what that one may not read.
+/// The plugin's service account, and the reads that the account may not make.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccessShown {
     pub(crate) account: ServiceAccount,
     pub(crate) refused: Vec<RefusedRead>,
 }
 
-/// A subscription, or one of a descriptor's `reads`, that is not for the plugin now.
+/// A subscription, or one of a descriptor's `reads`, that the plugin does not get now.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RefusedRead {
-    /// Its name; none for one of `reads`.
+    /// The subscription's name; `None` for one of `reads`.
     pub(crate) subscription: Option<String>,
     pub(crate) resource: String,
-    /// Empty: all.
+    /// Empty: all namespaces.
     pub(crate) namespaces: Vec<String>,
-    /// Else nobody knows yet.
+    /// Whether the API server denied the read. Otherwise the answer is not known yet.
     pub(crate) is_denied: bool,
     pub(crate) why: String,
 }
@@ -31,7 +31,7 @@ impl RefusedRead {
 }
 
 impl PluginCore {
-    /// Answers what was shown before.
+    /// Sets the shown access, and returns the earlier one.
     pub(crate) fn shows_access(&self, shown: Option<AccessShown>) -> Option<AccessShown> {
         std::mem::replace(&mut *self.access.lock(), shown)
     }

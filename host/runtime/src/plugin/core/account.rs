@@ -1,4 +1,4 @@
-//! The parts of a plugin's account that are read from the parts of its name.
+//! The plugin's account, read from the parts of its name.
 
 use super::{PluginCore, RunningVersion};
 use crate::account::{Account, Holding};
@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 impl PluginCore {
-    /// What the host holds and has done for the plugin now.
+    /// The memory and time that the plugin uses now.
     pub(crate) fn account(&self) -> Account {
         self.account_of(self.facts.lock().running.as_ref())
     }
 
-    /// The same, under a lock of the facts.
+    /// The same, for a caller that holds the lock of the facts.
     pub(crate) fn account_of(&self, running: Option<&RunningVersion>) -> Account {
         let ledger = &self.counters.ledger;
         let state = self.state.lock().size().1;
@@ -44,7 +44,7 @@ impl PluginCore {
     }
 }
 
-/// What was done for a plugin so far. Of its calls, what it waited for answers from outside is nobody's time.
+/// The time spent for a plugin so far. Waits for outside answers do not count.
 fn time(counters: &Counters) -> Vec<(&'static str, Duration)> {
     let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
     let calls = [&counters.handle_seconds, &counters.reconcile_seconds, &counters.fire_seconds];

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is known of a plugin.
+/// The facts of a plugin.
 pub(crate) struct Facts {
     pub(crate) state: LifecycleState,
-    /// In how many shards its version runs, and which of them lack their instance.
+    /// The number of shards of the running version, and the shards that lack their instance.
     pub(crate) shards: usize,
     pub(crate) lost: BTreeSet<usize>,
     pub(crate) since: Timestamp,
@@ -22,9 +22,9 @@ pub(crate) struct Facts {
     pub(crate) last_error: Option<(String, Timestamp)>,
     /// The error of the last event that will be retried.
     pub(crate) last_retry: Option<String>,
-    /// The same of a key.
+    /// The error of the last key that will be retried.
     pub(crate) last_key_retry: Option<String>,
-    /// It has been said that keys of events are missing.
+    /// Whether the log has reported missing keys of events.
     pub(crate) misses_keys: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Facts {
 pub(crate) struct RunningVersion {
     pub(crate) version: String,
     pub(crate) sha256: String,
-    /// What it imports of WASI.
+    /// The functions that it imports from WASI.
     pub(crate) wasi: Arc<WasiImports>,
     /// Name, resource and namespaces of each subscription.
     pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
@@ -41,7 +41,7 @@ pub(crate) struct RunningVersion {
     pub(crate) specs: Arc<[(SubscriptionId, SubscriptionSpec)]>,
     /// Resource and namespaces of each further read.
     pub(crate) reads: Vec<(String, BTreeSet<String>)>,
-    /// What it runs with.
+    /// The settings of the version.
     pub(crate) settings: Arc<PluginSettings>,
 }
 
@@ -86,7 +86,7 @@ impl Facts {
         }
     }
 
-    /// The plugin runs, unless an instance is missing, which is said so.
+    /// Applies the input. If an instance is missing, the plugin then backs off with the reason `missing`.
     pub(super) fn goes_on(&mut self, input: Input, missing: &str, now: Timestamp) {
         self.step(input, now);
         if !self.lost.is_empty() {

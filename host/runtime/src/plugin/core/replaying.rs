@@ -1,4 +1,4 @@
-//! The subscriptions of a plugin that are delivered, and how far their replays are.
+//! The delivered subscriptions of a plugin, and the progress of their replays.
 
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
@@ -6,7 +6,7 @@ use crate::event::SubscriptionId;
 use informant_cache::Indexer;
 use std::sync::Arc;
 
-/// A subscription whose objects are told, or have been.
+/// A subscription whose replay runs or has ended.
 #[derive(Clone)]
 pub(crate) struct Replaying {
     pub(crate) id: SubscriptionId,
@@ -15,19 +15,19 @@ pub(crate) struct Replaying {
     pub(crate) indexer: Indexer,
 }
 
-/// How far a replay is that is not through.
+/// The progress of a replay that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplaySnapshot {
     /// The subscription's name.
     pub subscription: String,
-    /// Objects of its resource that it is done with: told, or none of the subscription's business.
+    /// Objects of the resource that the replay has finished with, delivered or outside the view.
     pub told: usize,
-    /// The others. Objects that come or go among those that it is done with make this wrong by as many.
+    /// The remaining objects. If finished objects come or go meanwhile, this number is wrong by as many.
     pub left: usize,
 }
 
 impl Replaying {
-    /// None once it is through, and nothing of it waits.
+    /// The snapshot; `None` once the replay has ended and none of its events waits.
     pub(crate) fn snapshot(&self, queue: &PluginQueue) -> Option<ReplaySnapshot> {
         let come_to = self.handler.progress().count();
         let waiting = queue.look(|mailboxes| mailboxes.replays_waiting(self.id));

@@ -1,4 +1,4 @@
-//! What a plugin runs with, as far as its name's parts keep to it and show it.
+//! The settings of a plugin, for the parts of its name.
 
 use super::PluginCore;
 use crate::contract::configuration::PluginSettings;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl PluginCore {
-    /// The plugin runs with this from here on. What is above a limit already stays.
+    /// Applies the settings from here on. Data above a new limit stays.
     pub(crate) fn set(&self, settings: &PluginSettings) {
         let limits = &settings.limits;
         self.queue.change(|mailboxes| {
@@ -20,7 +20,7 @@ impl PluginCore {
         self.archive.set_limits(limits);
     }
 
-    /// What the version that runs is to be shown with, if this says something else.
+    /// The settings that the running version shows, if `say` returns other ones.
     pub(crate) fn says_of_settings(
         &self,
         say: impl FnOnce(&PluginSettings) -> Option<PluginSettings>,

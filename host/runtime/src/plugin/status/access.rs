@@ -1,16 +1,16 @@
-//! What `/plugins` shows of a plugin that acts as a service account.
+//! The entry in `/plugins` about a plugin's service account.
 
 use super::PluginStatus;
 use crate::plugin::core::RefusedRead;
 use serde_json::{Value, json};
 
 impl PluginStatus {
-    /// How many of its subscriptions and `reads` the service account that it acts as may not read.
+    /// The number of subscriptions and `reads` that the plugin's service account may not read.
     pub fn refused_reads(&self) -> usize {
         self.access.as_ref().map_or(0, |shown| shown.refused.len())
     }
 
-    /// Null where it acts as the host's own user.
+    /// Null if the plugin has no service account and uses the host's own user.
     pub(super) fn access_json(&self) -> Value {
         self.access.as_ref().map_or(Value::Null, |shown| {
             let refused: Vec<Value> = shown.refused.iter().map(refused_json).collect();

@@ -21,17 +21,17 @@ impl ReplaySnapshot {
 }
 
 impl PluginStatus {
-    /// What the version that takes events may use; none before there is one.
+    /// The limits of the version that takes events; `None` before there is one.
     pub fn limits(&self) -> Option<&Limits> {
         self.running.as_ref().map(|running| &running.settings.limits)
     }
 
-    /// Origins and paths that its rules for requests over HTTP name; none before there is a version.
+    /// The number of origins and paths in its rules for HTTP requests; `None` before there is a version.
     pub fn http_rules(&self) -> Option<usize> {
         self.running.as_ref().map(|running| running.settings.http.entries())
     }
 
-    /// Whether the file that was looked at last does not run.
+    /// Whether the file that was read last does not run.
     pub fn is_last_load_refused(&self) -> bool {
         self.last_load.as_ref().is_some_and(|load| load.result == "failed")
     }
@@ -101,7 +101,7 @@ impl PluginStatus {
         })
     }
 
-    /// What it has counted.
+    /// The counters of the plugin.
     fn counters_json(&self) -> Value {
         let counters = &self.counters;
         json!({

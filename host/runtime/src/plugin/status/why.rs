@@ -1,4 +1,5 @@
-//! Why a plugin does not do all that it is there for: WHY of `informant plugin list`, and `why` in `/plugins`.
+//! The reasons for which a plugin does not do all of its work: WHY of `informant plugin list`, and `why` in
+//! `/plugins`.
 
 use super::PluginStatus;
 use crate::counted::counted;
@@ -10,14 +11,14 @@ use informant_cache::InformerState;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// A plugin is behind when an event or a key has waited for so long: no debounce that is usual takes that long.
+/// A plugin is behind when an event or a key has waited for so long: a usual debounce is shorter.
 const BEHIND_MIN: Duration = Duration::from_secs(10);
-/// Bytes of one reason: a table has it in one cell, and `/plugins` has each message in full beside it.
+/// Bytes of one reason: a table has it in one cell, and `/plugins` also has each message in full.
 const REASON_BYTES_MAX: usize = 512;
 
 impl PluginStatus {
-    /// Everything of the plugin that does not work now, what matters most first: at most ten reasons of a line each. `informer` says how the informer
-    /// of a resource does for views of these namespaces; none where there is no informer.
+    /// The current problems of the plugin, the most important first: at most ten reasons of one line each. `informer`
+    /// gives the state of a resource's informer for views of these namespaces, and `None` without an informer.
     pub fn why(
         &self,
         informer: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
@@ -40,14 +41,14 @@ impl PluginStatus {
         reasons.into_iter().flatten().map(line).collect()
     }
 
-    /// Somebody holds the plugin.
+    /// Whether a user paused the plugin, as a text.
     pub(crate) fn paused(&self) -> Option<String> {
         let name = self.name.as_str();
         (self.state.not_now() == Some(NotNow::Paused))
             .then(|| format!("paused until `informant plugin resume {name}`"))
     }
 
-    /// A file that is not the version in charge. That of a plugin that does not run is the reason of its state.
+    /// A file whose version did not take over. For a plugin that does not run, the state already has the reason.
     fn load_that_failed(&self) -> Option<String> {
         let reason = self.last_load.as_ref()?.reason.as_deref()?;
         let is_said = self.state.reason() == Some(reason);
@@ -57,7 +58,8 @@ impl PluginStatus {
         }
     }
 
-    /// A file of the plugin that cannot be read now. Where nothing runs for that, it may be the reason of the state.
+    /// A file of the plugin that cannot be read now. For a plugin that does not run, the state may already have the
+    /// reason.
     fn file_not_read(&self) -> Option<String> {
         let problem = self.file_problem.as_ref()?;
         let is_said = self.state.reason().is_some_and(|reason| reason.contains(&problem.text));
@@ -65,7 +67,7 @@ impl PluginStatus {
         (!is_said).then(|| format!("{name} {}", problem.text))
     }
 
-    /// Resources of the version in charge that are not listed or not followed.
+    /// Resources of the version in charge that are not listed or not watched.
     fn informers_that_lack(
         &self,
         informer: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
@@ -87,7 +89,7 @@ impl PluginStatus {
         (!lacking.is_empty()).then(|| lacking.join(", "))
     }
 
-    /// Calls that have failed and did not succeed since, each kind with the newest error of its own.
+    /// Failed calls without a later success, each kind with its newest error.
     fn failures(&self) -> Option<String> {
         let failing = [
             (self.queue.failed, "object", "being retried", self.last_retry.as_deref()),
@@ -98,7 +100,7 @@ impl PluginStatus {
         let failing =
             failing.map(|(n, what, how, error)| (format!("{} {how}", counted(n, what)), error));
         let given_up = self.keys.given_up.last().map(|last| {
-            // Others were given up on before the oldest of these.
+            // Earlier keys that were given up are no longer in the list.
             let or_more = if self.keys.given_up.len() == GIVEN_UP_MAX { " or more" } else { "" };
             let keys = counted(self.keys.given_up.len(), "key");
             (format!("{keys}{or_more} given up"), Some(last.error.as_str()))
@@ -114,7 +116,7 @@ impl PluginStatus {
         (!failures.is_empty()).then(|| failures.join("; "))
     }
 
-    /// What waits behind a failure, a pause or a breaker is no sign that the plugin is too slow.
+    /// Whether the plugin is too slow. Events behind a failure, a pause or a breaker do not count.
     fn behind(&self, now: Instant) -> Option<String> {
         let age = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
         let is_late = |age: &Duration| *age >= BEHIND_MIN && self.state.takes_events();
@@ -155,7 +157,7 @@ mod tests {
         core
     }
 
-    /// What is said of what has waited since `now` for ten minutes.
+    /// Checks the reason after the plugin's events have waited since `now` for ten minutes.
     #[track_caller]
     fn check_behind(core: &PluginCore, now: Instant, expect: Option<&str>) {
         let later = now + Duration::from_secs(600);

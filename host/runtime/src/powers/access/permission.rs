@@ -9,27 +9,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
-/// Of one resource, in one namespace or in all. Clones are the same.
+/// The permission to read one resource, in one namespace or in all. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Permission(Arc<PermissionState>);
 
 #[derive(Debug)]
 struct PermissionState {
-    /// As `verdict` says, without a lock.
+    /// The result of `verdict`, without a lock.
     is_allowed: AtomicBool,
-    /// Somebody has said something, if only that nobody can say.
+    /// Whether a review has ended, also without an answer.
     is_answered: CancellationToken,
     verdict: Mutex<AccessVerdict>,
 }
 
-/// Of one subscription, or of one of a descriptor's `reads`: all of it or nothing. None at all: nobody is asked.
+/// The permissions of one subscription, or of one of a descriptor's `reads`: all are needed. Empty: no review is
+/// needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Permissions(Arc<[Permission]>);
 
-/// Of everything that a version of a plugin asks for.
+/// The permissions for all reads of a version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VersionPermissions {
-    /// Whose they are; none: nobody is asked.
+    /// The account of the plugin; `None`: no reviews.
     pub(crate) account: Option<ServiceAccount>,
     /// In the descriptor's order.
     pub(crate) subscriptions: Vec<Permissions>,
@@ -46,19 +47,19 @@ impl Permission {
         }))
     }
 
-    /// Whether anybody has it but who hands it out.
+    /// Whether a reader has the permission, beside the owner.
     pub(super) fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Answers whether that is something else than before.
+    /// Sets the verdict. Returns whether it has changed.
     pub(super) fn set(&self, verdict: &AccessVerdict) -> bool {
         let mut known = self.0.verdict.lock();
         let has_changed = *known != *verdict;
         if has_changed {
             *known = verdict.clone();
             self.0.is_allowed.store(verdict.is_ok(), Ordering::Release);
-            // Whoever waits for the answer reads it next.
+            // A waiter reads the permission next.
             self.0.is_answered.cancel();
         }
         has_changed
@@ -84,7 +85,7 @@ impl Permissions {
         self.0.iter().all(Permission::is_allowed)
     }
 
-    /// Why not, if not.
+    /// The reason of a refusal; `None` if the read is allowed.
     pub(crate) fn refusal(&self) -> Option<ReadRefusal> {
         if self.allow() {
             return None;
@@ -97,7 +98,7 @@ impl Permissions {
 
 #[cfg(test)]
 impl Permissions {
-    /// Those of something that is denied for a reason of one word: `refused`.
+    /// Denied permissions, with the reason `refused`.
     pub(crate) fn refused() -> Self {
         let permission = Permission::new();
         permission.set(&Err(ReadRefusal::Denied("refused".to_owned())));
@@ -106,7 +107,7 @@ impl Permissions {
 }
 
 impl VersionPermissions {
-    /// As far as anybody here knows.
+    /// All reads, without reviews.
     pub(crate) fn everything(descriptor: &Descriptor) -> Self {
         Self {
             account: None,
@@ -115,7 +116,8 @@ impl VersionPermissions {
         }
     }
 
-    /// Waits until it was said of each whether it may be read, or why nobody can say. It is reviewed meanwhile by whoever hands it out.
+    /// Waits until each permission has an answer, or the reason why there is none. The owner makes the reviews
+    /// meanwhile.
     pub(crate) async fn answered(&self) {
         let all = self.subscriptions.iter().chain(&self.reads);
         for permission in all.flat_map(|permissions| permissions.0.iter()) {
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
     use std::task::{Context, Wake, Waker};
 
-    /// Reads the permission at the moment at which the answer is announced.
+    /// Reads the permission when the answer is announced.
     struct Reader {
         permission: Permission,
         was_allowed: AtomicBool,

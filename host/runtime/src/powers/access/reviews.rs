@@ -1,8 +1,8 @@
-//! When what is reviewed, and what the answers mean. A synchronous cupboard that is given the time.
+//! The times of reviews, and the effect of their answers. Synchronous; the time is a parameter.
 //!
-//! Everything is reviewed at once when somebody asks for it, and again every so often: five minutes, where nobody says otherwise. What was never
-//! answered is not allowed. A review that cannot be made is tried again soon, and what was allowed stays so for five minutes from when it was due:
-//! then it is denied, until somebody says that it is allowed.
+//! A new question is reviewed at once, and again periodically: by default every five minutes. A read without any
+//! answer is not allowed. A failed review is tried again soon. Meanwhile an allowed read stays so for five minutes
+//! from the due time. Then it is denied, until a review allows it.
 
 use crate::outside::access_reviewer::AccessAnswer;
 use crate::outside::service_account::ServiceAccount;
@@ -13,26 +13,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How much longer than until its next review something is allowed, if that cannot be made. Longer than all reviews take that there may be.
+/// How long an allowed read stays allowed after a due review that fails. Longer than the most possible reviews take.
 pub(super) const GRACE: Duration = Duration::from_secs(5 * 60);
-/// What could not be reviewed is tried again after the first, then after twice as long, up to the second.
+/// The wait after a failed review. It doubles from `RETRY_MIN` to `RETRY_MAX`.
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
-/// Under way at once: an API server that is slow is not asked more for it.
+/// The most reviews under way, so that a slow API server gets no more.
 pub(super) const AT_ONCE: usize = 4;
-/// Begun in a second; each is up to two requests. With all that can be asked for, every one comes again within 200 s.
+/// The reviews begun in a second; each is up to two requests. With the most questions, each is reviewed again within
+/// 200 s.
 const PER_SECOND: f64 = 5.0;
-/// Begun at once after a pause: what a few plugins ask for when they start.
+/// The reviews begun at once after a pause: those of a few starting plugins.
 const BURST: f64 = 50.0;
-/// Reviewed again and again, of all plugins. A few hundred bytes each.
+/// The most questions that are reviewed periodically, of all plugins. Each has a few hundred bytes.
 pub(crate) const ASKS_MAX: usize = 1_000;
 
-/// Something that somebody may read, or may not.
+/// A question: may this account read this resource?
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AccessQuestion {
     pub(super) account: ServiceAccount,
     pub(super) resource: GroupVersionResource,
-    /// None: in all, and what is in none.
+    /// `None`: in all namespaces, and objects without one.
     pub(super) namespace: Option<String>,
 }
 
@@ -47,10 +48,10 @@ impl fmt::Display for AccessQuestion {
     }
 }
 
-/// Why something may not be read.
+/// The reason for which a resource may not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadRefusal {
-    /// Nobody knows yet whether it may.
+    /// The answer is not known yet.
     Unknown(String),
     Denied(String),
 }
@@ -63,13 +64,13 @@ impl ReadRefusal {
     }
 }
 
-/// How a review ended; an error is why it could not be made.
+/// The end of a review; an error has the reason why there is no answer.
 pub(super) type ReviewResult = Result<AccessAnswer, String>;
 
-/// Whether something may be read, as far as anybody knows.
+/// Whether a resource may be read, as far as known.
 pub(super) type AccessVerdict = Result<(), ReadRefusal>;
 
-/// As long as no review has ended.
+/// The verdict before the first review has ended.
 pub(super) fn unknown() -> AccessVerdict {
     let text = "whether the service account may read it is being asked";
     Err(ReadRefusal::Unknown(text.to_owned()))
@@ -77,7 +78,7 @@ pub(super) fn unknown() -> AccessVerdict {
 
 #[derive(Debug)]
 pub(super) struct Reviews {
-    /// How long an answer goes unquestioned.
+    /// How long an answer is valid without another review.
     every: Duration,
     asks: BTreeMap<AccessQuestion, ReviewEntry>,
     pace: TokenBucket,
@@ -86,13 +87,13 @@ pub(super) struct Reviews {
 #[derive(Debug)]
 struct ReviewEntry {
     verdict: AccessVerdict,
-    /// When it is allowed no longer.
+    /// The end of the permission.
     ends: Option<Instant>,
-    /// When it is to be reviewed.
+    /// The time of the next review.
     due: Instant,
-    /// When the review under way has begun.
+    /// The start of the current review.
     begun: Option<Instant>,
-    /// Reviews in a row that could not be made, and why the last could not.
+    /// Failed reviews in a row, and the last error.
     failures: u32,
     failure: String,
 }
@@ -102,7 +103,7 @@ impl Reviews {
         Self { every, asks: BTreeMap::new(), pace: TokenBucket::new(PER_SECOND, BURST, now) }
     }
 
-    /// Somebody wants to know it from here on. False: there is no room.
+    /// Adds a question. `false`: there is no room.
     pub(super) fn ask(&mut self, ask: AccessQuestion, now: Instant) -> bool {
         if self.asks.contains_key(&ask) {
             return true;
@@ -117,7 +118,7 @@ impl Reviews {
         true
     }
 
-    /// Nobody wants to know it any more.
+    /// Removes a question.
     pub(super) fn forget(&mut self, ask: &AccessQuestion) {
         self.asks.remove(ask);
     }
@@ -127,7 +128,7 @@ impl Reviews {
         self.asks.get(ask).map_or(NOBODY, |entry| &entry.verdict)
     }
 
-    /// What is to be reviewed now, what has been due for the longest first. It is under way until it is answered.
+    /// The question to review now, the longest due first. It is under way until it is answered.
     pub(super) fn begin(&mut self, now: Instant) -> Option<AccessQuestion> {
         self.pace.refill(now);
         if self.under_way() >= AT_ONCE || self.pace.tokens() < 1.0 {
@@ -143,13 +144,14 @@ impl Reviews {
         Some(ask.clone())
     }
 
-    /// What became of one that was begun.
+    /// Notes the end of a review.
     pub(super) fn answered(&mut self, ask: &AccessQuestion, answered: ReviewResult, now: Instant) {
-        // One that was forgotten and asked for anew meanwhile has no review under way, or another one: either is answered well.
+        // A question that was removed and added again has no review under way, or another one: the answer is valid for
+        // both.
         let every = self.every;
         let due = |begun: Instant| begun + every;
         let Some(entry) = self.asks.get_mut(ask) else { return };
-        // What an answer says was so when it was asked for.
+        // The answer was true when the review began.
         let begun = entry.begun.take().unwrap_or(now);
         let (verdict, ends) = match answered {
             Ok(AccessAnswer::Allowed) => (Ok(()), Some(due(begun) + GRACE)),
@@ -160,7 +162,7 @@ impl Reviews {
         entry.due = due(begun);
     }
 
-    /// What was allowed too long ago is denied.
+    /// Denies reads whose permission has ended.
     pub(super) fn lapse(&mut self, now: Instant) {
         for (ask, entry) in &mut self.asks {
             if entry.ends.is_some_and(|ends| ends <= now) {
@@ -172,13 +174,13 @@ impl Reviews {
         }
     }
 
-    /// When there is something to do next; none while only answers are waited for.
+    /// The time of the next step; `None` while only answers are awaited.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let ends = self.asks.values().filter_map(|entry| entry.ends);
         let waiting = self.asks.values().filter(|entry| entry.begun.is_none());
         let due = waiting.map(|entry| entry.due).min().filter(|_| self.under_way() < AT_ONCE);
         let token = now + self.pace.until(1.0);
-        // What rounding leaves is not worth a look of its own.
+        // A remainder from rounding is not worth another look.
         let due = due.map(|due| due.max(token + Duration::from_millis(1)));
         ends.chain(due).min()
     }

@@ -1,4 +1,4 @@
-//! What is asked of an API server that says what a test wants.
+//! Reviews by a fake API server.
 
 use super::*;
 use futures::future::BoxFuture;
@@ -7,7 +7,7 @@ use reviews::GRACE;
 
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Says of each verb and scope what it was told last; else it does not answer.
+/// Answers each verb and scope as it was last set; else it does not answer.
 #[derive(Default)]
 struct Server {
     asked: Mutex<Vec<String>>,
@@ -54,7 +54,7 @@ fn bench(descriptor: &str) -> (Arc<Server>, Access, VersionPermissions) {
 const PODS_IN_TWO: &str = r#""subscriptions":[{"resource":"v1/pods","namespaces":["a","b"]}],
     "reads":[{"resource":"v1/pods","namespaces":["a"]},{"resource":"v1/nodes"}]"#;
 
-/// Waits until something has changed, for a day at most.
+/// Waits for a change, for at most a day.
 async fn changes(access: &mut Access) -> bool {
     let day = Duration::from_secs(24 * 60 * 60);
     tokio::time::timeout(day, access.changed()).await.is_ok()

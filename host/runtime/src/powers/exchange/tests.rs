@@ -1,4 +1,4 @@
-//! Requests and their redirects against servers that answer as the test says.
+//! Requests and their redirects against servers with the test's answers.
 
 use super::*;
 use crate::contract::configuration::{Configurations, Document, Layer, read};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Answers one after the other, and notes what it was asked.
+/// Gives its answers in order, and notes the requests.
 #[derive(Default)]
 struct Servers {
     asked: Mutex<Vec<HttpRequest>>,
@@ -34,7 +34,7 @@ fn answer(status: u16, location: &str) -> Answered {
     Ok(HttpResponse { status, headers: location.into_iter().collect(), body: Vec::new() })
 }
 
-/// What a plugin runs with that is granted this, `http` of the host's own configuration.
+/// The settings of a plugin with these grants, `http` of the host's own configuration.
 fn settings(rules: &str) -> PluginSettings {
     let document = Document::read("host.yaml", format!("http: [{rules}]").as_bytes());
     let layer = read(&document.expect("it is YAML"), Layer::of_plugin).expect("it is well formed");
@@ -44,7 +44,8 @@ fn settings(rules: &str) -> PluginSettings {
     configurations.and_then(|it| it.of(&name(), None)).expect("nothing bounds it")
 }
 
-/// Asks `https://a.org/k`, by `POST` with a body and a header. What was sent, as `POST https://a.org/k secret`, and how it ended.
+/// Sends `POST https://a.org/k` with a body and a header. Returns the sent requests, as `POST https://a.org/k secret`,
+/// and the end.
 async fn asked(rules: &str, answers: Vec<Answered>) -> (Vec<String>, Result<u16, ExchangeFailure>) {
     asked_with(rules, answers, "content-type").await
 }
@@ -154,7 +155,7 @@ async fn a_redirect_elsewhere_has_no_credential_neither_this_nor_that_nor_on_its
     assert_eq!(ended, Ok(404));
 }
 
-/// A redirect there is not followed, and told so.
+/// Checks that a redirect there is not followed, and the error.
 async fn check_not_followed(location: &str, expect: &str) {
     let (sent, ended) = asked(A, vec![answer(302, location)]).await;
     assert_eq!(sent.len(), 1, "{sent:?}");
@@ -215,7 +216,7 @@ async fn a_part_of_an_answer_is_not_asked_for_with_a_secret() {
     assert_eq!((sent.len(), ended), (1, Ok(206)));
 }
 
-/// What a version that runs with the first rules asks once it is to have the second, as `asked` shows it.
+/// The request of a version with the first rules after the second rules were configured.
 async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, ExchangeFailure> {
     let servers = Arc::new(Servers::default());
     servers.answers.lock().push_back(answer(200, ""));
@@ -252,7 +253,7 @@ async fn what_a_version_runs_with_and_what_was_configured_since_both_grant_a_req
     assert_eq!(request.addresses, AddressKinds::new([AddressKind::Private]));
     let request = asked_under(A, both).await.expect("it is granted still");
     assert_eq!(request.secrets, []);
-    // What was added is for the next version.
+    // Added grants are for the next version.
     let refused = asked_under(B, A).await.expect_err("it never was granted");
     assert!(matches!(refused, ExchangeFailure::NotGranted(_)), "{refused:?}");
 }

@@ -1,14 +1,15 @@
-//! Looks for many texts at once while more of them come: as one search for all of them would, without making that anew for each. Synchronous.
+//! Searches for many texts at once while more are added. The result equals that of one search for all, without
+//! rebuilding it for each text. Synchronous.
 //!
-//! Texts are in generations, each of which is searched by an automaton of its own. A new text waits until the next search; then a generation is made of those
-//! that wait and of the generations that are not much larger, so that there are few of them, each twice the next one's size at least, and a text is in few that
-//! are made in its life.
+//! Texts are in generations, each with its own automaton. A new text waits until the next search. Then a new
+//! generation takes the waiting texts and the generations that are not much larger. So there are few generations, each
+//! at least twice as large as the next, and a text is rebuilt few times.
 
 use aho_corasick::{AhoCorasick, BuildError, Input, Match, MatchKind};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// A text, and what stands in its place.
+/// A text, and its substitute.
 type Needle = (Arc<str>, &'static str);
 
 #[derive(Default)]
@@ -17,7 +18,7 @@ pub(super) struct Search {
     waiting: Vec<Needle>,
     /// The largest first.
     generations: Vec<Generation>,
-    /// Bytes of all texts of all generations that were ever made.
+    /// Bytes of all texts in all generations that were ever built.
     #[cfg(test)]
     made: usize,
 }
@@ -29,12 +30,13 @@ struct Generation {
 }
 
 impl Search {
-    /// The text is not empty, and new.
+    /// Adds a text, which must be new and not empty.
     pub(super) fn add(&mut self, text: Arc<str>, hidden: &'static str) {
         self.waiting.push((text, hidden));
     }
 
-    /// Makes what searches for the texts that wait. It can be too large for what numbers its states; then they are not looked for.
+    /// Builds the automaton for the waiting texts. Fails if it would have too many states; then the texts are not
+    /// searched for.
     pub(super) fn prepare(&mut self) -> Result<(), BuildError> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -56,7 +58,8 @@ impl Search {
         Ok(())
     }
 
-    /// A text with what stands in the place of those that are found: of several the first, of several there the longest. None if none is.
+    /// A text with substitutes for the found texts. At each place the first match counts, and of several the longest.
+    /// `None` without a match.
     pub(super) fn replaced(&self, text: &str) -> Option<String> {
         let find = |it: &Generation, at: usize| it.automaton.find(Input::new(text).range(at..));
         let mut next: Vec<Option<Match>> = self.generations.iter().map(|it| find(it, 0)).collect();
@@ -86,7 +89,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// Numbers that are the same each time.
+    /// The same numbers in each run.
     fn numbers() -> impl FnMut(usize) -> usize {
         let mut state = 1_u64;
         move |below| {
@@ -101,7 +104,7 @@ mod tests {
         (0..bytes).map(|_| ['a', 'b', 'ä'][number(3)]).collect()
     }
 
-    /// However the texts came, what is found is what one automaton of all of them finds.
+    /// In any order of the texts, the matches equal those of one automaton for all of them.
     #[test]
     fn generations_find_what_one_search_finds() {
         let mut number = numbers();

@@ -1,9 +1,9 @@
-//! Which values are found where, and what stands in their place.
+//! The values that are found in each place, and their substitutes.
 
 use super::*;
 use serde_json::json;
 
-/// base64 of it: aHVudGVyLTQy
+/// In base64: aHVudGVyLTQy
 const PASSWORD: &str = "hunter-42";
 
 fn secret() -> String {
@@ -17,7 +17,7 @@ fn secret() -> String {
     .to_string()
 }
 
-/// What is written of a call of a host function, after a Secret was shown.
+/// The recorded form of a host call, after the plugin has seen a Secret.
 #[track_caller]
 fn check(function: &str, mut with: Value, mut answer: Value, expect: [Value; 2]) {
     let mut secrets = Secrets::default();
@@ -95,7 +95,7 @@ fn a_patch_of_a_secret_is_remembered() {
     assert_eq!(later, json!([HIDDEN, { "REDACTED": 1 }]));
 }
 
-/// Whether a Secret's value is found in what was made of it.
+/// Whether a Secret's value is found in a derived text.
 #[track_caller]
 fn check_carried(value: &str, carried: Value) {
     let mut secrets = Secrets::default();

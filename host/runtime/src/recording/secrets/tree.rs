@@ -1,12 +1,12 @@
-//! Texts of JSON as trees, if those are small. A tree may take 50 times the bytes of its text, and plugins write the texts.
+//! Small JSON texts as trees. A tree may take 50 times the bytes of its text, and plugins write the texts.
 
 use super::TooMany;
 use serde_json::Value;
 
-/// Names and values of a tree: some 10 MB. A Secret of 10,000 keys has 20,000 and the fields that its managers own.
+/// The most names and values of a tree: some 10 MB. A Secret of 10,000 keys has 20,000 and its managers' fields.
 const PARTS_MAX: usize = 100_000;
 
-/// None where it is no JSON. One that is too large has more than a recording keeps out.
+/// The tree; `None` if the text is not JSON. A too large text counts as more than a recording can hide.
 pub(super) fn tree(text: &str) -> Result<Option<Value>, TooMany> {
     if parts(text) > PARTS_MAX {
         return Err(TooMany);
@@ -14,7 +14,7 @@ pub(super) fn tree(text: &str) -> Result<Option<Value>, TooMany> {
     Ok(serde_json::from_str(text).ok())
 }
 
-/// Each name and each value is the first one, or comes after one of these bytes that is in no string.
+/// Counts names and values: each is the first, or follows one of these bytes outside of a string.
 fn parts(text: &str) -> usize {
     let (mut parts, mut is_string, mut is_escaped) = (1, false, false);
     for byte in text.bytes() {

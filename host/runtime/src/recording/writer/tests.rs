@@ -1,4 +1,4 @@
-//! What is in which file when, and how recordings end.
+//! The content of each file over time, and the ends of recordings.
 
 use super::super::queue::Sender;
 use super::*;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Map, json};
 
-/// A file in memory on a disk that has so much room.
+/// A file in memory on a disk with so much room.
 #[derive(Clone)]
 struct File(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -32,7 +32,7 @@ impl File {
         String::from_utf8(self.0.lock().0.clone()).expect("it is text")
     }
 
-    /// Its lines after the first, which say what was asked or why it ended.
+    /// The lines after the first: the result of a call, or the reason of the end.
     fn lines(&self) -> Vec<String> {
         let text = self.text();
         let lines =
@@ -78,7 +78,7 @@ fn text_bytes(answer: &str) -> usize {
     value(&line).to_string().len() + 1
 }
 
-/// A writer with one recording, and where that is.
+/// A writer with one recording, and its file.
 fn one(room: usize, bytes_max: u64, now: Instant) -> (RecordingWriter, Arc<Recorded>, File) {
     let (mut writer, of, file) = (RecordingWriter::default(), recorded(1), File::new(room));
     writer.begin(of.clone(), Box::new(file.clone()), bytes_max, &head(), now);
@@ -102,7 +102,7 @@ fn a_recording_ends_before_it_has_too_many_bytes_and_says_so() {
     }
 }
 
-/// What the disk has room for, and how many of four lines of 3,000 bytes each are whole in the file.
+/// Checks how many of four lines of 3,000 bytes are complete in the file, on a disk with this room.
 #[track_caller]
 fn check_full(room: usize, whole: usize) {
     let now = Instant::now();
@@ -161,7 +161,7 @@ fn a_line_waits_a_second_for_others_and_no_longer() {
     assert_eq!(file.lines().len(), 4, "what comes after the end is not written");
 }
 
-/// The thread, with two recordings of one plugin and the file of the second.
+/// Runs the thread with two recordings of one plugin.
 fn threads(tell: impl FnOnce(&Sender, &Arc<Recorded>, &Arc<Recorded>)) -> [File; 2] {
     let (sender, thread) = start().expect("a thread");
     let [first, second] = [1, 2].map(recorded);
@@ -192,7 +192,7 @@ fn lines_are_written_to_their_files_in_order() {
     assert_eq!(second, ["b", "the plugin was stopped"]);
 }
 
-/// What one shard was shown is hidden in what another writes from the next line on.
+/// A value that one shard has seen is hidden in the other's recording from the next line on.
 #[test]
 fn what_was_shown_before_is_hidden_in_all_recordings_of_the_plugin() {
     let secret = json!({ "kind": "Secret", "metadata": {}, "data": { "a": "aHVudGVyLTQy" } });

@@ -1,4 +1,4 @@
-//! The cache of a test: objects by resource and key, answered in the contract's words.
+//! The cache of a test: objects by resource and key, with the contract's answers.
 
 use super::selector::Selector;
 use crate::bindings::informant::plugin::indexer::{Error, KeyPage, Page, ValuePage};
@@ -6,7 +6,7 @@ use crate::{Index, ObjectKey};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// How many objects a page has when the plugin leaves it to the host.
+/// The number of objects on a page if the plugin sets no page size.
 const DEFAULT_PAGE: usize = 500;
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Cache {
     /// By resource, then by namespace and name.
     objects: BTreeMap<String, BTreeMap<(String, String), Value>>,
     not_synced: HashSet<String>,
-    /// None until a plugin was started: everything may be read.
+    /// The readable resources. `None` until a plugin was started: all resources are readable.
     granted: Option<HashSet<String>>,
     indexes: Vec<Index>,
 }
@@ -157,7 +157,7 @@ impl Cache {
     }
 }
 
-/// The page after `cursor`, which is the position of the last item of the page before.
+/// The page after `cursor`, which is the position of the last item of the previous page.
 fn cut<T>(
     items: impl Iterator<Item = (String, T)>,
     limit: u32,
@@ -172,7 +172,7 @@ fn cut<T>(
     (left.into_iter().map(|(_, item)| item).collect(), next)
 }
 
-/// The texts that a JSON pointer leads to; `*` steps into every member.
+/// The texts at a JSON pointer. `*` steps into every member.
 fn values_at(object: &Value, pointer: &str) -> Vec<String> {
     let mut reached = vec![object];
     for step in pointer.split('/').skip(1) {
@@ -208,7 +208,7 @@ pub(crate) fn key_of(object: &Value) -> ObjectKey {
     ObjectKey::new(text(object, "/metadata/namespace"), text(object, "/metadata/name"))
 }
 
-/// The text at a pointer, empty where there is none.
+/// The text at a pointer. Empty without a text.
 pub(crate) fn text(object: &Value, pointer: &str) -> String {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The contract's imports, answered by the test's host. Signatures are those of the generated bindings.
+//! The contract's imports, implemented for the test's host. Signatures are those of the generated bindings.
 
 use super::{Line, with};
 use serde_json::Value;

@@ -1,24 +1,24 @@
-//! The workqueue of a test's plugin. Time does not pass here: what is delayed stays so until the test works on it.
+//! The workqueue of a test's plugin. Time does not pass here: a delayed key stays delayed until the test works on it.
 
 use crate::{Failure, Result, Retry};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The host's own bound.
+/// The same bound as in the host.
 const KEY_BYTES_MAX: usize = 512;
-/// The wait of a first failure, doubled with each further one.
+/// The wait after the first failure. It doubles with each further one.
 const RATE_LIMIT_BASE: Duration = Duration::from_millis(5);
 const RATE_LIMIT_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub(crate) struct Keys {
-    /// In the order in which they were added.
+    /// The waiting keys, in the order in which they were added.
     waiting: Vec<String>,
     delayed: BTreeMap<String, Duration>,
     requeues: BTreeMap<String, u32>,
-    /// The key that is worked on, and whether that call has added it rate limited.
+    /// The key of the present call, and whether that call has added it rate limited.
     working: Option<(String, bool)>,
-    /// A call that may add keys is in progress, and whether it could not add one.
+    /// The present call that may add keys. An error if it could not add one.
     call: Option<Result<(), Failure>>,
 }
 
@@ -27,12 +27,12 @@ impl Keys {
         self.call = Some(Ok(()));
     }
 
-    /// Whether every key could be added.
+    /// Ends the call. An error if a key could not be added.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         self.call.take().unwrap_or(Ok(()))
     }
 
-    /// Panics where the host ends the instance.
+    /// Panics outside of a call that may add keys. The real host ends the instance there.
     fn at_work(&mut self, function: &str) -> &mut Result<(), Failure> {
         let text = "keys are added in `handle`, `reconcile`, `fire` and `synced` only";
         self.call.as_mut().unwrap_or_else(|| panic!("workqueue.{function}: {text}"))
@@ -49,7 +49,7 @@ impl Keys {
         }
     }
 
-    /// Whether it may be a key. If not, the call has failed.
+    /// Whether the key is valid. If not, the call fails.
     fn is_sound(&mut self, function: &str, key: &str) -> bool {
         let call = self.at_work(function);
         let is_sound = (1..=KEY_BYTES_MAX).contains(&key.len());
@@ -91,7 +91,7 @@ impl Keys {
         self.requeues.get(key).copied().unwrap_or_default()
     }
 
-    /// The key is being worked on: because it waits, or else because its time has come.
+    /// Takes a waiting or delayed key for a call.
     pub(crate) fn take(&mut self, key: &str) {
         match self.waiting.iter().position(|waiting| waiting == key) {
             Some(place) => drop(self.waiting.remove(place)),
@@ -100,7 +100,7 @@ impl Keys {
         self.working = Some((key.to_owned(), false));
     }
 
-    /// The call for the key has ended so.
+    /// Records the result of the call for the key.
     pub(crate) fn settle(&mut self, key: &str, result: &Result<Option<Duration>>) {
         let limited = self.working.take().is_some_and(|(_, limited)| limited);
         match result {

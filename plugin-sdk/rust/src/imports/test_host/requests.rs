@@ -1,4 +1,4 @@
-//! What a test's plugin asks over HTTP. Nobody is asked: the test says what is answered.
+//! The HTTP requests of a test's plugin. They are not sent: the test sets the answers.
 
 use crate::bindings::informant::plugin::http::{Error, Request, Response};
 use std::collections::VecDeque;
@@ -9,13 +9,13 @@ use std::time::Duration;
 pub struct TestRequest {
     /// `GET`, `POST` and so on.
     pub method: String,
-    /// As the plugin wrote it.
+    /// The URL, as the plugin wrote it.
     pub url: String,
-    /// Those that the plugin set, in its order. The real host adds others.
+    /// The headers that the plugin set, in its order. The real host adds others.
     pub headers: Vec<(String, String)>,
-    /// What was sent.
+    /// The body.
     pub body: Vec<u8>,
-    /// How long the plugin wants to wait, if it says so.
+    /// The plugin's timeout, if it set one.
     pub timeout: Option<Duration>,
 }
 
@@ -34,7 +34,7 @@ impl Requests {
         self.answers.push_back(answer);
     }
 
-    /// Notes it, and answers as told.
+    /// Records the request. Returns the answer that the test has set.
     pub(crate) fn make(&mut self, request: &Request) -> Result<Response, Error> {
         let Request { method, url, headers, body, timeout_ms } = request.clone();
         let timeout = (timeout_ms > 0).then(|| Duration::from_millis(timeout_ms.into()));

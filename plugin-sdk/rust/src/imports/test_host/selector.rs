@@ -1,8 +1,8 @@
-//! Label selectors as kubectl writes them, as far as a test needs them.
+//! Label selectors in kubectl's notation, as far as tests need them.
 
 use serde_json::Value;
 
-/// Requirements that must all hold.
+/// Requirements, all of which must hold.
 pub(crate) struct Selector {
     requirements: Vec<Requirement>,
 }

@@ -1,8 +1,9 @@
-//! The state of a test's plugin, under the host's rules: written in `handle`, `reconcile` and `fire`, kept where that succeeds.
+//! The state of a test's plugin, with the host's rules: `handle`, `reconcile` and `fire` write it, and their writes
+//! are kept if the call succeeds.
 
 use std::collections::BTreeMap;
 
-/// The host's own bounds.
+/// The same bounds as in the host.
 const KEY_BYTES_MAX: usize = 512;
 const KEYS_MAX: usize = 1_000;
 const BYTES_MAX: usize = 1 << 20;
@@ -12,7 +13,7 @@ type Map = BTreeMap<String, Vec<u8>>;
 #[derive(Default)]
 pub(crate) struct Values {
     kept: Map,
-    /// As the call in progress sees them; none outside of those.
+    /// The state that the present call sees. `None` outside of these calls.
     call: Option<Map>,
 }
 

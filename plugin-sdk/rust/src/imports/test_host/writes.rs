@@ -1,4 +1,4 @@
-//! What a test's plugin writes. Nothing is changed by it: the test says what is answered.
+//! The writes of a test's plugin. They change no object: the test sets the answers.
 
 use crate::ObjectKey;
 use crate::bindings::informant::plugin::kube::{Error, PatchType};
@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 pub struct TestWrite {
     /// `create`, `update`, `json-patch`, `merge`, `strategic`, `apply`, `delete`, `event`.
     pub verb: &'static str,
-    /// With its subresource, as grants name it: `v1/pods/status`.
+    /// The resource with its subresource, in the form of grants: `v1/pods/status`.
     pub resource: String,
-    /// Which object.
+    /// The object's key.
     pub key: ObjectKey,
-    /// What was sent; of a deletion the UID, if one was named; of an Event type, reason and message.
+    /// The body. For a deletion, the UID if there is one; for an Event, its type, reason and message.
     pub body: Value,
 }
 
@@ -33,7 +33,7 @@ impl Writes {
         self.answers.push_back(answer);
     }
 
-    /// Notes it, and answers as told; else with what was sent.
+    /// Records the write. Returns the answer that the test has set, or else the written body.
     pub(crate) fn make(&mut self, write: TestWrite) -> Result<Vec<u8>, Error> {
         let sent = write.body.clone();
         self.made.push(write);
@@ -41,7 +41,7 @@ impl Writes {
         answer.map(|object| object.to_string().into_bytes())
     }
 
-    /// Nobody waits for an Event.
+    /// Records an Event, which has no answer.
     pub(crate) fn note(&mut self, write: TestWrite) {
         self.made.push(write);
     }

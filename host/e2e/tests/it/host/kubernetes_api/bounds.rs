@@ -1,4 +1,4 @@
-//! Clients that take what they get slowly or not at all, and more watches than there may be.
+//! Clients that read slowly or not at all, and more watches than allowed.
 
 use super::api;
 use crate::bench::labelled_pod;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const WATCHES_MAX: usize = 256;
 
-/// Whether the watch tells of the object.
+/// Reads events until the watch delivers the object.
 async fn tells_of(watch: &mut Watch, name: &str) {
     loop {
         if watch.event().await.name() == name {
@@ -30,7 +30,7 @@ fn a_watcher_that_reads_nothing_is_cut_off_and_hurts_nobody() {
         silent.write_all(request.as_bytes()).unwrap();
         let cached = api(&host);
         let mut watch = cached.watch("/api/v1/pods?watch=true").await.expect("a watch");
-        // More than sockets keep of it.
+        // More than sockets buffer.
         let large = "x".repeat(200 * 1024);
         let pods = bench.pods();
         for number in 0..60 {
@@ -39,7 +39,7 @@ fn a_watcher_that_reads_nothing_is_cut_off_and_hurts_nobody() {
             bench.api.create(&pods, &pod).await.expect(201);
         }
         tells_of(&mut watch, "large-59").await;
-        // Once it has taken nothing for 10 s its connection is reset.
+        // A watcher that has read nothing for 10 s loses its connection.
         let cut = async || silent.take_error().expect("a socket").map(drop);
         poll::until("the silent watcher to be cut off", LINES_DEADLINE, cut).await.unwrap();
         bench.api.create(&pods, &labelled_pod("after", &[])).await.expect(201);

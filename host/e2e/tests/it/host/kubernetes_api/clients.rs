@@ -1,4 +1,4 @@
-//! Informers that have Informant for an API server.
+//! Informers that use Informant as their API server.
 
 use super::{client, cut};
 use crate::host::bench::{LINES_DEADLINE, host_fact, pod_names};
@@ -32,7 +32,7 @@ fn an_informer_beside_informant_has_what_the_server_has() {
                     let Some(ours) = held.next() else { return false };
                     let mut ours: Value = serde_json::from_slice(&ours.json()).expect("JSON");
                     let ours = ours.as_object_mut().expect("an object");
-                    // A list's items have no type of their own.
+                    // The items of a list have no type.
                     ours.remove("kind");
                     ours.remove("apiVersion");
                     Some(&*ours) == theirs.as_object()
@@ -42,7 +42,7 @@ fn an_informer_beside_informant_has_what_the_server_has() {
         poll::until("the informer to have what the server has", LINES_DEADLINE, same)
             .await
             .unwrap();
-        // It lived on one list and watches of Informant.
+        // One list and the watches of Informant were enough.
         let relists: u64 = informer.stats().relists.iter().map(|(_, count)| count).sum();
         assert_eq!(relists, 1, "{:?}", informer.stats());
         factory.shutdown().await;

@@ -1,4 +1,4 @@
-//! What many clients of Informant cost the API server: requests are counted on the way between the two.
+//! The cost of many clients of Informant for the API server. A proxy between the two counts requests.
 
 use super::api;
 use crate::bench::labelled_pod;
@@ -21,7 +21,7 @@ use tokio::task::AbortHandle;
 const WATCHERS: usize = 50;
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// Passes requests on, and counts lists and watches of Pods.
+/// Forwards requests, and counts lists and watches of Pods.
 struct Counter {
     client: kube::Client,
     lists: AtomicUsize,
@@ -29,7 +29,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Serves in front of the cluster; answers a kubeconfig that leads here.
+    /// Serves in front of the cluster. Returns a kubeconfig for this proxy.
     async fn start(direct: &Path, dir: &Path) -> (Arc<Self>, PathBuf, AbortHandle) {
         let client = client(direct).await.expect("a client");
         let counter =
@@ -58,7 +58,7 @@ async fn pass_on(State(counter): State<Arc<Counter>>, request: Request) -> Respo
         count.fetch_add(1, Ordering::SeqCst);
     }
     let (mut parts, body) = request.into_parts();
-    // The client adds the cluster's own.
+    // The client adds the cluster's own header.
     parts.headers.remove(http::header::HOST);
     let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     parts.uri = path.parse().expect("a path");

@@ -1,4 +1,4 @@
-//! kubectl against Informant's address. Skipped loudly where there is none.
+//! kubectl with Informant's address. Skipped with a message without kubectl.
 
 use crate::bench::{deployment, labelled_pod};
 use crate::host::bench::{HostBench, host_fact};

@@ -1,10 +1,15 @@
-//! What the API refuses, as an API server says it.
+//! Refused requests, with the errors of an API server.
 
 use super::api;
 use crate::bench::{config_map, labelled_pod};
 use crate::host::bench::host_fact;
 use http::{Method, header};
 use informant_e2e::api::Reply;
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+/// The value of the bench's Secret, and the same as the API server shows it.
+const VALUE: &str = "hunter2";
+const ENCODED: &str = "aHVudGVyMg==";
 
 #[test]
 fn secrets_are_not_served() {
@@ -18,19 +23,24 @@ fn secrets_are_not_served() {
             "/api/v1/%73ecrets",
             "/api//v1/secrets",
             "/api/v1/secrets?watch=true",
+            "/api/v1/secrets?watch",
             "/api/v2/secrets",
             &collection,
+            &format!("{collection}?watch"),
             &format!("{collection}/password"),
+            &format!("{collection}/password/status"),
         ] {
-            let status = cached.get(path).await.expect_status(403, "Forbidden");
-            assert!(
-                status["message"].as_str().is_some_and(|m| m.contains("never served")),
-                "{status}"
-            );
+            for accept in ["application/json", TABLE] {
+                let status = cached.get_as(path, accept).await.expect_status(403, "Forbidden");
+                let message = status["message"].as_str().unwrap_or_default();
+                assert!(message.contains("never served"), "{path}: {status}");
+                let text = status.to_string();
+                assert!(!text.contains(VALUE) && !text.contains(ENCODED), "{path}: {status}");
+            }
         }
         let listed = cached.get("/api/v1").await.expect(200);
         assert!(!listed.to_string().contains("secrets"), "{listed}");
-        // Nothing was cached for any of these.
+        // No informer was started for these requests.
         let metrics = host.get("/metrics").unwrap().body;
         assert!(!metrics.contains("v1/secrets"), "an informer of Secrets");
     });
@@ -73,15 +83,22 @@ fn what_is_not_there_or_makes_no_sense_has_a_status() {
             ("/api/v1/namespaces/default/nodes", 404, "NotFound"),
             ("/api/v1/namespaces/default/configmaps/nope", 404, "NotFound"),
             ("/api/v1/namespaces/default/pods/web/log", 404, "NotFound"),
+            ("/api/v1/namespaces/default/pods/nope/status", 404, "NotFound"),
             ("/api/v1/configmaps?labelSelector=a+in+b", 400, "BadRequest"),
             ("/api/v1/configmaps?fieldSelector=data.x%3Dy", 400, "BadRequest"),
             ("/api/v1/configmaps?limit=many", 400, "BadRequest"),
             ("/api/v1/configmaps?resourceVersion=new", 400, "BadRequest"),
             ("/api/v1/configmaps?watch=1&resourceVersion=new", 400, "BadRequest"),
+            ("/api/v1/configmaps?watch&resourceVersion=1", 410, "Expired"),
             ("/api/v1/configmaps?watch=1&timeoutSeconds=-", 400, "BadRequest"),
             ("/api/v1/configmaps?continue=nonsense", 400, "BadRequest"),
             ("/api/v1/configmaps?sendInitialEvents=true", 422, "Invalid"),
             ("/api/v1/configmaps?resourceVersion=1&resourceVersionMatch=Exact", 410, "Expired"),
+            (
+                "/api/v1/configmaps?resourceVersion=99999999999&resourceVersionMatch=Exact",
+                504,
+                "Timeout",
+            ),
             ("/api/v1/configmaps?resourceVersion=99999999999", 504, "Timeout"),
             ("/api/v1/configmaps?watch=1&resourceVersion=1", 410, "Expired"),
             ("/api/v1/configmaps?watch=1&resourceVersion=99999999999", 410, "Expired"),

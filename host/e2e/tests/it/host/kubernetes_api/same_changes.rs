@@ -1,4 +1,4 @@
-//! Informant's lists and watches beside the server's own, object by object.
+//! Informant's lists and watches compared with the server's own, object by object.
 
 use super::{api, cut};
 use crate::bench::{config_map, deployment, labelled_pod};
@@ -7,7 +7,7 @@ use informant_e2e::api::{Api, Watch, resource_version};
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-/// What a watch has told up to the object `last`.
+/// The events of a watch up to the object `last`.
 async fn told(mut watch: Watch) -> Vec<(String, Value)> {
     let mut told = Vec::new();
     let read = async {
@@ -25,7 +25,7 @@ async fn told(mut watch: Watch) -> Vec<(String, Value)> {
     told
 }
 
-/// The items of a list, as the cache has them.
+/// The items of a list, in the cache's form.
 async fn items(api: &Api, path: &str) -> (u64, Vec<Value>) {
     let mut list = api.get(path).await.expect(200);
     let version = resource_version(&list);
@@ -57,7 +57,7 @@ fn objects_and_changes_are_the_servers() {
         bench.create_pods(&names).await;
         bench.label_pods(&names[..60]).await;
         bench.delete_pods(&names[30..]).await;
-        // The last one is what every watch sees in the end.
+        // Every watch ends with this object.
         let last = labelled_pod("last", &[("app", "burst")]);
         bench.api.create(&pods, &last).await.expect(201);
         let after = items(&bench.api, &pods).await;
@@ -69,7 +69,7 @@ fn objects_and_changes_are_the_servers() {
                 assert_eq!(ours, theirs, "{path}");
             }
         }
-        // The past is told again to who comes late, selectors included.
+        // A later watch gets past changes, too, also with selectors.
         for path in [labelled, by_name] {
             let mut theirs = bench.api.watch(&path).await.expect("a watch");
             let mut ours = cached.watch(&path).await.expect("a watch");
@@ -104,7 +104,7 @@ fn a_watch_begins_with_what_is_there_and_says_where_that_ends() {
             seen.push((event.kind.clone(), event.name().to_owned()));
         }
         let added = |name: &str| ("ADDED".to_owned(), name.to_owned());
-        // A real server's controllers may add one of their own.
+        // The controllers of a real server may add a ConfigMap.
         seen.retain(|(_, name)| name != "kube-root-ca.crt");
         assert_eq!(seen, [added("a"), added("b")]);
         bench.api.create(&maps, &config_map("c", &[])).await.expect(201);
@@ -182,7 +182,7 @@ fn discovery_is_the_clusters_without_secrets_and_writes() {
     });
 }
 
-/// The columns of a custom resource are its definition's.
+/// The columns of a custom resource come from its definition.
 #[test]
 fn a_custom_resource_is_served_from_its_definition_on() {
     host_fact(async |bench| {

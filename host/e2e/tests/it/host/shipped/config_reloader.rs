@@ -1,4 +1,5 @@
-//! `plugins/config-reloader`: a workload is rolled when what it mounts changes, once, and not where writes are only tried.
+//! `plugins/config-reloader`: rolls a workload once when its mounted configuration changes, and not on dry runs of
+//! writes.
 
 use informant_e2e::api::Patch;
 use informant_e2e::poll;
@@ -12,14 +13,14 @@ const NAME: &str = "config-reloader";
 const SEEN: &str = "/metadata/annotations/informant.dev~1reload-seen";
 const ROLLED: &str = "/spec/template/metadata/annotations/informant.dev~1reload-hash";
 
-/// What the README says is to stand in the host's own file.
+/// The lines for the host's own file, from the README.
 const CEILING: &str = "ceiling:\n  writes: [{resources: [apps/v1/deployments, apps/v1/statefulsets, apps/v1/daemonsets], verbs: [patch]}]\n";
 
 fn collection(shipped: &Shipped<'_>, group: &str, resource: &str) -> String {
     format!("/{group}/namespaces/{}/{resource}", shipped.bench.namespace)
 }
 
-/// A ConfigMap, and the Deployment `web` that mounts it and asks to be rolled.
+/// Creates a ConfigMap, and the Deployment `web` that mounts it and asks to be rolled.
 async fn create(shipped: &Shipped<'_>) {
     let api = &shipped.bench.api;
     let config_maps = collection(shipped, "api/v1", "configmaps");
@@ -41,7 +42,7 @@ async fn web(shipped: &Shipped<'_>) -> Value {
     shipped.bench.api.get(&path).await.expect(200)
 }
 
-/// Waits until the Deployment has another value there, and shows it.
+/// Waits until the Deployment has another value at this pointer. Returns the value.
 async fn await_other(shipped: &Shipped<'_>, pointer: &str, than: &Value) -> Value {
     let what = format!("{pointer} to be other than {than}");
     let other = async || {
@@ -64,7 +65,7 @@ fn a_deployment_is_rolled_when_what_it_mounts_changes() {
         let first = await_other(&shipped, ROLLED, &Value::Null).await;
         assert_ne!(web(&shipped).await.pointer(SEEN), Some(&seen));
         shipped.says(&host, &["rolled deployments ", "configmap/settings"]).await;
-        // What changes while nobody looks is made up for, and what has been done is not done again.
+        // The plugin catches up on changes from the time without a host, and repeats no work.
         drop(host);
         let host = shipped.start(&[]).await;
         change(&shipped, "1").await;
@@ -104,7 +105,7 @@ fn where_writes_are_only_tried_nothing_is_rolled() {
     });
 }
 
-/// What the README says is to stand in the host's own file for Secrets, with no wait.
+/// The lines for the host's own file for Secrets, from the README, without a wait.
 const SECRETS: &str = "plugins:
   config-reloader:
     config: {secrets: true, settle: 0s}

@@ -14,7 +14,7 @@ fn each_change_of_a_pod_is_a_line_after_the_list() {
         let (api, pods) = (&shipped.bench.api, shipped.bench.pods());
         api.create(&pods, &labelled_pod("first", &[])).await.expect(201);
         let host = shipped.start(&[]).await;
-        // Nothing happens to pods: the list does not wait for an event.
+        // No pod changes meanwhile: the list does not wait for an event.
         let listed = format!("namespace: {}, name: first", shipped.bench.namespace);
         shipped.says(&host, &[&listed]).await;
         api.create(&pods, &labelled_pod("web", &[("app", "web")])).await.expect(201);

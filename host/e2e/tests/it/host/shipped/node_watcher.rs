@@ -1,4 +1,4 @@
-//! `plugins/node-watcher`: what happens to nodes is told, once, and heartbeats are not.
+//! `plugins/node-watcher`: logs changes of nodes once, and ignores heartbeats.
 
 use informant_e2e::api::Patch;
 use informant_e2e::poll;
@@ -84,7 +84,7 @@ fn nodes_are_told_of_and_heartbeats_are_not() {
         for (series, words, expect) in [
             ("node_watcher_nodes", ["state=\"not-ready\""], 1),
             ("node_watcher_changes_total", ["change=\"cordoned\""], 1),
-            // Of the heartbeat the plugin was not called.
+            // The host did not call the plugin for the heartbeat.
             ("informant_plugin_events_total", ["result=\"ok\""], 5),
         ] {
             let what = format!("{series} {words:?} to be {expect}");

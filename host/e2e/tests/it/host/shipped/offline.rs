@@ -1,4 +1,5 @@
-//! Shipped plugins without a cluster: each over its own `testdata`, held against what it did there before. `UPDATE_EXPECT=1` writes that anew.
+//! Shipped plugins without a cluster: each runs over its own `testdata`, and its output is compared with the kept one.
+//! `UPDATE_EXPECT=1` writes the kept output again.
 
 use std::path::Path;
 
@@ -7,7 +8,8 @@ use informant_e2e::{paths, skip};
 
 use super::LANGUAGE_VARIABLE;
 
-/// Whether a run of the plugin over its `testdata`, with the file that is shipped beside it, succeeds, what it shows, and what is said of it.
+/// Runs the plugin over its `testdata` with its shipped file. Returns whether it succeeded, its output, and its
+/// messages.
 fn run(program: &Path, plugin: &Path, name: &str, more: &[&str]) -> (bool, String, String) {
     let folder = paths::root().join("plugins").join(name);
     let shown = |path: &Path| path.display().to_string();
@@ -52,7 +54,7 @@ fn check(name: &str, language: &str) {
     for _ in 0..2 {
         let (success, shown, said) = run(&program, &plugin, name, &[]);
         assert!(shown == expect, "{name}, run again, shows something else: {shown}{said}");
-        // Where nothing says that it should be so, what was given up is a failure.
+        // Without a golden file, work that was given up is a failure.
         assert_eq!(success, !expect.contains(" gave up\n"), "{name}: {said}");
         assert_eq!(success, !said.contains("was given up"), "{name}: {said}");
     }

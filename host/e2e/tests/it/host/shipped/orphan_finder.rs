@@ -1,4 +1,5 @@
-//! `plugins/orphan-finder`: what nothing refers to is told and counted, and what is used again is not any more.
+//! `plugins/orphan-finder`: logs and counts objects without references, and no longer counts an object that is used
+//! again.
 
 use informant_e2e::poll;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ async fn create(shipped: &Shipped<'_>, group: &str, resource: &str, object: &Val
     shipped.bench.api.create(&path, object).await.expect(201);
 }
 
-/// One of each that nothing refers to, and one that is used.
+/// Creates one unused and one used object of each kind.
 async fn create_all(shipped: &Shipped<'_>) {
     for name in ["kept", "lost"] {
         create(shipped, "api/v1", "configmaps", &config_map(name, &[("a", "1")])).await;

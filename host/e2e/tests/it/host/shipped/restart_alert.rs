@@ -1,4 +1,5 @@
-//! `plugins/restart-alert`: a crash loop is one message, with the host's credential, and no second one after a restart.
+//! `plugins/restart-alert`: sends one message for a crash loop, with the host's credential, and no second one after a
+//! restart.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use crate::host::bench::LINES_DEADLINE;
 const NAME: &str = "restart-alert";
 const TOKEN: &str = "xoxb-not-a-token";
 
-/// What was posted: the credential and the text.
+/// The posted messages: the credential and the text.
 type Posts = Arc<Mutex<Vec<(String, String)>>>;
 
-/// Somebody who takes messages.
+/// A server that receives messages.
 struct Webhook {
     address: SocketAddr,
     posts: Posts,
@@ -42,7 +43,7 @@ impl Webhook {
         Self { address, posts, serving }
     }
 
-    /// Waits until as many messages have come, and shows them.
+    /// Waits for this number of messages. Returns them.
     async fn await_posts(&self, count: usize) -> Vec<(String, String)> {
         let what = format!("{count} messages");
         let came = async || (self.posts.lock().len() >= count).then_some(());
@@ -67,7 +68,7 @@ async fn post(State(posts): State<Posts>, request: Request) -> &'static str {
     "ok"
 }
 
-/// The host's own file, with what `plugin check` says is to be granted, and the credential.
+/// Writes the host's own file, with the grants that `plugin check` prints, and the credential.
 fn configure(shipped: &Shipped<'_>, webhook: &Webhook) {
     let url = format!("http://{}/hook", webhook.address);
     let config = json!({"url": url, "addresses": "loopback", "restarts": 2, "groupWait": "1s"});
@@ -88,7 +89,7 @@ fn configure(shipped: &Shipped<'_>, webhook: &Webhook) {
     write(&lines);
 }
 
-/// Has a pod's container crash so often.
+/// Makes a pod's container crash this number of times.
 async fn crash(shipped: &Shipped<'_>, name: &str, restarts: u32) {
     let bench = &shipped.bench;
     let made = bench.api.create(&bench.pods(), &pod(name)).await;

@@ -1,4 +1,4 @@
-//! All that a host shows of its plugins at about one moment, and whether a row's plugin is shown in it as it is.
+//! Everything that a host shows of its plugins at about one moment, and the comparison with a row.
 
 use informant_e2e::host::Host;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct Page {
     list: String,
     metrics: String,
     readyz: (u16, String),
-    /// What `/readyz` is to answer.
+    /// The expected status of `/readyz`.
     status: u16,
 }
 
@@ -26,7 +26,7 @@ impl Page {
         Self { plugins, list, metrics: text("/metrics"), readyz, status }
     }
 
-    /// The first thing that is wrong in what is shown of a plugin.
+    /// The first difference in what is shown of a plugin.
     pub fn lie(&self, row: &Row, kind: Kind, shown: &Shown) -> Option<String> {
         let Shown { state, informer, why, letters, .. } = shown;
         let name = row.plugin(kind);
@@ -61,7 +61,7 @@ impl Page {
         self.metrics.lines().any(|line| line.starts_with(&head)).then_some(0.0)
     }
 
-    /// A cell of `plugin list`: the columns begin where their heads do.
+    /// A cell of `plugin list`. A column begins where its head begins.
     fn cell(&self, plugin: &str, head: &str) -> Option<String> {
         let mut lines = self.list.lines();
         let heads = lines.next()?;
@@ -87,7 +87,7 @@ impl Plugin<'_> {
         plugin.and_then(|plugin| plugin.pointer(pointer)).unwrap_or(&Value::Null)
     }
 
-    /// What stands in this place: a number where it can be one.
+    /// The value at this place.
     fn found(&self, place: &str, what: &str) -> String {
         match place {
             "list" => self.page.cell(self.name, what).unwrap_or_default(),
@@ -111,7 +111,8 @@ impl Plugin<'_> {
         }
     }
 
-    /// Says it if a claim is not so: `list WAITING > 0`, `json /queue/depth = 5`, `metric up = 1`, `json /reason has no room`.
+    /// Returns the claim if it is false: `list WAITING > 0`, `json /queue/depth = 5`, `metric up = 1`, `json /reason
+    /// has no room`.
     fn lie(&self, claim: &str) -> Option<String> {
         let mut parts = claim.splitn(4, ' ');
         let mut part = || parts.next().expect("a claim has four parts");
@@ -135,7 +136,7 @@ impl Plugin<'_> {
         let is_same = reasons.len() == expect.len()
             && pairs.all(|(reason, expect)| has_in_order(reason, &kind.say(expect)));
         let cell = self.page.cell(self.name, "WHY").unwrap_or_default();
-        // Two looks at a number may differ.
+        // A number may differ between two reads.
         let without_numbers = |text: &str| text.replace(|it: char| it.is_ascii_digit(), "");
         let listed = if reasons.is_empty() { "-".to_owned() } else { reasons.join("; ") };
         match (is_same, without_numbers(&cell) == without_numbers(&listed)) {
@@ -177,7 +178,7 @@ impl Plugin<'_> {
     }
 }
 
-/// Whether the text has all parts between the dots of one of the patterns, one after the other.
+/// Whether the text contains all parts of one of the patterns in order. Dots separate the parts.
 fn has_in_order(text: &str, patterns: &str) -> bool {
     let has = |pattern: &str| {
         let mut parts = pattern.split(" … ");

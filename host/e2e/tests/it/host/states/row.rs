@@ -1,6 +1,6 @@
-//! One row of the matrix: a plugin of some kinds, how it comes to its states, and what is to be shown of each.
+//! One row of the matrix: a plugin of some kinds, the steps to its states, and the expected output for each state.
 
-/// What a plugin is made of.
+/// The kind of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Handler,
@@ -11,7 +11,7 @@ pub enum Kind {
 pub const ALL: &[Kind] = &[Kind::Handler, Kind::Controller, Kind::Timer];
 pub const ON_EVENTS: &[Kind] = &[Kind::Handler, Kind::Controller];
 
-/// All words that stand for others in a row's texts, for a handler, a controller and a timer.
+/// The words that a row's texts stand for, for a handler, a controller and a timer.
 const WORDS: &[(&str, [&str; 3])] = &[
     ("{CALLS}", ["EVENTS", "KEYS", "FIRINGS"]),
     ("{calls}", ["events", "keys", "firings"]),
@@ -40,43 +40,44 @@ impl Kind {
     }
 }
 
-/// A plugin, of each of these kinds.
+/// A plugin, in each of these kinds.
 pub struct Row {
     pub name: &'static str,
     pub kinds: &'static [Kind],
     pub resource: &'static str,
-    /// Its mood and further keys of its `config`.
+    /// Its mood and the other keys of its `config`.
     pub config: &'static str,
-    /// Further lines of the file beside it.
+    /// More lines of the file beside it.
     pub beside: String,
-    /// What it is brought to, one after the other, and what is shown then. Nothing is to be done for the first.
+    /// The steps, one after the other, and the expected output after each. The first step does nothing.
     pub stages: Vec<(Step, Shown)>,
 }
 
-/// How a plugin is brought about another state.
+/// The step that leads a plugin to another state.
 #[derive(Clone, Copy)]
 pub enum Step {
-    /// By itself.
+    /// The plugin changes by itself.
     Nothing,
     Pause,
     Resume,
-    /// Its file gets this content.
+    /// The plugin's file gets this content.
     Replace(&'static str),
-    /// The file beside it has these lines.
+    /// The file beside the plugin gets these lines.
     Beside(&'static str),
-    /// A directory takes the place of the file beside it.
+    /// A directory replaces the file beside the plugin.
     NoFileBeside,
 }
 
-/// What is to be shown of a plugin, everywhere.
+/// The expected output for a plugin, everywhere.
 pub struct Shown {
     pub state: &'static str,
     /// The state of its informer.
     pub informer: &'static str,
-    /// A text for each reason, in order. Three dots stand for any text between two parts, a bar between two texts for either.
+    /// A text for each reason, in order. Three dots stand for any text between two parts. A bar separates two
+    /// alternatives.
     pub why: &'static [&'static str],
     pub letters: usize,
-    /// What else is so: the place, what is looked at there, a comparison and a value.
+    /// Further claims: the place, the value that is read there, a comparison and a value.
     pub claims: Vec<&'static str>,
 }
 
@@ -99,12 +100,12 @@ impl Row {
         Self { beside: lines.into(), ..self }
     }
 
-    /// What is shown of it first.
+    /// The first expected output.
     pub fn shows(self, shown: Shown) -> Self {
         self.once(Step::Nothing, shown)
     }
 
-    /// What is shown of it after a step.
+    /// The expected output after a step.
     pub fn once(mut self, step: Step, shown: Shown) -> Self {
         self.stages.push((step, shown));
         self
@@ -115,7 +116,7 @@ impl Row {
     }
 }
 
-/// A plugin in this state, with nothing to be said of it.
+/// A plugin in this state, without reasons.
 pub fn is(state: &'static str) -> Shown {
     Shown { state, informer: "synced", why: &[], letters: 0, claims: Vec::new() }
 }

@@ -1,14 +1,14 @@
-//! The matrix: every state of every kind of plugin, and what is to be shown of it.
+//! The matrix: every state of every kind of plugin, with its expected output.
 
 use super::row::Step::{Beside, NoFileBeside, Pause, Replace, Resume};
 use super::row::{Kind, ON_EVENTS, Row, Shown, is, row};
 
-/// There are five of them.
+/// There are five of these objects.
 pub const FINE: &str = "v1/configmaps";
 const FORBIDDEN: &str = "v1/services";
 const ABSENT: &str = "late.example.com/v1/widgets";
 const MISSPELT: &str = "v1/configmap";
-/// There are many of them, which come later.
+/// There are many of these objects, which are created later.
 pub const MANY: &str = "v1/pods";
 
 const HANDLER: &[Kind] = &[Kind::Handler];
@@ -28,7 +28,7 @@ fn fine() -> Shown {
     ])
 }
 
-/// Plugins that a host starts with.
+/// Plugins that exist when the host starts.
 pub fn first() -> Vec<Row> {
     let waiting = |why| is("running").because(why).informer("waiting").and(&["list WAITING = 0"]);
     vec![
@@ -60,7 +60,7 @@ pub fn first() -> Vec<Row> {
     ]
 }
 
-/// Plugins that come while the host runs; one acts as this service account.
+/// Plugins that are added while the host runs. One acts as this service account.
 pub fn later(account: &str) -> Vec<Row> {
     let mut rows = not_loaded();
     rows.extend(failing());
@@ -184,7 +184,7 @@ fn failing() -> Vec<Row> {
     ]
 }
 
-/// Plugins with more to do than they can, or may.
+/// Plugins with more work than they can or may do.
 fn slow() -> Vec<Row> {
     let behind =
         || is("running").and(&["list WAITING > 0", "json {waiting} > 0", "metric {age} > 9"]);
@@ -200,7 +200,7 @@ fn slow() -> Vec<Row> {
             .of(CONTROLLER)
             .shows(behind().because(&["behind by  … keys to go"]))
             .once(Pause, waiting()),
-        // All of them are due at once, and each call takes half a second.
+        // All schedules are due at once, and each call takes half a second.
         row("behind", "mood: slow, schedules: 40")
             .of(TIMER)
             .shows(behind().because(&["behind by  … schedules to go"]))
@@ -214,7 +214,7 @@ fn slow() -> Vec<Row> {
                     .because(&["behind by  … (rateLimit), with  … events to go"])
                     .and(&["metric rate_limited = 1", "json /queue/isRateLimited = 1"]),
             ),
-        // What waits behind a breaker says nothing of the plugin's pace.
+        // Events that wait because of a breaker do not count as a slow plugin.
         row("tripped-behind", "mood: traps").watching(MANY).of(ON_EVENTS).shows(
             is("tripped")
                 .because(&[TRIPPED, "{failing} … the mood is bad, "])
@@ -223,7 +223,7 @@ fn slow() -> Vec<Row> {
     ]
 }
 
-/// What is shown of some of them while the API server is away.
+/// The expected output for some plugins while the API server is away.
 pub fn away() -> Vec<Row> {
     const STALE: &str = "v1/configmaps is stale (";
     let stale = |state| is(state).informer("stale");

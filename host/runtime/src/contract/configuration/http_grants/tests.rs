@@ -1,4 +1,4 @@
-//! What is granted over HTTP, by whom, and what is said of what is not.
+//! HTTP grants, their sources, and the texts for missing ones.
 
 use super::*;
 use crate::contract::configuration::tests::configured;
@@ -17,7 +17,7 @@ fn request(text: &str) -> OutboundRequest {
     OutboundRequest::new(asked, 0).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
-/// Which of these requests are granted.
+/// Checks which of these requests are granted.
 #[track_caller]
 fn check(host: &str, sidecar: &str, granted: &[&str], refused: &[&str]) {
     let grants = grants(host, sidecar);
@@ -190,7 +190,7 @@ fn the_line_that_would_grant_a_request_grants_little_else_and_shows_no_secret() 
     check(&format!("a: {{{rule}}}"), "", &["PUT http://b.svc:81/x"], &others);
     let said = told(&format!("a: {{http: [{RULE}]}}"), "", "GET https://a.org/secret");
     assert!(said.starts_with("to GET this path of https://a.org is not granted"), "{said}");
-    // What a rule with a path would not grant needs one without.
+    // A request that a rule with a path would not grant needs a rule without one.
     let said = told(ceiling, "", "GET https://a.org/a%2fb");
     assert!(said.ends_with(r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#), "{said}");
     let advised = grants(ceiling, "").advice(
@@ -240,7 +240,7 @@ fn methods_and_origins_that_are_asked_for_may_be_granted_by_several_rules() {
         let paths: Vec<String> = (0..32).map(|n| format!("/{n}")).collect();
         format!("{{origins: [a.org], methods: [{methods}], paths: [{}]}}", paths.join(", "))
     };
-    // Methods may come of several rules.
+    // Several rules may grant the methods.
     let granted = grants(&format!("a: {{http: [{}, {}]}}", rules("GET"), rules("PUT")), "");
     assert_eq!(granted.check("a", &descriptor.http), Ok(()));
     let granted = grants(&format!("a: {{http: [{}]}}", rules("GET")), "");

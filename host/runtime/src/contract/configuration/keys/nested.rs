@@ -21,7 +21,7 @@ impl Keys<'_> {
             }
             None => None,
         };
-        // Without entries it is run for what it declares.
+        // Without entries `declare` runs for its declarations.
         let (value, declared) = self.below(entries, path, declare);
         self.declare(key, ValueKind::Object(declared), "", doc);
         entries.map(|_| value)
@@ -65,7 +65,7 @@ impl Keys<'_> {
                 }
             }
         }
-        // What each says is part of the whole.
+        // The settings of each entry are part of the whole value.
         self.findings.said.retain(|said, _| !said.starts_with(&format!("{path}[")));
         self.say(key, node.line, node.json(), false);
         Some(values)
@@ -93,7 +93,7 @@ impl Keys<'_> {
         }
         let mut named = Vec::with_capacity(entries.len());
         for DocumentEntry { key, line, node } in entries.iter().take(ENTRIES_MAX) {
-            // What stands below `a.b` is not below `a`.
+            // A key below `a.b` is not below `a`.
             let path = match key.contains('.') {
                 true => format!("{path}[{key:?}]"),
                 false => format!("{path}.{key}"),

@@ -10,7 +10,7 @@ use crate::powers::{PluginPowers, Powers};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a plugin `a` runs with whose file says this, on a host whose own says that.
+/// The settings of a plugin `a` with this file beside it, on a host with this file.
 fn settings(host: &str, sidecar: &str) -> PluginSettings {
     configured(host, sidecar).expect("it is within the ceiling")
 }
@@ -95,7 +95,7 @@ fn the_ceiling_bounds_each_write() {
     check(ceiling, sidecar, &["patch v1/pods shop web"], &refused);
 }
 
-/// What is wrong with such defaults below such a ceiling.
+/// The problem with these defaults below this ceiling.
 #[track_caller]
 fn check_defaults(ceiling: &str, defaults: &str, expect: &str) {
     let host = format!("ceiling: {{writes: [{ceiling}]}}\ndefaults: {{writes: [{defaults}]}}");
@@ -198,7 +198,7 @@ fn a_dry_run_of_a_secret_is_for_the_hosts_own_configuration() {
     }
 }
 
-/// What is wrong with this rule.
+/// The problem with this rule.
 #[track_caller]
 fn check_refused(rule: &str, expect: &str) {
     let head = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";

@@ -1,4 +1,5 @@
-//! Entries that are damaged, strange or too many; directories that are not ours alone; hosts that share one.
+//! Entries that are damaged, foreign or too many; directories that other users can write to; hosts that share a
+//! directory.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +20,7 @@ fn key(name: &str) -> CodeKey {
 }
 
 fn keep(cache: &CodeCache, name: &str, code: &[u8]) {
-    // One that is too large, or cannot be written, is not there later.
+    // An entry that is too large, or cannot be written, is missing later.
     let _ = cache.put(&key(name), code);
 }
 
@@ -48,7 +49,7 @@ fn what_was_kept_is_found_and_nothing_else() {
     assert_eq!(files(&root), ["a.code", "key"]);
 }
 
-/// Does something to an entry, which is then gone and can be kept again.
+/// Damages an entry. The cache then removes it and can keep it again.
 #[track_caller]
 fn check_unusable(spoil: impl FnOnce(&Path)) {
     let root = tempfile::tempdir().expect("a temporary directory");
@@ -110,7 +111,7 @@ fn an_entry_that_others_can_write_or_that_is_a_link_is_not_used() {
     });
 }
 
-/// Opening says what is wrong with the directory.
+/// Opening reports the problem of the directory.
 #[track_caller]
 fn check_refused(spoil: impl FnOnce(&Path), problem: &str) {
     let root = tempfile::tempdir().expect("a temporary directory");
@@ -135,7 +136,7 @@ fn a_directory_that_others_can_use_is_refused() {
 #[test]
 fn a_directory_of_another_user_is_refused() {
     let us = rustix::process::geteuid();
-    // Only root can give a directory away; who is not root owns none of root's.
+    // Only root can give a directory away; another user owns no directory of root's.
     if us.is_root() {
         let give = |at: &Path| std::os::unix::fs::chown(at, Some(65_532), None).expect("root may");
         check_refused(give, "it belongs to user 65532 and not to user 0");

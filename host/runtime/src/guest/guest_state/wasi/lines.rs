@@ -1,14 +1,14 @@
-//! The bytes of a guest's standard output as lines for the log. The buffer is no larger than a line
-//! of the log may be.
+//! Splits the bytes of a guest's standard output into lines for the log. The buffer is no larger than a line of the
+//! log.
 
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 
-/// The line that has begun.
+/// An unfinished line.
 #[derive(Debug, Default)]
 pub(crate) struct OutputLine(Vec<u8>);
 
 impl OutputLine {
-    /// Takes more bytes, and hands every line on that is whole, or as long as it may be. Empty lines say nothing.
+    /// Takes more bytes, and passes on every line that is complete or has the largest size. Empty lines are dropped.
     pub(crate) fn write(&mut self, mut bytes: &[u8], mut line: impl FnMut(&str)) {
         while !bytes.is_empty() {
             let room = &bytes[..bytes.len().min(MESSAGE_BYTES_MAX - self.0.len())];
@@ -23,7 +23,7 @@ impl OutputLine {
         }
     }
 
-    /// Hands on what has begun.
+    /// Passes on the unfinished line.
     pub(crate) fn end(&mut self, mut line: impl FnMut(&str)) {
         let text = self.0.strip_suffix(b"\r").unwrap_or(&self.0);
         if !text.is_empty() {
@@ -32,7 +32,7 @@ impl OutputLine {
         self.0.clear();
     }
 
-    /// The same, but for the beginning of a character that the next bytes may complete.
+    /// The same, but keeps the beginning of a character that the next bytes may complete.
     fn cut(&mut self, mut line: impl FnMut(&str)) {
         let whole = match std::str::from_utf8(&self.0) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),

@@ -1,14 +1,15 @@
-//! The moments that a guest waits for, each by a number in its hands.
+//! The times that a guest waits for, by number.
 
 use std::time::Instant;
 
-/// Moments that an instance may have to wait for. Runtimes have one for each sleep under way, and wait for all with one call.
+/// The most times that an instance may wait for. Runtimes have one for each sleep under way, and wait for all with one
+/// call.
 pub(crate) const POLLABLES_MAX: usize = 1_000;
 
-/// The number of what is ready by itself, as a standard stream is; it is everybody's and takes no room.
+/// The number of a pollable that is always ready, such as a standard stream. All guests share it; it takes no room.
 pub(crate) const READY: u32 = 0;
 
-/// The moments that a guest has in its hands, by their numbers less one.
+/// The guest's times, by their numbers minus one.
 #[derive(Debug, Default)]
 pub(crate) struct Pollables {
     moments: Vec<Option<Instant>>,
@@ -37,7 +38,7 @@ impl Pollables {
         }
     }
 
-    /// None of what is ready by itself.
+    /// The time of a number. `None` if the pollable is always ready.
     pub(crate) fn moment(&self, number: u32) -> Option<Instant> {
         *self.moments.get((number as usize).wrapping_sub(1))?
     }

@@ -6,11 +6,11 @@ use crate::names::is_of_secrets;
 use crate::outside::write::NamedObject;
 use std::fmt::Write as _;
 
-/// Bytes of all writes of one call. Further ones are not noted.
+/// The bytes of all writes of one call. Further writes are not noted.
 const WROTE_BYTES_MAX: usize = 255;
 
 impl GuestState {
-    /// Notes how a write ended. The names of Secrets are shown nowhere.
+    /// Notes the end of a write. The names of Secrets are never shown.
     pub(super) fn note_write<T>(
         &mut self,
         verb: &str,
@@ -22,7 +22,7 @@ impl GuestState {
         }
         let NamedObject { resource, namespace, name, subresource } = *named;
         let separator = if self.notes.wrote.is_empty() { "" } else { ", " };
-        // A String takes everything.
+        // Writing to a String never fails.
         let _ = write!(self.notes.wrote, "{separator}{verb} {resource}");
         if !subresource.is_empty() {
             let _ = write!(self.notes.wrote, "/{subresource}");

@@ -1,5 +1,5 @@
-//! Updates that would remove the annotation in which kubectl keeps the configuration that it applied last. The cache leaves
-//! it out, so an object that was read, changed and written back lacks it.
+//! Updates that would remove the annotation in which kubectl keeps the last applied configuration. The cache leaves it
+//! out, so an object that was read, changed and written back lacks it.
 
 use crate::guest::guest_state::GuestState;
 use crate::outside::write::NamedObject;
@@ -11,7 +11,8 @@ use serde::de::IgnoredAny;
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl GuestState {
-    /// Why an update with this body is not sent: the object has the annotation, as far as the plugin can know of it, and would lose it.
+    /// The reason for which an update with this body is not sent: the object has the annotation, as far as the plugin
+    /// can know, and would lose it.
     pub(super) fn loses_last_applied(
         &self,
         named: &NamedObject<'_>,
@@ -31,7 +32,7 @@ impl GuestState {
     }
 }
 
-/// Whether an update of it puts other annotations in the place of the object's. Of custom resources the status keeps them.
+/// Whether an update replaces the object's annotations. An update of a custom resource's status keeps them.
 fn replaces_annotations(resource: &str, subresource: &str) -> bool {
     match subresource {
         "" => true,
@@ -43,7 +44,7 @@ fn replaces_annotations(resource: &str, subresource: &str) -> bool {
     }
 }
 
-/// As far as a name tells: `apps`, `networking.k8s.io`.
+/// Whether the group is built in, as far as its name shows: `apps`, `networking.k8s.io`.
 fn is_built_in(group: &str) -> bool {
     !group.strip_suffix(".k8s.io").unwrap_or(group).contains('.')
 }
@@ -64,7 +65,7 @@ struct AnnotationsOfUpdate {
     last_applied: Option<IgnoredAny>,
 }
 
-/// Whether the body sets the annotation. A body that is no object is refused by the API server.
+/// Whether the body sets the annotation. The API server refuses a body that is not an object.
 fn has_last_applied(body: &[u8]) -> bool {
     let Ok(body) = serde_json::from_slice::<BodyOfUpdate>(body) else { return true };
     let annotations = body.metadata.and_then(|metadata| metadata.annotations);

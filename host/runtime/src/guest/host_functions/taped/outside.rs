@@ -9,7 +9,7 @@ use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKe
 use crate::guest::tape::Taped;
 use serde_json::json;
 
-/// The same of what waits for somebody else.
+/// The same for functions that wait for an outside answer.
 macro_rules! taped_later {
     ($(
         $called:literal

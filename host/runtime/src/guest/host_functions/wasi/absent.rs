@@ -1,13 +1,14 @@
-//! What is there and empty: the environment, files, sockets, terminals. Answers are made without types, because what stands in them is next to nothing.
+//! Empty interfaces: the environment, files, sockets, terminals. Answers are made without types, because their content
+//! is almost always empty.
 
 use super::{Guest, WasiLinker, ended};
 use crate::contract::component::wasi::resource;
 use wasmtime::component::{Resource, Val};
 
-/// The network that every plugin can have in its hands, and do nothing with.
+/// The network, which every plugin can hold, and which allows nothing.
 pub(super) struct Network;
 
-/// What no plugin ever has in its hands: a file, a socket, a terminal, an error.
+/// A resource that no plugin ever holds: a file, a socket, a terminal, an error.
 pub(super) struct Nobodys;
 
 pub(super) fn link(
@@ -39,13 +40,14 @@ pub(super) fn link(
         _ => return Ok(false),
     };
     place.func_new(function, move |mut store, _, given, results| {
-        // The network is all that can be lent to one of these, and it is given back. Who hands over something else has another contract.
+        // The guest can lend only the network to these functions, and it is given back. Another resource belongs to
+        // another contract.
         for lent in given {
             if let Val::Resource(lent) = lent {
                 lent.try_into_resource::<Network>(&mut store)?;
             }
         }
-        // Another number of results is another type, which the host's linker finds out when it looks at the answer.
+        // Another number of results is another type, which wasmtime finds when it checks the answer.
         if let [result] = results {
             *result = answer();
         }

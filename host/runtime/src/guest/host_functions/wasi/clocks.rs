@@ -7,13 +7,13 @@ use crate::guest::guest_state::Wasi;
 use std::time::{Duration, Instant, SystemTime};
 use wasmtime::component::{ComponentType, Lower, Resource};
 
-/// Farther away than any call lasts; what is farther still is as far.
+/// Longer than any call lasts; longer waits are cut to this.
 const FAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Both clocks show nanoseconds.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
-/// What the monotonic clock shows in the beginning: runtimes take zero for a clock that does not work.
+/// The first value of the monotonic clock: runtimes take zero for a clock that does not work.
 const CLOCK_BEGINS: Duration = Duration::from_secs(1);
 
 #[derive(ComponentType, Lower)]
@@ -70,7 +70,7 @@ pub(super) fn link_wall(place: &mut WasiLinker<'_>, function: &str) -> wasmtime:
     Ok(true)
 }
 
-/// A clock that stands before 1970 shows 1970.
+/// A clock before 1970 shows 1970.
 fn wall(now: SystemTime) -> Datetime {
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().into()
 }
@@ -81,12 +81,12 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Wasi {
-    /// What the monotonic clock shows at this moment.
+    /// The value of the monotonic clock now.
     fn shows(&self, now: Instant) -> Duration {
         CLOCK_BEGINS + now.saturating_duration_since(self.began)
     }
 
-    /// Something to wait for, so long from now.
+    /// A pollable for a wait of this length from now.
     fn subscribe(&mut self, now: Instant, until: Duration) -> wasmtime::Result<Resource<Pollable>> {
         Ok(Resource::new_own(self.pollables.add(now + until.min(FAR))?))
     }

@@ -1,5 +1,5 @@
-//! `wasi:io/poll`: sleep. What is waited for is a moment, or ready by itself. The plugin's thread does other things meanwhile, and a call waits no longer
-//! in all than it may.
+//! `wasi:io/poll`: sleep. A pollable is a time, or always ready. The plugin's thread runs other plugins meanwhile, and
+//! the call's waiting time bounds the wait.
 
 use super::{Guest, WasiLinker, ended};
 use crate::guest::call_deadline::CallDeadline;
@@ -8,10 +8,10 @@ use crate::guest::surroundings::Surroundings;
 use std::time::{Duration, Instant};
 use wasmtime::component::Resource;
 
-/// One thing to wait for, in a guest's hands.
+/// A pollable that a guest holds.
 pub(super) struct Pollable;
 
-/// What a host function answers that waits.
+/// The answer of a host function that waits.
 type WaitFuture<'a, T> = Box<dyn Future<Output = wasmtime::Result<T>> + Send + 'a>;
 
 pub(super) fn link(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
@@ -57,7 +57,7 @@ fn block(mut store: Guest<'_>, (pollable,): (Resource<Pollable>,)) -> WaitFuture
     })
 }
 
-/// Waits until at least one is ready, and answers which are.
+/// Waits until at least one pollable is ready, and returns all that are.
 async fn wait(
     clock: CallDeadline,
     surroundings: Surroundings,
@@ -89,12 +89,12 @@ async fn sleep(
     })
 }
 
-/// What a guest waits by.
+/// The clocks of a guest's wait.
 fn clocks(store: &Guest<'_>) -> (CallDeadline, Surroundings) {
     (store.data().clock.clone(), store.data().surroundings.clone())
 }
 
-/// Which of them are, by their places.
+/// The indexes of the ready pollables.
 fn ready(moments: &[Option<Instant>], now: Instant) -> Vec<u32> {
     let is_ready = |moment: &Option<Instant>| moment.is_none_or(|moment| moment <= now);
     let ready = moments.iter().enumerate().filter(|(_, moment)| is_ready(moment));

@@ -1,9 +1,10 @@
-//! `wasi:random`: the system's random numbers, also where a guest would be content with worse ones.
+//! `wasi:random`: the system's random numbers, also for the functions that allow weaker ones.
 
 use super::{Guest, WasiLinker, ended};
 use crate::guest::surroundings::Surroundings;
 
-/// Random bytes that one call may ask for: the host has them in its memory before the guest has. Keys and seeds are a thousand times smaller.
+/// The most random bytes in one call: the host holds them in its memory first. Keys and seeds are a thousand times
+/// smaller.
 pub(crate) const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) fn link(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {

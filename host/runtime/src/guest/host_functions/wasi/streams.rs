@@ -17,7 +17,7 @@ pub(super) struct InputStream;
 /// A stream that a guest writes to: standard output or standard error.
 pub(super) struct OutputStream;
 
-/// What a guest has an error in; nobody ever gets one.
+/// The resource of an error; no guest ever gets one.
 type Error = Resource<super::absent::Nobodys>;
 
 const OUT: u32 = 0;
@@ -33,7 +33,7 @@ enum StreamError {
     Closed,
 }
 
-/// What a stream's function answers.
+/// The answer of a stream's function.
 type StreamAnswer<T> = wasmtime::Result<(Result<T, StreamError>,)>;
 
 pub(super) fn link_standard(place: &mut WasiLinker<'_>, function: &str) -> wasmtime::Result<bool> {
@@ -92,7 +92,7 @@ fn link_output(place: &mut WasiLinker<'_>, function: &str, name: &str) -> wasmti
         "write-zeroes" | "blocking-write-zeroes-and-flush" => {
             place.func_wrap(function, write_zeroes)?;
         }
-        // Whole lines are told at once, and one that has begun when the call ends.
+        // Complete lines are logged at once, and an unfinished one when the call ends.
         "flush" | "blocking-flush" => {
             place.func_wrap(function, |_: Guest<'_>, _: (Resource<OutputStream>,)| done(()))?;
         }
@@ -166,7 +166,7 @@ impl GuestState {
         self.notes.host_calls += began.elapsed();
     }
 
-    /// The call is over: what it has written of a line is one.
+    /// Logs the unfinished line at the end of a call.
     pub(crate) fn end_output(&mut self) {
         let Some(mut wasi) = self.wasi.take() else { return };
         for stream in [OUT, ERR] {

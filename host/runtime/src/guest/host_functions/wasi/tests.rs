@@ -1,4 +1,4 @@
-//! Components that import WASI and nothing else: what they are told, and what ends them.
+//! Components that import only WASI: their answers, and their ends.
 
 use super::{define, link};
 use crate::contract::component::wasi::everything;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, UpdateDeadline};
 
-/// What a component imports, and the functions of that: the import's WIT function, the name and type that the code has for it.
+/// A component's imports, and the functions of each: the import's WIT function, and its name and type in the code.
 struct Imports<'a> {
     types: &'a str,
     functions: &'a [(&'a str, &'a str, &'a str)],
 }
 
-/// A component whose `run` is this code; it may answer with a number.
+/// A component whose `run` is this code; it may return a number.
 fn component(imports: &Imports<'_>, code: &str) -> String {
     let (mut lowered, mut imported, mut with) = (String::new(), String::new(), String::new());
     for (wit, name, kind) in imports.functions {
@@ -51,7 +51,7 @@ fn component(imports: &Imports<'_>, code: &str) -> String {
     )
 }
 
-/// What `run` answers, or why it ended, of a guest that may wait for so long.
+/// The result of `run`, or the error, for a guest that may wait for so long.
 async fn run(imports: &Imports<'_>, code: &str, may_wait: Duration) -> Result<u64, String> {
     let engine = Engine::new().expect("an engine");
     let text = component(imports, code);
@@ -84,7 +84,7 @@ fn is_told(answer: Result<u64, String>, expect: &str) {
     assert!(error.contains(expect), "{error}");
 }
 
-/// A moment is more than any of these takes.
+/// Longer than any of these takes.
 const MOMENT: Duration = Duration::from_secs(30);
 
 const RANDOM: Imports<'_> = Imports {
@@ -138,7 +138,7 @@ async fn output_is_taken_up_to_its_bound() {
     assert_eq!(run(&OUTPUT, &write(64 << 10), MOMENT).await, Ok(0), "that is ok");
     let one_more = run(&OUTPUT, &write((64 << 10) + 1), MOMENT).await;
     is_told(one_more, "it wrote 65537 bytes at once");
-    // All of a memory of 4 GiB, but for a byte.
+    // All bytes of a memory of 4 GiB, minus one.
     is_told(run(&OUTPUT, &write(u32::MAX), MOMENT).await, "out of bounds");
 }
 
@@ -184,7 +184,7 @@ const CLOCK: Imports<'_> = Imports {
 
 #[tokio::test]
 async fn a_guest_sleeps_until_the_first_of_its_moments() {
-    // An hour from now, and 20 ms from now: the second is ready, and so much time has passed.
+    // An hour from now, and 20 ms from now: the second is ready after 20 ms.
     let sleep = "(local $began i64)
         (local.set $began (call $now))
         (i32.store (i32.const 16) (call $after (i64.const 3600000000000)))

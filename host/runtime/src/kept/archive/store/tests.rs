@@ -1,4 +1,5 @@
-//! The file against a model that is too simple to be wrong, with the machine ending at any write; and directories that cannot be used.
+//! The file against a model that is too simple to be wrong, while the machine may end at any write; and unusable
+//! directories.
 
 use super::super::StateDirectoryOptions;
 use super::super::disk::Disk;
@@ -16,7 +17,7 @@ fn name(number: u8) -> PluginName {
 }
 
 type Model = BTreeMap<(u8, u8), u8>;
-/// Plugin, key, value: none removes.
+/// Plugin, key, value: `None` removes.
 type Change = (u8, u8, Option<u8>);
 
 fn changes(changes: &[Change]) -> Changes {
@@ -48,7 +49,8 @@ fn read(store: &ArchiveStore) -> Model {
     found
 }
 
-/// What one host does: transactions, and after how many writes to the disk within the last of them it ends, if not by itself.
+/// The actions of one host: transactions, and the number of writes to the disk within the last one after which the
+/// host ends, if not by itself.
 type Host = (Vec<Vec<Change>>, Option<usize>, bool);
 
 fn host() -> impl Strategy<Value = Host> {
@@ -61,7 +63,7 @@ fn host() -> impl Strategy<Value = Host> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What was written is there whenever and however the host ends; what was being written is there as a whole or not at all.
+    /// Written data survives any end of the host. The transaction under way is in the file as a whole or not at all.
     /// Invariant 23.
     #[test]
     fn every_transaction_is_whole_and_none_is_lost(hosts in proptest::collection::vec(host(), 1..5)) {
@@ -83,7 +85,7 @@ proptest! {
                     Err(_) => maybe = Some(next),
                 }
             }
-            // The process is gone: what it would still write reaches nobody.
+            // The process is gone: its further writes have no effect.
             disk.fail_after(0);
             let found = disk.after(power_is_lost);
             drop(store);
@@ -126,7 +128,7 @@ fn what_belongs_to_a_plugin_that_is_gone_is_removed_after_a_while() {
     all.extend([head(0, None), head(1, None), head(2, Some(50))]);
     store.write(&all, 1).expect("it is written");
     store.note_gone(&[name(0)].into(), at(100)).expect("it is noted");
-    // Noted once: another look does not begin anew.
+    // Noted once: another call does not change the time.
     store.note_gone(&[name(0)].into(), at(200)).expect("it is noted");
     let check = |before, removed: &[&str], left: &[(u8, u8)]| {
         assert_eq!(
@@ -138,12 +140,12 @@ fn what_belongs_to_a_plugin_that_is_gone_is_removed_after_a_while() {
     check(49, &[], &[(0, 0), (1, 1), (2, 2)]);
     check(99, &["p2"], &[(0, 0), (1, 1)]);
     check(100, &["p1"], &[(0, 0)]);
-    // What is there stays, whatever was noted of it.
+    // Data of present plugins stays, whatever the head says.
     store.write(&[head(0, Some(50))].into(), 2).expect("it is written");
     check(10_000, &[], &[(0, 0)]);
 }
 
-/// What is said of a directory that `prepare` has been at.
+/// The error for a directory after `prepare`.
 #[track_caller]
 fn check_refused(prepare: impl FnOnce(&Path), expect: &[&str]) {
     let root = tempfile::tempdir().expect("a temporary directory");

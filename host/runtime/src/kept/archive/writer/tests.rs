@@ -1,4 +1,4 @@
-//! The thread over a disk that fails when a test wants it to.
+//! The thread over a disk that fails at the test's command.
 
 use super::*;
 use crate::kept::archive::disk::Disk;
@@ -10,7 +10,7 @@ fn plugin() -> PluginName {
     "p".parse().expect("a name")
 }
 
-/// Megabytes at a key.
+/// Puts a value of so many megabytes at a key.
 fn put(archive: &Archive, key: &str, megabytes: usize) {
     let content = ArchiveValue::State(Bytes::from(vec![1; megabytes << 20]));
     archive.put([((plugin(), ArchiveKey::State(key.into())), Some(content))].into());
@@ -20,7 +20,7 @@ fn remove(archive: &Archive, key: &str) {
     archive.put([((plugin(), ArchiveKey::State(key.into())), None)].into());
 }
 
-/// Whether everything that was put is on the disk.
+/// Whether all changes are on the disk.
 async fn is_written(archive: &Archive) -> bool {
     let (reply, answer) = oneshot::channel();
     archive.when_written(move |is_written| _ = reply.send(is_written));
@@ -58,7 +58,7 @@ async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     let (reply, mut answer) = oneshot::channel();
     archive.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin(), reply }));
     assert!(!is_written(&archive).await);
-    // However much it is, nothing is forgotten but what came to nothing.
+    // However much waits, only changes without an effect are dropped.
     put(&archive, "c", 15);
     put(&archive, "d", 2);
     put(&archive, "e", 2);
@@ -87,7 +87,7 @@ async fn what_failed_halfway_is_known_to_be_in_the_file_or_not() {
         put(&archive, "b", 0);
         remove(&archive, "a");
         is_written(&archive).await;
-        // It would come back if it were in the file without anybody knowing.
+        // A record in the file that the thread does not know would come back.
         remove(&archive, "b");
         is_written(&archive).await;
         disk.heal();

@@ -1,8 +1,8 @@
-//! The machine alone, with a time of its own.
+//! The state machine with the test's clock.
 
 use super::*;
 
-/// What happens to a few asks, and when.
+/// A few questions and a clock.
 struct Bench {
     reviews: Reviews,
     start: Instant,
@@ -38,7 +38,7 @@ impl Bench {
         self
     }
 
-    /// Has the next one reviewed that is due.
+    /// Reviews the next due question.
     #[track_caller]
     fn answer(&mut self, answered: ReviewResult) -> AccessQuestion {
         let ask = self.reviews.begin(self.now).expect("one is due");
@@ -58,7 +58,7 @@ impl Bench {
         self.reviews.verdict(&ask(0)).as_ref().err().map_or("", ReadRefusal::text)
     }
 
-    /// Seconds until something is to be done; those that a token's rounding adds are left out.
+    /// Seconds until the next step, without the rounding of a token.
     fn waits(&self) -> Option<u64> {
         let next = self.reviews.next(self.now)?;
         Some((next.saturating_duration_since(self.now)).as_secs())

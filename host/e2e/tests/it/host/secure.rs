@@ -1,0 +1,291 @@
+//! The secure address: callers with a token of the cluster, and the rights of each.
+//!
+//! The embedded cluster has no roles: there a caller may do what a test has not forbidden it. So only the real API
+//! server shows that a role is enough, and that the host needs no more than the ClusterRole that the help names.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::{HeaderName, Method, header};
+use serde_json::{Value, json};
+
+use crate::bench::labelled_pod;
+use crate::host::bench::{HostBench, host_fact};
+use informant_e2e::api::{Api, Reply};
+use informant_e2e::cluster::TestCluster;
+use informant_e2e::host::{Host, run_to_end};
+use informant_e2e::{paths, poll};
+
+/// More than the 10 s for which answers about callers count, on a busy machine.
+const REVOKED_DEADLINE: Duration = Duration::from_secs(60);
+const PAGES: [&str; 4] =
+    ["/plugins", "/problems", "/metrics", "/why?kind=pods&namespace=default&name=a"];
+
+/// A file of the certificate of `server.test`: `server.pem`, `server.key` or `authority.pem`.
+pub fn certificate(file: &str) -> PathBuf {
+    paths::root().join("host/informant/src/outbound/testdata").join(file)
+}
+
+/// The options of the secure address.
+fn options() -> Vec<String> {
+    let files = [("--tls-cert-file", "server.pem"), ("--tls-private-key-file", "server.key")];
+    let files =
+        files.map(|(option, file)| [option.to_owned(), certificate(file).display().to_string()]);
+    let address = ["--secure-listen-address".to_owned(), "127.0.0.1:0".to_owned()];
+    address.into_iter().chain(files.into_iter().flatten()).collect()
+}
+
+/// A host with a secure address.
+async fn start(bench: &HostBench<'_>) -> Host {
+    let options = options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    bench.start(&options).await
+}
+
+/// A caller of a host that may read the Pods of the fact's namespace, of which one is `web`, and nothing else.
+pub struct Caller<'a> {
+    bench: &'a HostBench<'a>,
+    address: SocketAddr,
+    directory: tempfile::TempDir,
+}
+
+impl<'a> Caller<'a> {
+    pub async fn new(bench: &'a HostBench<'a>, host: &Host) -> Self {
+        bench.create_pods(&["web".to_owned()]).await;
+        let address = host.secure_address().expect("it is announced");
+        let address = SocketAddr::from(([127, 0, 0, 1], address.port()));
+        let this = Self { bench, address, directory: tempfile::tempdir().expect("a directory") };
+        this.grant().await;
+        this
+    }
+
+    /// It reads that, and is refused everything else in its own name.
+    pub async fn check(&self) {
+        let client = self.client(&self.token().await).await;
+        for path in self.own() {
+            assert_eq!(code(&client, &path).await, 200, "{path}");
+        }
+        let others = [
+            "/core/v1/namespaces/default/pods",
+            "/core/v1/pods?namespace=default",
+            "/core/v1/namespaces/default/pods/web",
+            "/api/v1/namespaces/default/pods",
+            "/api/v1/namespaces/default/pods?watch=true",
+            "/deploy",
+            "/apps/v1/deployments",
+            "/apis/apps/v1/deployments",
+        ];
+        for path in others.into_iter().chain(PAGES) {
+            let reply = client.get(path).await;
+            assert_eq!(reply.status.as_u16(), 403, "{path}");
+            assert!(message(&reply).contains(&self.user()), "{path}: {}", message(&reply));
+        }
+        for path in ["/livez", "/readyz"] {
+            assert_eq!(code(&client, path).await, 200, "{path}");
+        }
+        let as_admin = [(HeaderName::from_static("impersonate-user"), "admin")];
+        let path = self.own()[0].clone();
+        let reply = client.call(Method::GET, &path, &as_admin, Vec::new()).await;
+        assert_eq!(reply.status.as_u16(), 403, "{}", message(&reply));
+    }
+
+    fn user(&self) -> String {
+        format!("system:serviceaccount:{}:caller", self.bench.namespace)
+    }
+
+    /// Makes the caller, with its right to Pods.
+    async fn grant(&self) {
+        let namespace = &self.bench.namespace;
+        if let TestCluster::Embedded(cluster) = &*self.bench.cluster {
+            let faults = cluster.dev_cluster().faults();
+            faults.forbid(&self.user(), "pods", Some("default"));
+            for resource in ["deployments", "/plugins", "/problems", "/metrics", "/why"] {
+                faults.forbid(&self.user(), resource, None);
+            }
+            return;
+        }
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "caller"},
+        });
+        let group = "rbac.authorization.k8s.io";
+        let role = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": {"name": "caller"},
+            "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}],
+        });
+        let subject = json!({"kind": "ServiceAccount", "name": "caller", "namespace": namespace});
+        let binding = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": {"name": "caller"},
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": "caller"}, "subjects": [subject],
+        });
+        let core = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+        let roles = format!("/apis/{group}/v1/namespaces/{namespace}");
+        for (path, object) in [
+            (core, account),
+            (format!("{roles}/roles"), role),
+            (format!("{roles}/rolebindings"), binding),
+        ] {
+            self.bench.api.create(&path, &object).await.expect(201);
+        }
+    }
+
+    /// Takes the right away.
+    async fn revoke(&self) {
+        let namespace = &self.bench.namespace;
+        match &*self.bench.cluster {
+            TestCluster::Embedded(cluster) => {
+                cluster.dev_cluster().faults().forbid(&self.user(), "pods", None);
+            }
+            TestCluster::Real(_) => {
+                let path = format!(
+                    "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/caller"
+                );
+                self.bench.api.delete(&path).await.expect(200);
+            }
+        }
+    }
+
+    async fn token(&self) -> String {
+        if let TestCluster::Embedded(_) = &*self.bench.cluster {
+            return format!("token-of-{}", self.user());
+        }
+        let namespace = &self.bench.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/caller/token");
+        let request = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 3600},
+        });
+        let answer = self.bench.api.create(&path, &request).await.expect(201);
+        answer["status"]["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// A client of the secure address, as a kubeconfig describes it.
+    async fn client(&self, token: &str) -> Api {
+        let server = format!("https://{}", self.address);
+        let authority = certificate("authority.pem").display().to_string();
+        let file = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "clusters": [{"name": "it", "cluster": {
+                "server": server, "certificate-authority": authority, "tls-server-name": "server.test",
+            }}],
+            "users": [{"name": "it", "user": {"token": token}}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        });
+        let path = self.directory.path().join("kubeconfig");
+        std::fs::write(&path, file.to_string()).expect("a file");
+        Api::from_kubeconfig(&path).await.expect("a client")
+    }
+
+    /// Every path of objects of the fact's namespace.
+    fn own(&self) -> [String; 5] {
+        let namespace = &self.bench.namespace;
+        [
+            format!("/core/v1/namespaces/{namespace}/pods"),
+            format!("/core/v1/pods?namespace={namespace}"),
+            format!("/core/v1/namespaces/{namespace}/pods/web"),
+            format!("/api/v1/namespaces/{namespace}/pods"),
+            format!("/api/v1/namespaces/{namespace}/pods/web"),
+        ]
+    }
+}
+
+async fn code(api: &Api, path: &str) -> u16 {
+    api.get(path).await.status.as_u16()
+}
+
+fn message(reply: &Reply) -> String {
+    let body: Value = serde_json::from_slice(&reply.body).expect("a Status");
+    assert_eq!(body["kind"], "Status", "{body}");
+    body["message"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Invariant 42.
+#[test]
+fn a_caller_reads_what_it_may_read_from_the_cluster_and_nothing_else() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        Caller::new(&bench, &host).await.check().await;
+    });
+}
+
+#[test]
+fn a_watch_through_the_secure_address_has_the_changes() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let caller = Caller::new(&bench, &host).await;
+        let caller = caller.client(&caller.token().await).await;
+        let path = format!("{}?watch=true", bench.pods());
+        let mut watch = caller.watch(&path).await.expect("it may");
+        assert_eq!(watch.event().await.object["metadata"]["name"], "web");
+        bench.api.create(&bench.pods(), &labelled_pod("later", &[])).await.expect(201);
+        assert_eq!(watch.event().await.object["metadata"]["name"], "later");
+    });
+}
+
+#[test]
+fn without_a_valid_token_nothing_but_probes_is_served() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let caller = Caller::new(&bench, &host).await;
+        for token in ["", "of-nobody"] {
+            let stranger = caller.client(token).await;
+            for path in caller.own().iter().map(String::as_str).chain(PAGES).chain(["/api", "/x"]) {
+                let reply = stranger.get(path).await;
+                assert_eq!(reply.status.as_u16(), 401, "{path}");
+                let asks = reply.headers.get(header::WWW_AUTHENTICATE);
+                assert_eq!(asks.map(|value| value.as_bytes()), Some(b"Bearer".as_slice()));
+            }
+            assert_eq!(code(&stranger, "/livez").await, 200);
+        }
+        let refused = host.get("/metrics").expect("it serves").body;
+        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 22";
+        assert!(refused.contains(line), "{refused}");
+    });
+}
+
+/// Invariant 42.
+#[test]
+fn a_revoked_right_ends_within_seconds() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let caller = Caller::new(&bench, &host).await;
+        let client = caller.client(&caller.token().await).await;
+        let path = &caller.own()[0];
+        assert_eq!(code(&client, path).await, 200);
+        caller.revoke().await;
+        let refused = poll::until("the refusal", REVOKED_DEADLINE, async || {
+            (code(&client, path).await == 403).then_some(())
+        });
+        refused.await.expect("it is revoked");
+    });
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_ends_the_host_with_its_option() {
+    host_fact(async |bench| {
+        let check = |options: &[&str], expect: &str| {
+            let directory = bench.plugins.display().to_string();
+            let kubeconfig = bench.cluster.kubeconfig(informant_e2e::cluster::User::Admin);
+            let kubeconfig = kubeconfig.display().to_string();
+            let fixed = ["run", "--plugins", &directory, "--kubeconfig", &kubeconfig];
+            let arguments: Vec<&str> = fixed.into_iter().chain(options.iter().copied()).collect();
+            let output = run_to_end(&bench.program, &arguments).expect("it runs");
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success() && text.contains(expect), "{text}");
+        };
+        let address = ["--secure-listen-address", "127.0.0.1:0"];
+        check(&address, "--tls-cert-file");
+        let [certificate, key] = ["server.pem", "server.key"].map(certificate);
+        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+        let with = |certificate: &str, key: &str| -> Vec<String> {
+            let files = ["--tls-cert-file", certificate, "--tls-private-key-file", key];
+            address.into_iter().chain(files).map(str::to_owned).collect()
+        };
+        let absent = with("/nowhere/tls.crt", &key);
+        let absent: Vec<&str> = absent.iter().map(String::as_str).collect();
+        check(&absent, "--tls-cert-file /nowhere/tls.crt cannot be read");
+        let swapped = with(&certificate, &certificate);
+        let swapped: Vec<&str> = swapped.iter().map(String::as_str).collect();
+        check(&swapped, "cannot be used with --tls-private-key-file");
+    });
+}

@@ -1,0 +1,265 @@
+//! Callers of the secure address: each is known by its bearer token, and reads what the API server lets it read.
+//!
+//! Invariant 42: the secure address answers no caller with what the API server would not let it read, and
+//! goes on doing so for 10 s at most after a token or a role was revoked.
+
+mod access;
+mod recent;
+
+use super::exposure::is_probe;
+use super::server::ServerState;
+use crate::access_reviewer::review;
+use crate::metrics::RefusedCallers;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use informant_apimachinery::{Status, reason};
+use informant_apiserver::status_response;
+use informant_runtime::AccessAnswer;
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
+use k8s_openapi::api::authorization::v1::SubjectAccessReviewSpec;
+use kube::api::{Api, PostParams};
+use parking_lot::Mutex;
+use recent::{QuestionHash, RecentAnswers};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
+
+pub(crate) use access::Access;
+
+/// Questions to the API server at once, of all callers. Others wait.
+const REVIEWS_MAX: usize = 16;
+/// How long a request waits for such an answer, its turn included.
+const REVIEW_DEADLINE: Duration = Duration::from_secs(10);
+/// A service account's token has about 1 KiB, one with many groups some KiB.
+const TOKEN_BYTES_MAX: usize = 16 << 10;
+
+/// The sender of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Caller {
+    /// A process of this machine. It reads what the host reads.
+    Local,
+    /// A user of the cluster.
+    User(Arc<UserInfo>),
+}
+
+/// The API server's word on callers.
+trait CallerReviews: Send + Sync {
+    /// The user of a token; None if the token is of no user.
+    fn user_of(&self, token: String) -> BoxFuture<'static, Result<Option<UserInfo>, String>>;
+    fn may(
+        &self,
+        question: SubjectAccessReviewSpec,
+    ) -> BoxFuture<'static, Result<AccessAnswer, String>>;
+}
+
+/// Decides on callers, with answers of the API server that are 10 s old at most.
+pub(crate) struct Callers {
+    reviews: Box<dyn CallerReviews>,
+    users: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
+    rights: Mutex<RecentAnswers<AccessAnswer>>,
+    turns: Semaphore,
+    refused: Arc<RefusedCallers>,
+}
+
+impl Callers {
+    pub(super) fn new(client: kube::Client, refused: Arc<RefusedCallers>) -> Self {
+        Self::with(Box::new(ApiServerReviews { client }), refused)
+    }
+
+    fn with(reviews: Box<dyn CallerReviews>, refused: Arc<RefusedCallers>) -> Self {
+        let turns = Semaphore::new(REVIEWS_MAX);
+        let (users, rights) = (Mutex::default(), Mutex::default());
+        Self { reviews, users, rights, turns, refused }
+    }
+
+    /// The caller whose token a request has.
+    ///
+    /// # Errors
+    /// 401 without a valid token, 403 for a request in another user's name, 503 if the API server does not answer.
+    async fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, Status> {
+        if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+            let text = "impersonation is not supported here; send the request to the Kubernetes API server";
+            self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
+            return Err(Status::failure(403, reason::FORBIDDEN, text));
+        }
+        let user = match bearer(headers) {
+            Some(token) => {
+                let hash = Sha256::digest(token).into();
+                let ask = async || Ok(self.reviews.user_of(token.to_owned()).await?.map(Arc::new));
+                self.ask(&self.users, hash, ask).await?
+            }
+            None => None,
+        };
+        user.map(Caller::User).ok_or_else(|| {
+            self.refused.unauthenticated.fetch_add(1, Ordering::Relaxed);
+            let text = "the request has no valid bearer token; send one of the cluster in the header \
+                        Authorization (kubectl create token prints one of a service account)";
+            Status::failure(401, reason::UNAUTHORIZED, text)
+        })
+    }
+
+    /// Whether a caller may read this.
+    ///
+    /// # Errors
+    /// 403 if it may not, 503 if the API server does not answer.
+    pub(super) async fn authorize(
+        &self,
+        caller: &Caller,
+        access: Access<'_>,
+    ) -> Result<(), Status> {
+        let user = match caller {
+            Caller::Local => return Ok(()),
+            Caller::User(user) => user,
+        };
+        let question = access.question(user);
+        let hash = Sha256::digest(serde_json::to_vec(&question).unwrap_or_default()).into();
+        let answer =
+            self.ask(&self.rights, hash, async || self.reviews.may(question).await).await?;
+        match answer {
+            AccessAnswer::Allowed => Ok(()),
+            AccessAnswer::Denied(why) => {
+                self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
+                Err(Status::failure(403, reason::FORBIDDEN, access.refusal(user, &why)))
+            }
+        }
+    }
+
+    /// The recent answer to a question, or the API server's.
+    async fn ask<T: Clone>(
+        &self,
+        recent: &Mutex<RecentAnswers<T>>,
+        hash: QuestionHash,
+        ask: impl AsyncFnOnce() -> Result<T, String>,
+    ) -> Result<T, Status> {
+        if let Some(answer) = recent.lock().get(&hash, Instant::now()) {
+            return Ok(answer);
+        }
+        let answer = async {
+            let _turn = self.turns.acquire().await;
+            // Another request may have asked the same in the meantime.
+            let asked = Instant::now();
+            if let Some(answer) = recent.lock().get(&hash, asked) {
+                return Ok(answer);
+            }
+            let answer = ask().await?;
+            recent.lock().insert(hash, answer.clone(), asked);
+            Ok(answer)
+        };
+        let answer = tokio::time::timeout(REVIEW_DEADLINE, answer).await;
+        let seconds = REVIEW_DEADLINE.as_secs();
+        answer.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))).map_err(
+            |error: String| {
+                self.refused.unknown.fetch_add(1, Ordering::Relaxed);
+                let text = format!("the API server cannot be asked about the caller: {error}");
+                Status::service_unavailable(text)
+            },
+        )
+    }
+}
+
+/// The token of a request. None without one, or with several.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    let is_token = !token.is_empty() && token.len() <= TOKEN_BYTES_MAX;
+    (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
+}
+
+/// Lets a request with a valid token through, with its caller. Probes need none.
+pub(super) async fn authenticated(
+    State(shared): State<Arc<ServerState>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if !is_probe(request.uri().path()) {
+        match shared.callers.authenticate(request.headers()).await {
+            Ok(caller) => _ = request.extensions_mut().insert(caller),
+            Err(status) => return refusal(&status),
+        }
+    }
+    next.run(request).await
+}
+
+/// Lets a request for a page of the host through if its caller may read that path.
+pub(super) async fn with_right_to_path(
+    State(shared): State<Arc<ServerState>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let path = request.uri().path();
+    if !is_probe(path) {
+        let Some(caller) = request.extensions().get::<Caller>() else {
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
+        if let Err(status) = shared.callers.authorize(caller, Access::Path(path)).await {
+            return refusal(&status);
+        }
+    }
+    next.run(request).await
+}
+
+/// Answers requests on another async runtime: the thread that speaks TLS does nothing else.
+pub(super) async fn on_runtime(
+    State(runtime): State<Handle>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let answer = AbortOnDropHandle::new(runtime.spawn(next.run(request)));
+    answer.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+/// The answer to a request that is refused for its caller.
+pub(super) fn refusal(status: &Status) -> Response {
+    let mut response = status_response(status);
+    let (name, value) = match response.status() {
+        StatusCode::UNAUTHORIZED => (header::WWW_AUTHENTICATE, "Bearer"),
+        StatusCode::SERVICE_UNAVAILABLE => (header::RETRY_AFTER, "1"),
+        _ => return response,
+    };
+    response.headers_mut().insert(name, HeaderValue::from_static(value));
+    response
+}
+
+/// The API server, as the host's own user.
+struct ApiServerReviews {
+    client: kube::Client,
+}
+
+/// The ClusterRole for both questions, which every cluster has.
+const REMEDY: &str = "bind the ClusterRole system:auth-delegator to the host's user";
+
+impl CallerReviews for ApiServerReviews {
+    fn user_of(&self, token: String) -> BoxFuture<'static, Result<Option<UserInfo>, String>> {
+        let reviews: Api<TokenReview> = Api::all(self.client.clone());
+        async move {
+            let spec = TokenReviewSpec { token, audiences: None };
+            let review = TokenReview { spec, ..TokenReview::default() };
+            let answer = reviews.create(&PostParams::default(), &review).await;
+            let answer = answer.map_err(|error| crate::access_reviewer::problem(&error, REMEDY))?;
+            let status = answer.status.unwrap_or_default();
+            let is_user = status.authenticated == Some(true);
+            Ok(status.user.filter(|_| is_user))
+        }
+        .boxed()
+    }
+
+    fn may(
+        &self,
+        question: SubjectAccessReviewSpec,
+    ) -> BoxFuture<'static, Result<AccessAnswer, String>> {
+        review(self.client.clone(), question, REMEDY).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Recent answers of the API server about callers: a bounded synchronous cache. The time is an argument.
+
+use lru::LruCache;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+/// How long an answer counts, a refusal too. A revoked token or role goes on for no longer. The defaults of
+/// k8s.io/apiserver (`pkg/server/options`: `NewDelegatingAuthenticationOptions`, `NewDelegatingAuthorizationOptions`)
+/// are the same.
+pub(super) const AGE_MAX: Duration = Duration::from_secs(10);
+
+/// Answers at once. One more takes the place of the answer that was used longest ago.
+const ANSWERS_MAX: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");
+
+/// The hash of a question: neither tokens nor names are kept.
+pub(super) type QuestionHash = [u8; 32];
+
+pub(super) struct RecentAnswers<T> {
+    answers: LruCache<QuestionHash, (Instant, T)>,
+}
+
+impl<T> Default for RecentAnswers<T> {
+    fn default() -> Self {
+        Self { answers: LruCache::new(ANSWERS_MAX) }
+    }
+}
+
+impl<T: Clone> RecentAnswers<T> {
+    pub(super) fn get(&mut self, question: &QuestionHash, now: Instant) -> Option<T> {
+        let (asked, answer) = self.answers.get(question)?;
+        let is_recent = now.saturating_duration_since(*asked) < AGE_MAX;
+        is_recent.then(|| answer.clone())
+    }
+
+    /// `asked` is when the question was sent: its answer may be as old.
+    pub(super) fn insert(&mut self, question: QuestionHash, answer: T, asked: Instant) {
+        self.answers.put(question, (asked, answer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(number: usize) -> QuestionHash {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_le_bytes());
+        hash
+    }
+
+    #[test]
+    fn an_answer_counts_for_ten_seconds_from_its_question() {
+        let (mut recent, asked) = (RecentAnswers::default(), Instant::now());
+        recent.insert(hash(1), "yes", asked);
+        let check = |recent: &mut RecentAnswers<&'static str>, number, after: u64, expect| {
+            let now = asked + Duration::from_millis(after);
+            assert_eq!(recent.get(&hash(number), now), expect, "{number} after {after} ms");
+        };
+        check(&mut recent, 1, 9_999, Some("yes"));
+        check(&mut recent, 1, 10_000, None);
+        check(&mut recent, 2, 0, None);
+        recent.insert(hash(1), "no", asked + Duration::from_secs(5));
+        check(&mut recent, 1, 14_999, Some("no"));
+    }
+
+    #[test]
+    fn more_answers_than_there_may_be_cost_those_that_were_used_longest_ago() {
+        let (mut recent, now) = (RecentAnswers::default(), Instant::now());
+        let max = ANSWERS_MAX.get();
+        for number in 0..max {
+            recent.insert(hash(number), number, now);
+        }
+        assert_eq!(recent.get(&hash(0), now), Some(0));
+        recent.insert(hash(max), max, now);
+        let there = [0, 1, max].map(|number| recent.get(&hash(number), now).is_some());
+        assert_eq!((there, recent.answers.len()), ([true, false, true], max));
+    }
+}
