@@ -54,6 +54,13 @@ impl Page {
         values.find_map(|value| value.trim().parse().ok())
     }
 
+    /// The value of a series that is not on the page: 0, for the host leaves out gauges and counters at 0. None where the host has no such
+    /// family of plugins' metrics.
+    fn unwritten(&self, family: &str) -> Option<f64> {
+        let head = format!("# TYPE informant_plugin_{} ", family.trim_end_matches("_total"));
+        self.metrics.lines().any(|line| line.starts_with(&head)).then_some(0.0)
+    }
+
     /// A cell of `plugin list`. A column begins where its head begins.
     fn cell(&self, plugin: &str, head: &str) -> Option<String> {
         let mut lines = self.list.lines();
@@ -97,7 +104,8 @@ impl Plugin<'_> {
                 let name = self.name;
                 let series =
                     format!("informant_plugin_{family}{{plugin=\"{name}\"{comma}{labels} ");
-                self.page.metric(&series).map_or("absent".to_owned(), |value| value.to_string())
+                let value = self.page.metric(&series).or_else(|| self.page.unwritten(family));
+                value.map_or("absent".to_owned(), |value| value.to_string())
             }
             other => panic!("{other} is no place"),
         }
