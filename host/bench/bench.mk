@@ -12,7 +12,7 @@
 BENCH_CLIENT_GO := host/bench/comparators/client-go
 BENCH_KUBE_RS   := host/bench/comparators/kube-rs
 
-.PHONY: bench bench-quick bench-parts bench-languages bench-languages-quick bench-tools bench-client-go bench-kube-rs bench-guest bench-lint
+.PHONY: bench bench-quick bench-parts bench-languages bench-languages-quick bench-tools bench-client-go bench-kube-rs bench-kube-rs-everyday bench-guest bench-lint
 
 bench: bench-tools
 	target/release/informant-bench --rounds 3 --patience 1200 --report . --json target/bench/results.json
@@ -35,9 +35,8 @@ bench-languages-quick: everyday-build
 	target/debug/bench-languages --quick --report target/bench/report
 
 # Not optimised, with what the tests were built with: nothing is measured.
-bench-quick: plugins c-plugins bench-client-go bench-guest
+bench-quick: plugins c-plugins bench-client-go bench-kube-rs-everyday bench-guest
 	cargo build --workspace --bins
-	cargo build --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml
 	target/debug/informant-bench --quick --pods 300 --report target/bench/report
 
 # The host by itself, as people get it: together they would be built with each other's features.
@@ -47,6 +46,10 @@ bench-tools: plugins c-plugins bench-client-go bench-kube-rs bench-guest build
 # A workspace of its own: see its Cargo.toml.
 bench-kube-rs: prerequisites
 	cargo build --release --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml
+
+# Not optimised, for sizes that are tiny, and for the behaviour suite.
+bench-kube-rs-everyday: prerequisites
+	cargo build --locked --manifest-path $(BENCH_KUBE_RS)/Cargo.toml
 
 ifeq ($(GO),)
 bench-client-go:

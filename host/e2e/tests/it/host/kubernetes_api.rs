@@ -4,6 +4,7 @@ mod bounds;
 mod clients;
 mod counted;
 mod crowd;
+mod foreign_clients;
 mod kubectl;
 mod refusals;
 mod same_changes;

@@ -1,0 +1,122 @@
+//! Programs of other libraries that use Informant as their API server: a shared informer of client-go and a reflector of
+//! kube-rs, those of the benchmark. Each counts the events of its handler.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use informant_e2e::child::Child;
+use informant_e2e::cluster::User;
+use informant_e2e::host::Host;
+use informant_e2e::{http, paths, poll, skip};
+use serde_json::json;
+
+use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
+
+/// A running program, and the address at which it tells its counts.
+struct Counting {
+    child: Child,
+    counts: SocketAddr,
+}
+
+impl Counting {
+    async fn start(program: &Path, kubeconfig: &Path, arguments: &[&str]) -> Self {
+        let log = kubeconfig.with_extension("log");
+        std::fs::write(&log, "").expect("a file");
+        let mut command = Command::new(program);
+        command.arg("--kubeconfig").arg(kubeconfig).args(arguments).stdin(Stdio::null());
+        let name = program.display().to_string();
+        let child = Child::spawn_logged(&name, &mut command, &log).expect("it starts");
+        let ready = async || {
+            let text = std::fs::read_to_string(&log).expect("its log");
+            let line = text.lines().find_map(|line| line.strip_prefix("READY "))?;
+            line.trim().parse().ok()
+        };
+        let counts = poll::until("its address", LINES_DEADLINE, ready).await;
+        let counts = counts.unwrap_or_else(|error| panic!("{error:#}: {}", child.log_tail()));
+        Self { child: child, counts }
+    }
+
+    /// Its counts once the handler had so many deletions: added, updated, deleted.
+    async fn counts(&self, deleted: u64) -> [u64; 3] {
+        let mut last = json!(null);
+        let there = async || {
+            last = http::get(self.counts, "/counts").ok()?.json();
+            let counts = ["added", "updated", "deleted"].map(|key| last[key].as_u64());
+            let [added, updated, Some(found)] = counts else { return None };
+            let is_there = last["synced"] == true && found == deleted && added > Some(0);
+            is_there.then_some([added?, updated?, found])
+        };
+        let counts = poll::until("the counts", LINES_DEADLINE, there).await;
+        counts.unwrap_or_else(|error| panic!("{error:#}: {last}: {}", self.child.log_tail()))
+    }
+}
+
+/// A kubeconfig that names Informant as the API server.
+fn kubeconfig(host: &Host, directory: &Path) -> PathBuf {
+    let file = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "cache",
+        "clusters": [{"name": "cache", "cluster": {"server": format!("http://{}", host.address())}}],
+        "users": [{"name": "nobody", "user": {}}],
+        "contexts": [{"name": "cache", "context": {"cluster": "cache", "user": "nobody"}}],
+    });
+    let path = directory.join("kubeconfig");
+    std::fs::write(&path, file.to_string()).expect("a file");
+    path
+}
+
+/// Changes pods beside two of these programs: one reads from the API server, the other from Informant. The last event is
+/// a deletion, so a program that has all deletions has all events.
+async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
+    let host = bench.start(&[]).await;
+    bench.create_pods(&pod_names(0..100)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = directory.path().join("server");
+    std::fs::copy(bench.cluster.kubeconfig(User::Admin), &server).expect("a copy");
+    let theirs = Counting::start(program, &server, arguments).await;
+    let ours = kubeconfig(&host, directory.path());
+    let ours = Counting::start(program, &ours, arguments).await;
+    for counting in [&theirs, &ours] {
+        counting.counts(0).await;
+    }
+    bench.create_pods(&pod_names(100..300)).await;
+    bench.label_pods(&pod_names(0..150)).await;
+    bench.delete_pods(&pod_names(50..120)).await;
+    let (theirs, ours) = (theirs.counts(70).await, ours.counts(70).await);
+    assert_eq!(ours, theirs, "{}", program.display());
+    assert!(ours.iter().sum::<u64>() >= 520, "{ours:?}");
+    bench.delete_pods(&pod_names(0..300)).await;
+}
+
+/// A program that a make target builds.
+fn built(file: &str, target: &str) -> Option<PathBuf> {
+    let program = paths::target_directory().join(file);
+    if !program.exists() {
+        skip::say(&format!("{} is not built; `make {target}` builds it", program.display()));
+    }
+    Some(program).filter(|program| program.exists())
+}
+
+#[test]
+fn an_informer_of_client_go_counts_every_change() {
+    let Some(program) = built("bench/client-go", "bench-client-go") else { return };
+    host_fact(async |bench| {
+        for encoding in ["json", "protobuf"] {
+            check(&bench, &program, &["--encoding", encoding]).await;
+        }
+    });
+}
+
+#[test]
+fn a_reflector_of_kube_rs_counts_every_change() {
+    let programs = ["debug", "release"].map(|profile| format!("{profile}/bench-kube-rs"));
+    let programs = programs.map(|file| paths::target_directory().join(file));
+    let Some(program) = programs.iter().find(|program| program.exists()) else {
+        return skip::say("bench-kube-rs is not built; `make bench-kube-rs-everyday` builds it");
+    };
+    host_fact(async |bench| {
+        for list in ["stream", "pages"] {
+            check(&bench, program, &["--initial-list", list]).await;
+        }
+    });
+}
