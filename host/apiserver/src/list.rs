@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use informant_apimachinery::{ContinueToken, Status, reason};
 use jiff::Timestamp;
@@ -21,6 +21,8 @@ use crate::{ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source
 /// A piece of a streamed list is sent when it has grown to this: large enough that its cost in system
 /// calls vanishes, small enough that a thousand lists at once fit in memory.
 const PIECE_BYTES: usize = 64 * 1024;
+/// Bytes of objects that one piece is made of: a row of a table is far smaller than its object.
+const READ_BYTES: usize = 256 * 1024;
 
 /// Answers with a page of the collection.
 pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response, Status> {
@@ -122,8 +124,13 @@ fn in_pieces(
     let body = if pieces.ended {
         Body::from(first)
     } else {
-        let all = std::iter::once(first).chain(pieces).map(Ok::<Bytes, Infallible>);
-        Body::from_stream(stream::iter(all))
+        // Other tasks have their turn between two pieces, however fast the client reads.
+        let rest = stream::iter(pieces).then(async |piece| {
+            tokio::task::yield_now().await;
+            piece
+        });
+        let all = stream::iter([first]).chain(rest);
+        Body::from_stream(all.map(Ok::<Bytes, Infallible>))
     };
     body_response(StatusCode::OK, JSON, body)
 }
@@ -145,7 +152,8 @@ impl<F: FnMut(&ApiObject, &mut BytesMut)> Iterator for Pieces<F> {
         if self.ended {
             return None;
         }
-        while self.buffer.len() < PIECE_BYTES {
+        let mut read = 0;
+        while self.buffer.len() < PIECE_BYTES && read < READ_BYTES {
             let Some(item) = self.items.next() else {
                 self.buffer.put_slice(b"]}\n");
                 self.ended = true;
@@ -155,6 +163,7 @@ impl<F: FnMut(&ApiObject, &mut BytesMut)> Iterator for Pieces<F> {
                 self.buffer.put_u8(b',');
             }
             self.any = true;
+            read += item.json_len();
             (self.show)(&item, &mut self.buffer);
         }
         Some(self.buffer.split().freeze())

@@ -1,12 +1,13 @@
 //! Callers of the secure address: each is known by its bearer token, and reads what the API server lets it read.
 //!
-//! Invariant 42: the secure address answers no caller with what the API server would not let it read, and
-//! goes on doing so for 10 s at most after a token or a role was revoked.
+//! Invariant 42: the secure address answers no caller with data that the API server would not let it read. A revoked
+//! role is obeyed within 10 s, and a revoked token within 20 s: the API server itself remembers tokens for 10 s.
 
 mod access;
 mod recent;
 
 use super::exposure::is_probe;
+use super::places::Peer;
 use super::server::ServerState;
 use crate::access_reviewer::review;
 use crate::metrics::RefusedCallers;
@@ -25,17 +26,24 @@ use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
 use recent::{QuestionHash, RecentAnswers};
 use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::warn;
 
 pub(crate) use access::Access;
 
-/// Questions to the API server at once, of all callers. Others wait.
-const REVIEWS_MAX: usize = 16;
+/// Questions for tokens at once, and as many for rights: so callers without a valid token delay no known caller.
+const REVIEWS_MAX: usize = 8;
+/// Questions for tokens of one peer, those that wait included.
+const TOKENS_OF_PEER_MAX: usize = 8;
+/// Longer paths are none of the host's.
+const PATH_BYTES_MAX: usize = 1 << 10;
 /// How long a request waits for such an answer, its turn included.
 const REVIEW_DEADLINE: Duration = Duration::from_secs(10);
 /// A service account's token has about 1 KiB, one with many groups some KiB.
@@ -65,7 +73,12 @@ pub(crate) struct Callers {
     reviews: Box<dyn CallerReviews>,
     users: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
     rights: Mutex<RecentAnswers<AccessAnswer>>,
-    turns: Semaphore,
+    turns_of_tokens: Semaphore,
+    turns_of_rights: Semaphore,
+    /// The questions for tokens under way, by peer.
+    asking: Mutex<HashMap<Peer, usize>>,
+    /// The newest text of a question without an answer: the log has each once.
+    unanswered: Mutex<String>,
     refused: Arc<RefusedCallers>,
 }
 
@@ -75,16 +88,24 @@ impl Callers {
     }
 
     fn with(reviews: Box<dyn CallerReviews>, refused: Arc<RefusedCallers>) -> Self {
-        let turns = Semaphore::new(REVIEWS_MAX);
-        let (users, rights) = (Mutex::default(), Mutex::default());
-        Self { reviews, users, rights, turns, refused }
+        Self {
+            reviews,
+            users: Mutex::default(),
+            rights: Mutex::default(),
+            turns_of_tokens: Semaphore::new(REVIEWS_MAX),
+            turns_of_rights: Semaphore::new(REVIEWS_MAX),
+            asking: Mutex::default(),
+            unanswered: Mutex::default(),
+            refused,
+        }
     }
 
     /// The caller whose token a request has.
     ///
     /// # Errors
-    /// 401 without a valid token, 403 for a request in another user's name, 503 if the API server does not answer.
-    async fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, Status> {
+    /// 401 without a valid token, 403 for a request in another user's name, 429 if this peer has too many new tokens, 503
+    /// if the API server does not answer.
+    async fn authenticate(&self, headers: &HeaderMap, peer: Peer) -> Result<Caller, Status> {
         if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
             let text = "impersonation is not supported here; send the request to the Kubernetes API server";
             self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
@@ -93,8 +114,11 @@ impl Callers {
         let user = match bearer(headers) {
             Some(token) => {
                 let hash = Sha256::digest(token).into();
-                let ask = async || Ok(self.reviews.user_of(token.to_owned()).await?.map(Arc::new));
-                self.ask(&self.users, hash, ask).await?
+                let known = self.users.lock().get(&hash, Instant::now());
+                match known {
+                    Some(user) => user,
+                    None => self.user_of(token, hash, peer).await?,
+                }
             }
             None => None,
         };
@@ -104,6 +128,21 @@ impl Callers {
                         Authorization (kubectl create token prints one of a service account)";
             Status::failure(401, reason::UNAUTHORIZED, text)
         })
+    }
+
+    /// The user of a new token.
+    async fn user_of(
+        &self,
+        token: &str,
+        hash: QuestionHash,
+        peer: Peer,
+    ) -> Result<Option<Arc<UserInfo>>, Status> {
+        let _question = TokenQuestion::of(&self.asking, peer).ok_or_else(|| {
+            let text = "this peer has sent too many new tokens at once; ask again in a second";
+            Status::too_many_requests(text, 1)
+        })?;
+        let ask = async || Ok(self.reviews.user_of(token.to_owned()).await?.map(Arc::new));
+        self.ask(&self.users, &self.turns_of_tokens, hash, ask).await
     }
 
     /// Whether a caller may read this.
@@ -120,9 +159,10 @@ impl Callers {
             Caller::User(user) => user,
         };
         let question = access.question(user);
-        let hash = Sha256::digest(serde_json::to_vec(&question).unwrap_or_default()).into();
-        let answer =
-            self.ask(&self.rights, hash, async || self.reviews.may(question).await).await?;
+        let text = serde_json::to_vec(&question).map_err(Status::internal_error)?;
+        let hash = Sha256::digest(text).into();
+        let ask = async || self.reviews.may(question).await;
+        let answer = self.ask(&self.rights, &self.turns_of_rights, hash, ask).await?;
         match answer {
             AccessAnswer::Allowed => Ok(()),
             AccessAnswer::Denied(why) => {
@@ -132,10 +172,20 @@ impl Callers {
         }
     }
 
+    /// The log has the cause of an unanswered question: callers may be strangers.
+    fn log_unanswered(&self, error: String) {
+        let mut newest = self.unanswered.lock();
+        if *newest != error {
+            warn!("the API server cannot be asked about callers of the secure address: {error}");
+            *newest = error;
+        }
+    }
+
     /// The recent answer to a question, or the API server's.
     async fn ask<T: Clone>(
         &self,
         recent: &Mutex<RecentAnswers<T>>,
+        turns: &Semaphore,
         hash: QuestionHash,
         ask: impl AsyncFnOnce() -> Result<T, String>,
     ) -> Result<T, Status> {
@@ -143,7 +193,7 @@ impl Callers {
             return Ok(answer);
         }
         let answer = async {
-            let _turn = self.turns.acquire().await;
+            let _turn = turns.acquire().await;
             // Another request may have asked the same in the meantime.
             let asked = Instant::now();
             if let Some(answer) = recent.lock().get(&hash, asked) {
@@ -158,10 +208,40 @@ impl Callers {
         answer.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))).map_err(
             |error: String| {
                 self.refused.unknown.fetch_add(1, Ordering::Relaxed);
-                let text = format!("the API server cannot be asked about the caller: {error}");
-                Status::service_unavailable(text)
+                self.log_unanswered(error);
+                Status::service_unavailable("the API server cannot be asked about the caller")
             },
         )
+    }
+}
+
+/// A question for a token of a peer that is under way.
+struct TokenQuestion<'a> {
+    asking: &'a Mutex<HashMap<Peer, usize>>,
+    peer: Peer,
+}
+
+impl<'a> TokenQuestion<'a> {
+    /// None where the peer has too many.
+    fn of(asking: &'a Mutex<HashMap<Peer, usize>>, peer: Peer) -> Option<Self> {
+        let mut counts = asking.lock();
+        let count = counts.entry(peer).or_default();
+        (*count < TOKENS_OF_PEER_MAX).then(|| {
+            *count += 1;
+            Self { asking, peer }
+        })
+    }
+}
+
+impl Drop for TokenQuestion<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.asking.lock();
+        if let Entry::Occupied(mut count) = counts.entry(self.peer) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 
@@ -175,17 +255,23 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
 }
 
-/// Lets a request with a valid token through, with its caller. Probes need none.
+/// Lets a request with a valid token through, with its caller. Probes need none, and then say no more than `ok`.
 pub(super) async fn authenticated(
     State(shared): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if !is_probe(request.uri().path()) {
-        match shared.callers.authenticate(request.headers()).await {
-            Ok(caller) => _ = request.extensions_mut().insert(caller),
-            Err(status) => return refusal(&status),
-        }
+    if is_probe(request.uri().path()) {
+        let answer = next.run(request).await;
+        let text = if answer.status().is_success() { "ok\n" } else { "failed\n" };
+        return (answer.status(), text).into_response();
+    }
+    let Some(peer) = request.extensions().get::<Peer>().copied() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    match shared.callers.authenticate(request.headers(), peer).await {
+        Ok(caller) => _ = request.extensions_mut().insert(caller),
+        Err(status) => return refusal(&status),
     }
     next.run(request).await
 }
@@ -201,6 +287,9 @@ pub(super) async fn with_right_to_path(
         let Some(caller) = request.extensions().get::<Caller>() else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
+        if path.len() > PATH_BYTES_MAX {
+            return StatusCode::URI_TOO_LONG.into_response();
+        }
         if let Err(status) = shared.callers.authorize(caller, Access::Path(path)).await {
             return refusal(&status);
         }

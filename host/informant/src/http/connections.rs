@@ -197,7 +197,8 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, common: Common) {
     let Common { http, router, is_probe, transport, shutdown, bounds } = common;
     let asked = place.clone();
-    let service = service_fn(move |request: Request<Incoming>| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(asked.peer());
         let answer = match is_probe(request.uri().path()) {
             true => Ok(None),
             false => asked.serve().map(Some).ok_or(()),

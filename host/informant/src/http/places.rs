@@ -78,6 +78,12 @@ pub(super) struct ConnectionPlace {
     leave: CancellationToken,
 }
 
+impl ConnectionPlace {
+    pub(super) fn peer(&self) -> Peer {
+        self.peer
+    }
+}
+
 /// The connection is served until this is dropped.
 pub(super) struct Served {
     places: Arc<Places>,

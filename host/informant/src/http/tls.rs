@@ -127,6 +127,9 @@ impl ServerTls {
 
 fn read(option: &str, path: &Path) -> Result<Vec<u8>> {
     let problem = || format!("{option} {} cannot be read", path.display());
+    // The open of a pipe would wait for a writer.
+    let is_file = std::fs::metadata(path).with_context(problem)?.is_file();
+    ensure!(is_file, "{option} {} is no file", path.display());
     let file = File::open(path).with_context(problem)?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).with_context(problem)?;

@@ -28,9 +28,6 @@ impl<'a> Access<'a> {
     /// The objects of a path of the Kubernetes API.
     pub(crate) fn of_path(path: &'a ResourcePath, verb: &'a str) -> Self {
         let ResourcePath { gvr, namespace, name, subresource } = path;
-        // A Namespace is an object of its own namespace, as `RequestInfoFactory.NewRequestInfo` of apiserver has it.
-        let is_namespace = gvr.group.is_empty() && gvr.resource == "namespaces";
-        let namespace = if is_namespace { name } else { namespace };
         Self::Objects {
             verb,
             resource: gvr,
@@ -58,6 +55,9 @@ impl<'a> Access<'a> {
                 });
             }
             Self::Objects { verb, resource, subresource, namespace, name } => {
+                // A Namespace is an object of its own namespace (apiserver, `RequestInfoFactory.NewRequestInfo`).
+                let is_namespace = resource.group.is_empty() && resource.resource == "namespaces";
+                let namespace = if is_namespace { name } else { namespace };
                 question.resource_attributes = Some(ResourceAttributes {
                     verb: text(Some(verb)),
                     group: text(Some(&resource.group)),

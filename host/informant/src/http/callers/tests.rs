@@ -77,7 +77,7 @@ impl Bench {
             name: None,
         };
         let outcome = async {
-            let caller = self.callers.authenticate(&map).await?;
+            let caller = self.callers.authenticate(&map, PEER).await?;
             self.callers.authorize(&caller, access).await
         };
         outcome.await.map_or_else(|status| refusal(&status).status().as_u16(), |()| 200)
@@ -88,6 +88,7 @@ impl Bench {
     }
 }
 
+const PEER: Peer = Peer::ONLY;
 const GOOD: (&str, &str) = ("authorization", "Bearer good");
 
 /// Invariant 42.
@@ -123,6 +124,26 @@ async fn the_same_questions_are_asked_once_in_a_while() {
     }
     let asked = bench.server.asked.load(Ordering::Relaxed);
     assert!((4..20).contains(&asked), "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_with_many_new_tokens_delays_no_known_caller() {
+    let bench = Bench::new();
+    bench.check(&[GOOD], "shop", 200).await;
+    bench.server.hangs.store(true, Ordering::Relaxed);
+    let bad = [("authorization", "Bearer bad")];
+    let mut floods: Vec<_> =
+        (0..TOKENS_OF_PEER_MAX).map(|_| Box::pin(bench.code(&bad, "shop"))).collect();
+    for flood in &mut floods {
+        assert!(futures::poll!(flood).is_pending());
+    }
+    bench.check(&bad, "shop", 429).await;
+    bench.server.hangs.store(false, Ordering::Relaxed);
+    bench.check(&[GOOD], "shop", 200).await;
+    bench.check(&[GOOD], "dark", 403).await;
+    drop(floods);
+    bench.check(&bad, "shop", 401).await;
+    assert!(bench.callers.asking.lock().is_empty());
 }
 
 #[tokio::test]
