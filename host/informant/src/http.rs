@@ -6,6 +6,7 @@ mod aside;
 mod callers;
 mod connections;
 mod exposure;
+mod field_paths;
 mod heartbeat;
 mod kinds;
 mod kubernetes_api;
