@@ -5,7 +5,7 @@ use super::aside::aside;
 use super::query::{Query, continue_after};
 use bytes::{BufMut, Bytes, BytesMut};
 use informant_apimachinery::LabelSelector;
-use informant_cache::{Indexer, InformerLease, Object, ObjectKey, Projection, Scope, ScopeError};
+use informant_cache::{Indexer, InformerLease, ObjectKey, Projection, Scope, ScopeError};
 use std::io;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Pages {
         query: Query,
         member: &'static str,
     ) -> Result<Self, ScopeError> {
-        let Query { namespace, labels, fields, shown, limit: room, after } = query;
+        let Query { namespace, labels, fields, shown, limit: room, after, .. } = query;
         let selected = Scope::all().with_labels(labels).with_fields(fields)?;
         let position = Position::Start(after.as_ref().map(Indexer::cursor_after));
         let (last_sent, _lease) = (None, None);
@@ -115,7 +115,7 @@ impl Pages {
                 if self.last_sent.replace(object.key().clone()).is_some() {
                     piece.put_u8(b',');
                 }
-                piece.put_slice(&shown(&object, self.shown.as_ref()));
+                piece.put_slice(&shown(object.json(), self.shown.as_ref()));
                 self.room = self.room.map(|room| room - 1);
             }
             if piece.len() >= PIECE_BYTES || looked >= LOOKED_BYTES {
@@ -142,10 +142,12 @@ impl Pages {
     }
 }
 
-/// The object's JSON as an answer has it.
-pub(super) fn shown(object: &Object, projection: Option<&Projection>) -> Bytes {
-    let json = object.json();
-    projection.map_or(json.clone(), |projection| projection.kept(&json).into())
+/// An object's JSON as an answer has it.
+pub(super) fn shown(json: Bytes, projection: Option<&Projection>) -> Bytes {
+    match projection {
+        Some(projection) => projection.kept(&json).into(),
+        None => json,
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ const QUERY_BYTES_MAX: usize = 8 * 1024;
 const LIMITS: RangeInclusive<usize> = 1..=10_000;
 
 /// The parameters, as an unknown one is compared with them.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 10] = [
     "labels",
     "labelSelector",
     "fieldSelector",
@@ -32,6 +32,8 @@ const KNOWN: [&str; 8] = [
     "limit",
     "continue",
     "fields",
+    "watch",
+    "resourceVersion",
 ];
 
 /// The objects that are asked for. The default is all of a resource.
@@ -47,6 +49,10 @@ pub(crate) struct Query {
     pub(crate) limit: Option<usize>,
     /// Only objects behind this one, by namespace and name.
     pub(crate) after: Option<ObjectKey>,
+    /// Whether changes are asked for; none: it does not say.
+    pub(crate) watch: Option<bool>,
+    /// The version after which changes are asked for.
+    pub(crate) resource_version: Option<u64>,
 }
 
 /// The namespace and the name that a path names.
@@ -67,6 +73,8 @@ struct RawQuery {
     limit: Option<String>,
     go_on: Option<String>,
     shown: Option<String>,
+    watch: Option<String>,
+    resource_version: Option<String>,
 }
 
 impl Query {
@@ -104,6 +112,8 @@ impl Query {
             shown: raw.shown.as_deref().map(field_paths).transpose()?,
             limit: raw.limit.as_deref().map(limit).transpose()?,
             after: raw.go_on.as_deref().map(after).transpose()?,
+            watch: raw.watch.as_deref().map(flag).transpose()?,
+            resource_version: raw.resource_version.as_deref().map(version).transpose()?,
         })
     }
 }
@@ -137,6 +147,8 @@ impl RawQuery {
             "limit" => &mut self.limit,
             "continue" => &mut self.go_on,
             "fields" => &mut self.shown,
+            "watch" => &mut self.watch,
+            "resourceVersion" => &mut self.resource_version,
             _ => {
                 self.equalities.push(equality(key, &value)?);
                 return Ok(());
@@ -171,6 +183,18 @@ fn limit(text: &str) -> Result<usize, String> {
     let (least, most) = (LIMITS.start(), LIMITS.end());
     let number = text.parse().ok().filter(|number| LIMITS.contains(number));
     number.ok_or_else(|| format!("limit is {text:?}; it is a whole number from {least} to {most}"))
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("watch is {text:?}; it is true or false")),
+    }
+}
+
+fn version(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("resourceVersion is {text:?}; it is a whole number"))
 }
 
 /// The object after which the page of a token begins.
@@ -300,6 +324,9 @@ mod tests {
         check("labels[a=b", Err("did you mean labels[KEY]=VALUE?"));
         check("labelselector=a=b", Err("did you mean labelSelector=VALUE?"));
         check("limits=5", Err("did you mean limit=VALUE?"));
+        check("watching=1", Err("did you mean watch=VALUE?"));
+        check("watch=yes", Err("it is true or false"));
+        check("resourceVersion=new", Err("it is a whole number"));
         check("field=metadata.name", Err("did you mean fields=VALUE?"));
         check("namespaces=shop", Err("did you mean namespace=VALUE?"));
         check("color=red", Err("known are labels[KEY]=VALUE, "));
