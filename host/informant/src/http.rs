@@ -5,6 +5,7 @@ mod answers;
 mod aside;
 mod callers;
 mod connections;
+mod entity_tag;
 mod event_stream;
 mod exposure;
 mod field_paths;

@@ -5,7 +5,7 @@ use super::aside::aside;
 use super::query::{Query, continue_after};
 use bytes::{BufMut, Bytes, BytesMut};
 use informant_apimachinery::LabelSelector;
-use informant_cache::{Indexer, InformerLease, ObjectKey, Projection, Scope, ScopeError};
+use informant_cache::{Indexer, InformerLease, Object, ObjectKey, Projection, Scope, ScopeError};
 use std::io;
 use std::sync::Arc;
 
@@ -39,6 +39,8 @@ enum Position {
     Start(Option<String>),
     /// Behind the object of this cursor.
     After(String),
+    /// In front of an answer with this object alone.
+    One(Object),
     End,
 }
 
@@ -63,6 +65,16 @@ impl Pages {
     ) -> Result<Self, ScopeError> {
         let indexer = lease.informer().indexer();
         Ok(Self { _lease: Some(lease), ..Self::new(indexer, query, member)? })
+    }
+
+    /// The answer with this object alone, if it is selected.
+    pub(crate) fn of_one(
+        object: Object,
+        query: Query,
+        member: &'static str,
+    ) -> Result<Self, ScopeError> {
+        let nothing = Self::new(Indexer::default(), query, member)?;
+        Ok(Self { position: Position::One(object), ..nothing })
     }
 
     /// The next piece, in the shape that `futures::stream::try_unfold` takes. An error breaks the connection: the
@@ -92,8 +104,16 @@ impl Pages {
             Position::End => return Ok(true),
             Position::After(cursor) => Some(cursor),
             Position::Start(after) => {
-                piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
+                self.begin(piece);
                 after
+            }
+            Position::One(object) => {
+                self.begin(piece);
+                if self.selected.contains(&object) {
+                    self.send(&object, piece);
+                }
+                piece.put_slice(b"]}\n");
+                return Ok(true);
             }
         };
         let everything = LabelSelector::default();
@@ -112,11 +132,7 @@ impl Pages {
                     self.end_before_more(piece);
                     return Ok(true);
                 }
-                if self.last_sent.replace(object.key().clone()).is_some() {
-                    piece.put_u8(b',');
-                }
-                piece.put_slice(&shown(object.json(), self.shown.as_ref()));
-                self.room = self.room.map(|room| room - 1);
+                self.send(&object, piece);
             }
             if piece.len() >= PIECE_BYTES || looked >= LOOKED_BYTES {
                 self.position = Position::After(Indexer::cursor_after(object.key()));
@@ -133,6 +149,18 @@ impl Pages {
                 Ok(true)
             }
         }
+    }
+
+    fn begin(&self, piece: &mut BytesMut) {
+        piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
+    }
+
+    fn send(&mut self, object: &Object, piece: &mut BytesMut) {
+        if self.last_sent.replace(object.key().clone()).is_some() {
+            piece.put_u8(b',');
+        }
+        piece.put_slice(&shown(object.json(), self.shown.as_ref()));
+        self.room = self.room.map(|room| room - 1);
     }
 
     /// Ends a page that is full, where another one follows.
@@ -224,6 +252,22 @@ mod tests {
         check_selected(Some("b"), "metadata.name=n-01001", &["n-01001"]).await;
         check_selected(None, "metadata.name=n-01001,metadata.namespace=b", &["n-01001"]).await;
         check_selected(Some("c"), "", &[]).await;
+    }
+
+    #[tokio::test]
+    async fn one_object_is_sent_as_it_was_found() {
+        let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"app":"web"}},"data":{}}"#;
+        let object = Object::decode(json, None).expect("it decodes");
+        for (labels, expect) in [("app=web", r#"{"msg":[{"data":{}}]}"#), ("!app", r#"{"msg":[]}"#)]
+        {
+            let labels = labels.parse().expect("a selector");
+            let shown = Some(field_paths("data").expect("a field"));
+            let query = Query { labels, shown, ..Query::default() };
+            let pages = Pages::of_one(object.clone(), query, "msg").expect("no fields");
+            let (piece, rest) = pages.next().await.expect("it goes on").expect("a piece");
+            assert_eq!(String::from_utf8_lossy(&piece).trim_end(), expect);
+            assert!(rest.next().await.expect("it goes on").is_none());
+        }
     }
 
     /// The names of each page, one after the other, of so many objects of a resource.

@@ -6,6 +6,7 @@
 
 use super::answers::message;
 use super::callers::{Access, Caller, refusal};
+use super::entity_tag;
 use super::event_stream::{self, watch_start};
 use super::kubernetes_api::start_watch;
 use super::pages::Pages;
@@ -15,7 +16,7 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::{Selection, WatchStart};
@@ -131,7 +132,7 @@ async fn answer(
     }
     match watch {
         Some(start) => watched(shared, gvr, query, start).await,
-        None => listed(shared, gvr, path, query, member).await,
+        None => listed(shared, gvr, path, (query, request), member).await,
     }
 }
 
@@ -151,7 +152,7 @@ async fn listed(
     shared: &ServerState,
     gvr: &GroupVersionResource,
     path: InPath<'_>,
-    query: Query,
+    (query, request): (Query, &Parts),
     member: &'static str,
 ) -> Response {
     let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref()).await {
@@ -162,16 +163,30 @@ async fn listed(
         }
         Err((code, text)) => return message(code, text),
     };
-    if let (Some(namespace), Some(name)) = (path.namespace, path.name)
-        && lease.informer().indexer().get(&ObjectKey::new(namespace, name)).is_none()
-    {
-        let text = format!("{gvr} {name} is not in the namespace {namespace}");
-        return message(StatusCode::NOT_FOUND, text);
+    let asked = request.uri.path_and_query().map_or_else(String::new, ToString::to_string);
+    let indexer = lease.informer().indexer();
+    let (tag, object) = match (path.namespace, path.name) {
+        (Some(namespace), Some(name)) => match indexer.get(&ObjectKey::new(namespace, name)) {
+            Some(object) => (entity_tag::of_object(&asked, &object), Some(object)),
+            None => {
+                let text = format!("{gvr} {name} is not in the namespace {namespace}");
+                return message(StatusCode::NOT_FOUND, text);
+            }
+        },
+        _ => (entity_tag::of_list(&asked, indexer.edition()), None),
+    };
+    if entity_tag::is_known(&request.headers, &tag) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
     }
-    match Pages::of(lease, query, member) {
+    let pages = match object {
+        Some(object) => Pages::of_one(object, query, member),
+        None => Pages::of(lease, query, member),
+    };
+    match pages {
         Ok(pages) => {
+            let json = HeaderValue::from_static("application/json");
             let body = Body::from_stream(futures::stream::try_unfold(pages, Pages::next));
-            ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+            ([(header::CONTENT_TYPE, json), (header::ETAG, tag)], body).into_response()
         }
         Err(error) => message(StatusCode::BAD_REQUEST, error.to_string()),
     }

@@ -149,6 +149,44 @@ fn objects_have_the_fields_that_are_asked_for() {
     });
 }
 
+/// The answer to a client that has the answer with this tag.
+fn ask_again(host: &Host, path: &str, tag: &str) -> http::Answer {
+    let address = host.address();
+    let head = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nIf-None-Match: {tag}");
+    http::exchange(address, &format!("{head}\r\n\r\n")).unwrap()
+}
+
+#[test]
+fn an_answer_that_has_not_changed_is_not_sent_again() {
+    host_fact(async |bench| {
+        bench.create_pods(&pod_names(0..2)).await;
+        let host = bench.start(&[]).await;
+        let pods = format!("/core/v1/namespaces/{}/pods", bench.namespace);
+        let [list, fields, one] =
+            [pods.clone(), format!("{pods}?fields=kind"), format!("{pods}/pod-0001")];
+        let tag = |path: &str| {
+            let answer = host.get(path).unwrap();
+            answer.header("etag").expect("a tag").to_owned()
+        };
+        let tags = [&list, &fields, &one].map(|path| tag(path));
+        for (path, tag) in [&list, &fields, &one].into_iter().zip(&tags) {
+            let answer = ask_again(&host, path, tag);
+            assert_eq!((answer.status, answer.body.as_str()), (304, ""), "{path}");
+            assert_eq!(answer.header("etag"), Some(tag.as_str()), "{path}");
+        }
+        assert_eq!(ask_again(&host, &list, &tags[1]).status, 200, "another query");
+
+        bench.delete_pods(&pod_names(0..1)).await;
+        let fresh = async || {
+            let answer = ask_again(&host, &list, &tags[0]);
+            // An API server may show the Pod with its deletion time first.
+            (answer.status == 200 && names(&answer.json()["msg"]) == ["pod-0001"]).then_some(())
+        };
+        poll::until("the deletion to be seen", LINES_DEADLINE, fresh).await.unwrap();
+        assert_eq!(ask_again(&host, &one, &tags[2]).status, 304, "another object");
+    });
+}
+
 #[test]
 fn query_that_cannot_be_answered_says_why() {
     host_fact(async |bench| {
