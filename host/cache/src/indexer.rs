@@ -110,6 +110,12 @@ impl Indexer {
         self.shared.published.read().bytes
     }
 
+    /// The number of the store's present content. In this process no other content of any store has it, and it changes
+    /// when an object is written or removed. A read that begins later may see later content.
+    pub fn edition(&self) -> u64 {
+        self.shared.published.read().edition
+    }
+
     /// The resourceVersion up to which the store is complete; `None` before the end of the first list.
     pub fn resource_version(&self) -> Option<Box<str>> {
         self.shared.published.read().resource_version.as_deref().map(Into::into)

@@ -13,11 +13,19 @@ use serde_json::Value;
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
+    /// The status line and the headers.
+    pub head: String,
     /// The body as text.
     pub body: String,
 }
 
 impl Answer {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
+        headers.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
     /// The body as JSON; `null` where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
@@ -58,5 +66,6 @@ pub fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Answer> {
 fn parse(text: &str) -> anyhow::Result<Answer> {
     let (head, body) = text.split_once("\r\n\r\n").context("the answer has no header's end")?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Ok(Answer { status: status.context("the answer has no status")?, body: body.to_owned() })
+    let status = status.context("the answer has no status")?;
+    Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
 }

@@ -11,11 +11,17 @@ use crate::object::{Object, ObjectKey};
 use informant_apimachinery::LabelSelector;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The editions of all stores so far.
+static EDITIONS: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct IndexerState {
     /// By namespace, then name: a namespace is a range.
     pub(super) objects: Tree<Stored>,
+    /// The number of this content in the process; 0 before the first object.
+    pub(super) edition: u64,
     /// The number of objects in each namespace; no entry for zero.
     pub(super) namespaces: Tree<Namespace>,
     /// By name.
@@ -62,6 +68,17 @@ enum FiledUnder<'a> {
 }
 
 impl IndexerState {
+    pub(super) fn insert(&mut self, stored: Stored) {
+        self.edition = EDITIONS.fetch_add(1, Relaxed) + 1;
+        self.objects.insert(stored);
+    }
+
+    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Stored> {
+        let removed = self.objects.remove(key)?;
+        self.edition = EDITIONS.fetch_add(1, Relaxed) + 1;
+        Some(removed)
+    }
+
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.objects.get(key).map(|stored| &stored.object)
     }

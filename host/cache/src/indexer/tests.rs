@@ -220,6 +220,28 @@ fn a_json_pointer_is_an_index() {
 }
 
 #[test]
+fn an_edition_is_one_content() {
+    let (one, other) = (Indexer::default(), Indexer::default());
+    let mut seen = BTreeSet::from([one.edition()]);
+    let mut check = |indexer: &Indexer, is_new: bool| {
+        assert_eq!(seen.insert(indexer.edition()), is_new, "{}", indexer.edition());
+    };
+    check(&other, false);
+    for (version, is_new) in [(1, true), (1, false), (2, true)] {
+        put(&one, filed("a", version, ""));
+        check(&one, is_new);
+    }
+    one.write().set_resource_version("9");
+    check(&one, false);
+    put(&other, filed("a", 2, ""));
+    check(&other, true);
+    one.write().remove(&ObjectKey::new("", "a"));
+    check(&one, true);
+    one.write().remove(&ObjectKey::new("", "a"));
+    check(&one, false);
+}
+
+#[test]
 fn a_foreign_cursor_is_refused() {
     let everything = LabelSelector::default();
     for cursor in ["", "x", "n/"] {

@@ -319,7 +319,7 @@ impl Writer {
         let object = new.at_rest();
         self.state.bytes += object.size();
         self.plain += object.json_len();
-        self.state.objects.insert(Stored { object, slot });
+        self.state.insert(Stored { object, slot });
         new
     }
 
@@ -329,11 +329,11 @@ impl Writer {
         let object = new.at_rest();
         self.state.bytes = self.state.bytes - old.at_rest().size() + object.size();
         self.plain = self.plain - old.json_len() + object.json_len();
-        self.state.objects.insert(Stored { object, slot });
+        self.state.insert(Stored { object, slot });
     }
 
     fn remove(&mut self, key: &ObjectKey) -> Option<Object> {
-        let Stored { object, slot } = self.state.objects.remove(key)?;
+        let Stored { object, slot } = self.state.remove(key)?;
         self.changed = true;
         self.slots.give_back(slot);
         self.state.bytes -= object.size();

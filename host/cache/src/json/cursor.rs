@@ -146,6 +146,11 @@ impl<'a> EntryKey<'a> {
         Some(Self { quoted: json.get(place.from.checked_sub(1)?..place.to + 1)?, place })
     }
 
+    /// With its quotes, as it stands.
+    pub(super) fn quoted(self) -> &'a [u8] {
+        self.quoted
+    }
+
     /// Between the quotes.
     #[inline]
     fn raw(self) -> &'a [u8] {

@@ -18,9 +18,11 @@ fn projection() {
         let found = Projection::new(&pointers).values(json);
         assert_eq!(found.len(), pointers.len());
         let mut reader = JsonReader::new(Bytes::copy_from_slice(json));
+        let kept = Projection::new(&pointers).kept(json);
         let read = pointers.iter().map(|pointer| reader.values(&[pointer])[0].map(<[u8]>::to_vec));
         let read: Vec<Option<Vec<u8>>> = read.collect();
         let Ok(tree) = serde_json::from_slice::<Value>(json) else { return };
+        serde_json::from_slice::<Value>(&kept).expect("what is kept is JSON");
         for ((pointer, found), read) in pointers.iter().zip(found).zip(read) {
             assert_eq!(read.as_deref(), found, "{pointer}");
             let value = found.map(serde_json::from_slice::<Value>);

@@ -4,6 +4,8 @@
 //! else. It always reads to the end: of a duplicate key the last one counts, as for `serde_json::Value`, so no result
 //! is final before that. There is no `*` here; see [`JsonPointer`](crate::JsonPointer).
 
+mod kept;
+
 use super::cursor::{Cursor, EntryKey};
 use super::{position, unescape};
 use hashbrown::HashMap;

@@ -15,6 +15,7 @@ mod embedded;
 pub mod golden;
 mod held_up;
 mod http;
+mod http_events;
 mod image;
 mod kubernetes_api;
 mod lifecycle;

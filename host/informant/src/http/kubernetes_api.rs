@@ -13,16 +13,19 @@ mod served;
 mod stored;
 
 use super::callers::{Access, Caller, refusal};
+use super::on_demand::not_namespaced;
 use super::server::ServerState;
 use axum::Router;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::any;
-use cache_source::CacheSource;
+use cache_source::{CacheSource, refused};
 use followed::Followed;
 use http::{HeaderValue, Method, header};
-use informant_apimachinery::Status;
-use informant_apiserver::{Route, ServeOptions, serve, status_response};
+use informant_apimachinery::{GroupVersionResource, Status, reason};
+use informant_apiserver::{
+    Route, Selection, ServeOptions, Source, Watch, WatchQuery, WatchStart, serve, status_response,
+};
 use served::ServedCatalogue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +46,12 @@ pub(super) struct KubernetesApi {
     options: ServeOptions,
 }
 
+/// When a watch ends.
+pub(super) struct WatchTimes {
+    pub(super) timeout_max: Duration,
+    pub(super) stop: CancellationToken,
+}
+
 impl KubernetesApi {
     /// `life_max` is how long a request may take; watches end with `stop`.
     pub(super) fn new(client: kube::Client, life_max: Duration, stop: CancellationToken) -> Self {
@@ -53,6 +62,11 @@ impl KubernetesApi {
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
             options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
         }
+    }
+
+    pub(super) fn watch_times(&self) -> WatchTimes {
+        let ServeOptions { watch_timeout_max, stop, .. } = &self.options;
+        WatchTimes { timeout_max: *watch_timeout_max, stop: stop.clone() }
     }
 
     /// Drops the changes of resources without watchers for some time.
@@ -112,6 +126,29 @@ async fn answer(
         }
         Err(status) => status_response(&status),
     }
+}
+
+/// Starts a watch that is answered in another form than the API's. It counts as one of the API.
+pub(super) async fn start_watch(
+    shared: &Arc<ServerState>,
+    gvr: &GroupVersionResource,
+    selection: Selection,
+    start: WatchStart,
+) -> Result<Watch, Status> {
+    // Invariant 41.
+    if gvr.is_secrets() {
+        return Err(Status::failure(403, reason::FORBIDDEN, "Secrets are not served"));
+    }
+    let catalogue = shared.kubernetes.served.catalogue(Some(gvr)).await?;
+    let Some(resource) = catalogue.find(gvr).cloned() else {
+        let message = format!("the cluster has no resource {gvr} that can be watched");
+        return Err(Status::failure(404, reason::NOT_FOUND, message));
+    };
+    if selection.namespace.is_some() && !resource.namespaced {
+        return Err(refused(not_namespaced(gvr)));
+    }
+    let source = CacheSource::new(shared.clone(), catalogue);
+    source.watch(WatchQuery { resource, selection, start }).await
 }
 
 /// The answer to a write.

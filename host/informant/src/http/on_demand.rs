@@ -179,7 +179,7 @@ fn check_listed(
     Err((StatusCode::NOT_FOUND, text))
 }
 
-fn not_namespaced(gvr: &GroupVersionResource) -> InformerRefusal {
+pub(super) fn not_namespaced(gvr: &GroupVersionResource) -> InformerRefusal {
     (StatusCode::BAD_REQUEST, format!("{gvr} has no namespaces; ask without one"))
 }
 

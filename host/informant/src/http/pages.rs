@@ -2,10 +2,10 @@
 //! memory twice.
 
 use super::aside::aside;
-use super::query::Query;
+use super::query::{Query, continue_after};
 use bytes::{BufMut, Bytes, BytesMut};
 use informant_apimachinery::LabelSelector;
-use informant_cache::{Indexer, InformerLease, Scope, ScopeError};
+use informant_cache::{Indexer, InformerLease, Object, ObjectKey, Projection, Scope, ScopeError};
 use std::io;
 use std::sync::Arc;
 
@@ -16,25 +16,31 @@ const PAGE_ITEMS: usize = 500;
 /// What is looked at for selectors before others have their turn.
 const LOOKED_BYTES: usize = 4 << 20;
 
-/// The answer `{"member":[...]}`, piece by piece. It is made aside, in steps, because a selector may look at many objects and select none.
+/// The answer `{"member":[...],"continue":"..."}`, piece by piece. It is made aside, in steps, because a selector may look at many objects and select none.
 pub(crate) struct Pages {
     indexer: Indexer,
     namespace: Option<String>,
     /// What the query's selectors select.
     selected: Scope,
+    /// What is sent of each object; none: all of it.
+    shown: Option<Projection>,
     member: &'static str,
     position: Position,
-    /// Whether an object was sent.
-    has_sent: bool,
+    /// The objects that may still be sent; none: all.
+    room: Option<usize>,
+    last_sent: Option<ObjectKey>,
     /// So long everything stays there that is yet to be sent.
     _lease: Option<Arc<InformerLease>>,
 }
 
 /// While a piece is being sent, no later object is kept: a slow reader keeps no old state alive.
 enum Position {
-    Start,
+    /// In front of everything, or behind the object of this cursor, which an earlier page has ended with.
+    Start(Option<String>),
     /// Behind the object of this cursor.
     After(String),
+    /// In front of an answer with this object alone.
+    One(Object),
     End,
 }
 
@@ -44,10 +50,11 @@ impl Pages {
         query: Query,
         member: &'static str,
     ) -> Result<Self, ScopeError> {
-        let Query { namespace, labels, fields } = query;
+        let Query { namespace, labels, fields, shown, limit: room, after, .. } = query;
         let selected = Scope::all().with_labels(labels).with_fields(fields)?;
-        let position = Position::Start;
-        Ok(Self { indexer, namespace, selected, member, position, has_sent: false, _lease: None })
+        let position = Position::Start(after.as_ref().map(Indexer::cursor_after));
+        let (last_sent, _lease) = (None, None);
+        Ok(Self { indexer, namespace, selected, shown, member, position, room, last_sent, _lease })
     }
 
     /// The same of what this lease is for.
@@ -58,6 +65,16 @@ impl Pages {
     ) -> Result<Self, ScopeError> {
         let indexer = lease.informer().indexer();
         Ok(Self { _lease: Some(lease), ..Self::new(indexer, query, member)? })
+    }
+
+    /// The answer with this object alone, if it is selected.
+    pub(crate) fn of_one(
+        object: Object,
+        query: Query,
+        member: &'static str,
+    ) -> Result<Self, ScopeError> {
+        let nothing = Self::new(Indexer::default(), query, member)?;
+        Ok(Self { position: Position::One(object), ..nothing })
     }
 
     /// The next piece, in the shape that `futures::stream::try_unfold` takes. An error breaks the connection: the
@@ -86,9 +103,17 @@ impl Pages {
         let cursor = match std::mem::replace(&mut self.position, Position::End) {
             Position::End => return Ok(true),
             Position::After(cursor) => Some(cursor),
-            Position::Start => {
-                piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
-                None
+            Position::Start(after) => {
+                self.begin(piece);
+                after
+            }
+            Position::One(object) => {
+                self.begin(piece);
+                if self.selected.contains(&object) {
+                    self.send(&object, piece);
+                }
+                piece.put_slice(b"]}\n");
+                return Ok(true);
             }
         };
         let everything = LabelSelector::default();
@@ -103,10 +128,11 @@ impl Pages {
         for object in page.items {
             looked += object.json_len();
             if self.selected.contains(&object) {
-                if std::mem::replace(&mut self.has_sent, true) {
-                    piece.put_u8(b',');
+                if self.room == Some(0) {
+                    self.end_before_more(piece);
+                    return Ok(true);
                 }
-                piece.put_slice(&object.json());
+                self.send(&object, piece);
             }
             if piece.len() >= PIECE_BYTES || looked >= LOOKED_BYTES {
                 self.position = Position::After(Indexer::cursor_after(object.key()));
@@ -124,10 +150,38 @@ impl Pages {
             }
         }
     }
+
+    fn begin(&self, piece: &mut BytesMut) {
+        piece.put_slice(format!("{{\"{}\":[", self.member).as_bytes());
+    }
+
+    fn send(&mut self, object: &Object, piece: &mut BytesMut) {
+        if self.last_sent.replace(object.key().clone()).is_some() {
+            piece.put_u8(b',');
+        }
+        piece.put_slice(&shown(object.json(), self.shown.as_ref()));
+        self.room = self.room.map(|room| room - 1);
+    }
+
+    /// Ends a page that is full, where another one follows.
+    fn end_before_more(&self, piece: &mut BytesMut) {
+        let token = self.last_sent.as_ref().map(continue_after).unwrap_or_default();
+        piece.put_slice(format!("],\"continue\":\"{token}\"}}\n").as_bytes());
+    }
+}
+
+/// An object's JSON as an answer has it.
+pub(super) fn shown(json: Bytes, projection: Option<&Projection>) -> Bytes {
+    match projection {
+        Some(projection) => projection.kept(&json).into(),
+        None => json,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::field_paths::field_paths;
+    use super::super::query::InPath;
     use super::*;
     use futures::StreamExt;
     use informant_apimachinery::GroupVersionResource;
@@ -198,6 +252,72 @@ mod tests {
         check_selected(Some("b"), "metadata.name=n-01001", &["n-01001"]).await;
         check_selected(None, "metadata.name=n-01001,metadata.namespace=b", &["n-01001"]).await;
         check_selected(Some("c"), "", &[]).await;
+    }
+
+    #[tokio::test]
+    async fn one_object_is_sent_as_it_was_found() {
+        let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"app":"web"}},"data":{}}"#;
+        let object = Object::decode(json, None).expect("it decodes");
+        for (labels, expect) in [("app=web", r#"{"msg":[{"data":{}}]}"#), ("!app", r#"{"msg":[]}"#)]
+        {
+            let labels = labels.parse().expect("a selector");
+            let shown = Some(field_paths("data").expect("a field"));
+            let query = Query { labels, shown, ..Query::default() };
+            let pages = Pages::of_one(object.clone(), query, "msg").expect("no fields");
+            let (piece, rest) = pages.next().await.expect("it goes on").expect("a piece");
+            assert_eq!(String::from_utf8_lossy(&piece).trim_end(), expect);
+            assert!(rest.next().await.expect("it goes on").is_none());
+        }
+    }
+
+    /// The names of each page, one after the other, of so many objects of a resource.
+    async fn check_pages(count: usize, limit: usize, fields: &str, expect: &[usize]) {
+        let source = Arc::new(source(count, 0));
+        let factory = SharedInformerFactory::new(source, FactoryOptions::default());
+        let informer = factory.for_resource(&GroupVersionResource::new("", "v1", "configmaps"));
+        factory.start();
+        factory.wait_for_cache_sync(Duration::from_secs(10)).await.expect("it syncs");
+        let (mut found, mut all, mut next) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let text = format!("limit={limit}&fieldSelector={fields}{next}");
+            let query = Query::parse(informer.resource(), InPath::default(), Some(&text));
+            let pages = Pages::new(informer.indexer(), query.expect("a query"), "msg");
+            let pages = pages.expect("its fields are known");
+            let sent: Vec<_> = futures::stream::try_unfold(pages, Pages::next).collect().await;
+            let sent: Vec<Bytes> = sent.into_iter().map(|piece| piece.expect("a piece")).collect();
+            let page = names(&sent);
+            found.push(page.len());
+            all.extend(page);
+            let whole: serde_json::Value = serde_json::from_slice(&sent.concat()).expect("JSON");
+            match whole.get("continue") {
+                Some(token) => next = format!("&continue={}", token.as_str().expect("a token")),
+                None => break,
+            }
+        }
+        factory.shutdown().await;
+        assert_eq!(found, expect, "{limit} of {count} with {fields}");
+        assert!(all.is_sorted_by(|one, next| one < next), "{all:?}");
+    }
+
+    #[tokio::test]
+    async fn fields_are_all_that_is_sent() {
+        let shown = field_paths("metadata.name,data.y").expect("fields");
+        let query = Query { shown: Some(shown), ..Query::default() };
+        let sent = sent(source(2, 10), query).await.concat();
+        let expect = r#"{"msg":[{"metadata":{"name":"n-00000"}},{"metadata":{"name":"n-00001"}}]}"#;
+        assert_eq!(String::from_utf8_lossy(&sent).trim_end(), expect);
+    }
+
+    #[tokio::test]
+    async fn a_limit_makes_pages_of_which_the_last_one_says_so() {
+        let named = "metadata.name!%3Dnone";
+        check_pages(0, 3, named, &[0]).await;
+        check_pages(3, 3, named, &[3]).await;
+        check_pages(7, 3, named, &[3, 3, 1]).await;
+        check_pages(2 * PAGE_ITEMS + 2, PAGE_ITEMS, named, &[PAGE_ITEMS, PAGE_ITEMS, 2]).await;
+        // Nothing is selected behind the page.
+        check_pages(7, 1, "metadata.name%3Dn-00003", &[1]).await;
+        check_pages(7, 1, "metadata.namespace%3Da", &[1, 1, 1, 1]).await;
     }
 
     #[tokio::test]

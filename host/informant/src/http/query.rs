@@ -3,21 +3,38 @@
 //! `labels[KEY]=VALUE` is one equality; the other parameters have Kubernetes' names and syntax. All of
 //! them must hold.
 
+use super::field_paths::field_paths;
 use informant_apimachinery::{
-    FieldRequirement, FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector,
+    ContinueToken, FieldRequirement, FieldSelector, GroupVersionResource, LabelRequirement,
+    LabelSelector,
 };
-use informant_cache::Part;
+use informant_cache::{ObjectKey, Part, Projection};
 use informant_runtime::configuration::nearest;
 use informant_runtime::selectors::{check_fields, field_selector, label_selector};
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 /// More than anybody writes by hand.
 const PARAMETERS_MAX: usize = 32;
 /// A query's bytes: two selectors at their bounds.
 const QUERY_BYTES_MAX: usize = 8 * 1024;
 
+/// The objects of a page.
+const LIMITS: RangeInclusive<usize> = 1..=10_000;
+
 /// The parameters, as an unknown one is compared with them.
-const KNOWN: [&str; 5] = ["labels", "labelSelector", "fieldSelector", "namespace", "name"];
+const KNOWN: [&str; 10] = [
+    "labels",
+    "labelSelector",
+    "fieldSelector",
+    "namespace",
+    "name",
+    "limit",
+    "continue",
+    "fields",
+    "watch",
+    "resourceVersion",
+];
 
 /// The objects that are asked for. The default is all of a resource.
 #[derive(Debug, Default)]
@@ -26,6 +43,16 @@ pub(crate) struct Query {
     pub(crate) namespace: Option<String>,
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
+    /// What is answered of each object; none: all of it.
+    pub(crate) shown: Option<Projection>,
+    /// At most so many of them; none: all.
+    pub(crate) limit: Option<usize>,
+    /// Only objects behind this one, by namespace and name.
+    pub(crate) after: Option<ObjectKey>,
+    /// Whether changes are asked for; none: it does not say.
+    pub(crate) watch: Option<bool>,
+    /// The version after which changes are asked for.
+    pub(crate) resource_version: Option<u64>,
 }
 
 /// The namespace and the name that a path names.
@@ -43,6 +70,11 @@ struct RawQuery {
     field_selector: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
+    limit: Option<String>,
+    go_on: Option<String>,
+    shown: Option<String>,
+    watch: Option<String>,
+    resource_version: Option<String>,
 }
 
 impl Query {
@@ -77,6 +109,11 @@ impl Query {
                 [requirements(&equalities), requirements(&selector)].concat(),
             ),
             fields: FieldSelector::new(fields.requirements().iter().cloned().chain(name)),
+            shown: raw.shown.as_deref().map(field_paths).transpose()?,
+            limit: raw.limit.as_deref().map(limit).transpose()?,
+            after: raw.go_on.as_deref().map(after).transpose()?,
+            watch: raw.watch.as_deref().map(flag).transpose()?,
+            resource_version: raw.resource_version.as_deref().map(version).transpose()?,
         })
     }
 }
@@ -107,6 +144,11 @@ impl RawQuery {
             "fieldSelector" => &mut self.field_selector,
             "namespace" => &mut self.namespace,
             "name" => &mut self.name,
+            "limit" => &mut self.limit,
+            "continue" => &mut self.go_on,
+            "fields" => &mut self.shown,
+            "watch" => &mut self.watch,
+            "resourceVersion" => &mut self.resource_version,
             _ => {
                 self.equalities.push(equality(key, &value)?);
                 return Ok(());
@@ -135,6 +177,40 @@ fn equality(key: &str, value: &str) -> Result<String, String> {
         ));
     }
     Ok(format!("{label}={value}"))
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let (least, most) = (LIMITS.start(), LIMITS.end());
+    let number = text.parse().ok().filter(|number| LIMITS.contains(number));
+    number.ok_or_else(|| format!("limit is {text:?}; it is a whole number from {least} to {most}"))
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("watch is {text:?}; it is true or false")),
+    }
+}
+
+fn version(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("resourceVersion is {text:?}; it is a whole number"))
+}
+
+/// The object after which the page of a token begins.
+fn after(token: &str) -> Result<ObjectKey, String> {
+    let token = ContinueToken::decode(token).map_err(|error| error.to_string())?;
+    let (namespace, name) = token
+        .start_after()
+        .split_once('/')
+        .ok_or("continue key is not valid: it names no object; list again without it")?;
+    Ok(ObjectKey::new(namespace, name))
+}
+
+/// The token for the page that begins after this object.
+pub(super) fn continue_after(key: &ObjectKey) -> String {
+    let start_after = format!("{}/{}", key.namespace(), key.name());
+    ContinueToken::inconsistent(start_after).encode()
 }
 
 fn unknown(key: &str) -> String {
@@ -247,9 +323,46 @@ mod tests {
         check("label[a]=b", Err("did you mean labels[KEY]=VALUE?"));
         check("labels[a=b", Err("did you mean labels[KEY]=VALUE?"));
         check("labelselector=a=b", Err("did you mean labelSelector=VALUE?"));
-        check("fields=a=b", Err("did you mean fieldSelector=VALUE?"));
+        check("limits=5", Err("did you mean limit=VALUE?"));
+        check("watching=1", Err("did you mean watch=VALUE?"));
+        check("watch=yes", Err("it is true or false"));
+        check("resourceVersion=new", Err("it is a whole number"));
+        check("field=metadata.name", Err("did you mean fields=VALUE?"));
         check("namespaces=shop", Err("did you mean namespace=VALUE?"));
-        check("limit=5", Err("known are labels[KEY]=VALUE, "));
+        check("color=red", Err("known are labels[KEY]=VALUE, "));
+    }
+
+    /// Limit and start of a page, or what is said against it.
+    #[track_caller]
+    fn check_page(query: &str, expect: Result<&str, &str>) {
+        let pods = "v1/pods".parse().expect("a resource");
+        let found = Query::parse(&pods, InPath::default(), Some(query));
+        let found = found.map(|query| format!("{:?} {:?}", query.limit, query.after));
+        match (found, expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{query}"),
+            (Err(found), Err(expect)) => assert!(found.contains(expect), "{query}: {found}"),
+            (found, expect) => panic!("{query}: {found:?}, expected {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_limit_and_a_start() {
+        check_page("", Ok("None None"));
+        check_page("limit=1", Ok("Some(1) None"));
+        check_page("limit=10000", Ok("Some(10000) None"));
+        for limit in ["0", "10001", "-1", "many", "99999999999999999999"] {
+            check_page(&format!("limit={limit}"), Err("it is a whole number from 1 to 10000"));
+        }
+        check_page("limit=", Err("limit is empty"));
+        let keys = [ObjectKey::new("shop", "web"), ObjectKey::new("", "node")];
+        for key in keys {
+            let token = continue_after(&key);
+            check_page(&format!("continue={token}"), Ok(&format!("None {:?}", Some(key))));
+        }
+        let nowhere = ContinueToken::inconsistent("web").encode();
+        for token in ["shop", "%20", &nowhere] {
+            check_page(&format!("continue={token}"), Err("continue key is not valid"));
+        }
     }
 
     #[test]

@@ -330,6 +330,8 @@ async fn index() -> Json<Value> {
         "/deploy?labels[k8s-app]=kube-dns",
         "/core/v1/pods",
         "/core/v1/pods?namespace=default&labelSelector=app in (web)&fieldSelector=status.phase=Running",
+        "/core/v1/pods?limit=100&fields=metadata.name,status.phase",
+        "/core/v1/pods?watch=true",
         "/core/v1/namespaces/default/pods",
         "/core/v1/namespaces/default/pods/NAME",
         "/apps/v1/deployments",

@@ -111,6 +111,83 @@ fn objects_are_selected_by_namespace_name_labels_and_fields() {
 }
 
 #[test]
+fn a_list_comes_in_pages() {
+    host_fact(async |bench| {
+        bench.create_pods(&pod_names(0..5)).await;
+        let host = bench.start(&[]).await;
+        let path = format!("/core/v1/namespaces/{}/pods?limit=2", bench.namespace);
+        let mut page = check_status(&host, &path, 200);
+        for expect in [&["pod-0000", "pod-0001"], &["pod-0002", "pod-0003"]] {
+            assert_eq!(names(&page["msg"]), expect);
+            let token = page["continue"].as_str().expect("there is more");
+            page = check_status(&host, &format!("{path}&continue={token}"), 200);
+        }
+        assert_eq!(names(&page["msg"]), ["pod-0004"]);
+        assert!(page.get("continue").is_none(), "{page}");
+    });
+}
+
+#[test]
+fn objects_have_the_fields_that_are_asked_for() {
+    host_fact(async |bench| {
+        let pod = labelled_pod("web-1", &[("app", "web"), ("example.com/tier", "front")]);
+        bench.api.create(&bench.pods(), &pod).await.expect(201);
+        let host = bench.start(&[]).await;
+        let pods = format!("/core/v1/namespaces/{}/pods", bench.namespace);
+        let check = |path: &str, expect: Value| {
+            assert_eq!(check_status(&host, path, 200), json!({"msg": [expect]}), "{path}");
+        };
+        let name = json!({"metadata": {"name": "web-1"}});
+        check(&format!("{pods}?fields=metadata.name,status.nothing"), name.clone());
+        check(&format!("{pods}/web-1?fields=metadata.name"), name);
+        let tier = json!({"kind": "Pod", "metadata": {"labels": {"example.com/tier": "front"}}});
+        check(&format!("{pods}?fields=kind,metadata.labels[example.com/tier]"), tier);
+        let containers = pod["spec"]["containers"].as_array().expect("a list").iter();
+        let images: Vec<_> = containers.map(|one| json!({"image": one["image"]})).collect();
+        let images = json!({"spec": {"containers": images}});
+        check(&format!("{pods}?fields=spec.containers.image"), images);
+    });
+}
+
+/// The answer to a client that has the answer with this tag.
+fn ask_again(host: &Host, path: &str, tag: &str) -> http::Answer {
+    let address = host.address();
+    let head = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nIf-None-Match: {tag}");
+    http::exchange(address, &format!("{head}\r\n\r\n")).unwrap()
+}
+
+#[test]
+fn an_answer_that_has_not_changed_is_not_sent_again() {
+    host_fact(async |bench| {
+        bench.create_pods(&pod_names(0..2)).await;
+        let host = bench.start(&[]).await;
+        let pods = format!("/core/v1/namespaces/{}/pods", bench.namespace);
+        let [list, fields, one] =
+            [pods.clone(), format!("{pods}?fields=kind"), format!("{pods}/pod-0001")];
+        let tag = |path: &str| {
+            let answer = host.get(path).unwrap();
+            answer.header("etag").expect("a tag").to_owned()
+        };
+        let tags = [&list, &fields, &one].map(|path| tag(path));
+        for (path, tag) in [&list, &fields, &one].into_iter().zip(&tags) {
+            let answer = ask_again(&host, path, tag);
+            assert_eq!((answer.status, answer.body.as_str()), (304, ""), "{path}");
+            assert_eq!(answer.header("etag"), Some(tag.as_str()), "{path}");
+        }
+        assert_eq!(ask_again(&host, &list, &tags[1]).status, 200, "another query");
+
+        bench.delete_pods(&pod_names(0..1)).await;
+        let fresh = async || {
+            let answer = ask_again(&host, &list, &tags[0]);
+            // An API server may show the Pod with its deletion time first.
+            (answer.status == 200 && names(&answer.json()["msg"]) == ["pod-0001"]).then_some(())
+        };
+        poll::until("the deletion to be seen", LINES_DEADLINE, fresh).await.unwrap();
+        assert_eq!(ask_again(&host, &one, &tags[2]).status, 304, "another object");
+    });
+}
+
+#[test]
 fn query_that_cannot_be_answered_says_why() {
     host_fact(async |bench| {
         let host = bench.start(&[]).await;
@@ -120,6 +197,9 @@ fn query_that_cannot_be_answered_says_why() {
             ("/core/v1/pods?labelSelector=a+in+b", 400, "cannot be read"),
             ("/core/v1/pods?labelselector=a", 400, "did you mean labelSelector"),
             ("/core/v1/pods?namespace=../kube-system", 400, "cannot be the name of a namespace"),
+            ("/core/v1/pods?limit=0", 400, "limit is \"0\""),
+            ("/core/v1/pods?continue=nothing", 400, "continue key is not valid"),
+            ("/core/v1/pods?fields=metadata..name", 400, "fields: \"metadata..name\""),
             ("/core/v1/nodes?namespace=default", 400, "has no namespaces"),
             ("/core/v1/namespaces/default/pods/nope", 404, "is not in the namespace default"),
         ] {

@@ -69,6 +69,7 @@ impl<'a> Caller<'a> {
         let others = [
             "/core/v1/namespaces/default/pods",
             "/core/v1/pods?namespace=default",
+            "/core/v1/namespaces/default/pods?watch=true",
             "/core/v1/namespaces/default/pods/web",
             "/api/v1/namespaces/default/pods",
             "/api/v1/namespaces/default/pods?watch=true",
@@ -81,6 +82,8 @@ impl<'a> Caller<'a> {
             assert_eq!(reply.status.as_u16(), 403, "{path}");
             assert!(message(&reply).contains(&self.user()), "{path}: {}", message(&reply));
         }
+        let watch = client.get("/core/v1/pods?namespace=default&watch=true").await;
+        assert!(message(&watch).contains("cannot watch resource"), "{}", message(&watch));
         for path in ["/livez", "/readyz"] {
             assert_eq!(code(&client, path).await, 200, "{path}");
         }

@@ -239,7 +239,7 @@ impl SourceState {
 }
 
 /// The answer of the API where there is no informer. The text names the resource already.
-fn refused((code, text): InformerRefusal) -> Status {
+pub(super) fn refused((code, text): InformerRefusal) -> Status {
     match code {
         StatusCode::FORBIDDEN => Status::failure(403, reason::FORBIDDEN, text),
         StatusCode::NOT_FOUND => Status::failure(404, reason::NOT_FOUND, text),

@@ -1,0 +1,395 @@
+//! A watch of a resource as server-sent events: what browsers' `EventSource` and `curl -N` read.
+//!
+//! The id of an event is a resourceVersion up to which the client knows every change, so a client that comes back
+//! with the last one misses none. The objects that are there at the beginning have no id: they are in the order of
+//! their names, and a client that has lost some of them begins anew.
+
+use super::answers::message;
+use super::kubernetes_api::WatchTimes;
+use super::pages::shown;
+use super::query::Query;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use informant_apimachinery::Status;
+use informant_apimachinery::watch::WatchEventType;
+use informant_apiserver::{
+    ApiObject, Change, ChangeFeed, InitialState, Selection, Watch, WatchEnd, WatchStart,
+};
+use informant_cache::Projection;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use std::vec;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// The name of the header with which a client goes on.
+const LAST_EVENT_ID: &str = "last-event-id";
+const MEDIA_TYPE: &str = "text/event-stream";
+/// Proxies close what is silent for longer.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// The ids of a client whose selectors select few changes would grow too old.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Where the watch begins that a request asks for; none: it asks for a list.
+pub(super) fn watch_start(
+    query: &Query,
+    headers: &HeaderMap,
+) -> Result<Option<WatchStart>, String> {
+    if !query.watch.unwrap_or_else(|| accepts_events(headers)) {
+        return match query.resource_version {
+            Some(_) => Err("resourceVersion is for watch=true; leave it out of a list".to_owned()),
+            None => Ok(None),
+        };
+    }
+    if query.limit.is_some() || query.after.is_some() {
+        return Err("limit and continue are for lists; leave them out of a watch".to_owned());
+    }
+    // A browser comes back with the query that it began with, and with the id of the last event.
+    let version = match last_event_id(headers)? {
+        None => query.resource_version.unwrap_or_default(),
+        Some(version) => version,
+    };
+    Ok(Some(match version {
+        0 => WatchStart::InitialState { not_older_than: 0 },
+        version => WatchStart::After(version),
+    }))
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let values =
+        headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    let mut types = values.flat_map(|value| value.split(','));
+    let plain = |one: &str| one.split(';').next().unwrap_or_default().trim().to_owned();
+    types.any(|one| plain(one).eq_ignore_ascii_case(MEDIA_TYPE))
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, String> {
+    let Some(value) = headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let number = value.to_str().ok().and_then(|text| text.parse().ok());
+    let problem = || format!("Last-Event-ID is {value:?}; it is the id of an event");
+    number.map(Some).ok_or_else(problem)
+}
+
+/// Answers with the events of a watch, or why there is none.
+pub(super) fn respond(
+    watch: Result<Watch, Status>,
+    selection: Selection,
+    shown: Option<Projection>,
+    times: WatchTimes,
+) -> Response {
+    let events = match watch {
+        Ok(watch) => Events::new(watch, selection, shown, times),
+        // A browser does not come back after another status than 200.
+        Err(status) if status.code == StatusCode::GONE.as_u16() => {
+            let only = stream::iter([Ok::<_, Infallible>(error(&status))]);
+            return Sse::new(only).into_response();
+        }
+        Err(status) => return refused(&status),
+    };
+    let events = stream::unfold(events, |mut events| async move {
+        let event = events.next().await?;
+        Some((Ok::<_, Infallible>(event), events))
+    });
+    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+}
+
+fn refused(status: &Status) -> Response {
+    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let answer = message(code, &*status.message);
+    match code {
+        StatusCode::TOO_MANY_REQUESTS => ([(header::RETRY_AFTER, "1")], answer).into_response(),
+        _ => answer,
+    }
+}
+
+/// A running watch.
+struct Events {
+    selection: Selection,
+    shown: Option<Projection>,
+    /// The objects that were there at the beginning and are yet to be sent.
+    initial: vec::IntoIter<Arc<ApiObject>>,
+    /// The version of a bookmark that is due.
+    bookmark: Option<u64>,
+    changes: vec::IntoIter<Change>,
+    /// None once nothing more comes.
+    feed: Option<Box<dyn ChangeFeed>>,
+    /// The newest id that the client has.
+    known: u64,
+    next_bookmark: Instant,
+    deadline: Instant,
+    stop: CancellationToken,
+}
+
+/// What a watch waits for.
+enum Awaited {
+    Changes(Vec<Change>),
+    Failure(Status),
+    Bookmark,
+    End(Option<WatchEnd>),
+}
+
+impl Events {
+    fn new(
+        watch: Watch,
+        selection: Selection,
+        shown: Option<Projection>,
+        times: WatchTimes,
+    ) -> Self {
+        let now = Instant::now();
+        let (initial, bookmark) = match watch.initial {
+            Some(InitialState { objects, resource_version }) => (objects, Some(resource_version)),
+            None => (Vec::new(), None),
+        };
+        Self {
+            selection,
+            shown,
+            initial: initial.into_iter(),
+            bookmark,
+            changes: Vec::new().into_iter(),
+            feed: Some(watch.feed),
+            known: 0,
+            next_bookmark: now + BOOKMARK_INTERVAL,
+            deadline: now + times.timeout_max,
+            stop: times.stop,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.take() {
+                return Some(event);
+            }
+            match self.wait().await? {
+                Awaited::Changes(changes) => self.changes = changes.into_iter(),
+                Awaited::Failure(status) => {
+                    self.feed = None;
+                    return Some(error(&status));
+                }
+                Awaited::Bookmark => {
+                    self.next_bookmark = Instant::now() + BOOKMARK_INTERVAL;
+                    let version = self.feed.as_ref()?.progress();
+                    self.bookmark = (version > self.known).then_some(version);
+                }
+                Awaited::End(end) => {
+                    let mut feed = self.feed.take()?;
+                    end.into_iter().for_each(|end| feed.end(end));
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The next event, if there is one without waiting.
+    fn take(&mut self) -> Option<Event> {
+        if let Some(object) = self.initial.next() {
+            return Some(self.event(WatchEventType::Added, &object));
+        }
+        if let Some(version) = self.bookmark.take() {
+            let data = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
+            return Some(self.identified(named(WatchEventType::Bookmark).data(data), version));
+        }
+        loop {
+            let change = self.changes.next()?;
+            if let Some((event_type, object)) = self.selection.event(&change) {
+                self.feed.as_mut()?.sent(1);
+                let event = self.event(event_type, &object);
+                return Some(self.identified(event, object.resource_version()));
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Option<Awaited> {
+        let feed = self.feed.as_mut()?;
+        Some(tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Awaited::End(Some(WatchEnd::Stopped)),
+            () = sleep_until(self.deadline) => Awaited::End(Some(WatchEnd::TimedOut)),
+            next = feed.next() => match next {
+                Some(Ok(changes)) => Awaited::Changes(changes),
+                Some(Err(status)) => Awaited::Failure(status),
+                None => Awaited::End(None),
+            },
+            () = sleep_until(self.next_bookmark) => Awaited::Bookmark,
+        })
+    }
+
+    fn event(&self, event_type: WatchEventType, object: &ApiObject) -> Event {
+        let json = shown(object.json(), self.shown.as_ref());
+        named(event_type).data(String::from_utf8_lossy(&json))
+    }
+
+    fn identified(&mut self, event: Event, version: u64) -> Event {
+        self.known = self.known.max(version);
+        event.id(version.to_string())
+    }
+}
+
+/// The last event of a watch that has missed changes. Its empty id makes the client begin anew.
+fn error(status: &Status) -> Event {
+    named(WatchEventType::Error).data(String::from_utf8_lossy(&status.to_json())).id("")
+}
+
+fn named(event_type: WatchEventType) -> Event {
+    Event::default().event(event_type.as_str().to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::InPath;
+    use super::*;
+    use axum::body::to_bytes;
+    use futures::future::BoxFuture;
+    use serde_json::{Value, json};
+    use std::collections::VecDeque;
+
+    /// Where a watch begins (`list`: there is none), or what is said against it. Headers are `name: value`.
+    #[track_caller]
+    fn check_start(text: &str, lines: &[&str], expect: Result<&str, &str>) {
+        let pods = "v1/pods".parse().expect("a resource");
+        let query = Query::parse(&pods, InPath::default(), Some(text)).expect("a query");
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            let (name, value) = line.split_once(": ").expect("a header");
+            let name = header::HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            headers.append(name, value.parse().expect("a value"));
+        }
+        let found = watch_start(&query, &headers).map(|start| match start {
+            None => "list".to_owned(),
+            Some(WatchStart::After(version)) => version.to_string(),
+            Some(WatchStart::InitialState { .. }) => "all".to_owned(),
+            Some(WatchStart::Now) => "now".to_owned(),
+        });
+        match (found, expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{text} {lines:?}"),
+            (Err(found), Err(expect)) => assert!(found.contains(expect), "{text}: {found}"),
+            (found, expect) => panic!("{text} {lines:?}: {found:?}, expected {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn a_watch_is_asked_for_by_parameter_or_by_media_type() {
+        check_start("", &[], Ok("list"));
+        check_start("watch=true", &[], Ok("all"));
+        check_start("watch=1", &["accept: application/json"], Ok("all"));
+        check_start("", &["accept: text/html, Text/Event-Stream;q=0.9"], Ok("all"));
+        check_start("watch=false", &["accept: text/event-stream"], Ok("list"));
+        check_start("", &["accept: */*", "last-event-id: 7"], Ok("list"));
+    }
+
+    #[test]
+    fn a_watch_goes_on_after_what_its_client_knows() {
+        check_start("watch=true&resourceVersion=7", &[], Ok("7"));
+        check_start("watch=true&resourceVersion=0", &[], Ok("all"));
+        check_start("watch=true", &["last-event-id: 9"], Ok("9"));
+        check_start("watch=true&resourceVersion=7", &["last-event-id: 9"], Ok("9"));
+        check_start("watch=true&resourceVersion=7", &["last-event-id: "], Ok("7"));
+        check_start("watch=true", &["last-event-id: soon"], Err("Last-Event-ID is \"soon\""));
+    }
+
+    #[test]
+    fn parameters_of_lists_are_no_parameters_of_watches() {
+        check_start("resourceVersion=7", &[], Err("resourceVersion is for watch=true"));
+        check_start("watch=true&limit=7", &[], Err("limit and continue are for lists"));
+    }
+
+    /// Gives these changes, and then the end.
+    struct Told(VecDeque<Result<Vec<Change>, Status>>);
+
+    impl ChangeFeed for Told {
+        fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
+            Box::pin(std::future::ready(self.0.pop_front()))
+        }
+
+        fn progress(&self) -> u64 {
+            90
+        }
+    }
+
+    /// `NAME@VERSION`, with the label `app`.
+    fn object(text: &str, app: &str) -> Arc<ApiObject> {
+        let (name, version) = text.split_once('@').expect("a version");
+        let metadata = json!({"name": name, "resourceVersion": version, "labels": {"app": app}});
+        Arc::new(ApiObject::from_value(&json!({"metadata": metadata}), &[]))
+    }
+
+    /// The text of a watch for `app=web` that has the names alone.
+    async fn text(watch: Result<Watch, Status>) -> String {
+        let labels = "app=web".parse().expect("a selector");
+        let selection = Selection { labels, ..Selection::default() };
+        let shown = Some(Projection::new(["/metadata/name"]));
+        let stop = CancellationToken::new();
+        let times = WatchTimes { timeout_max: Duration::from_secs(600), stop };
+        let response = respond(watch, selection, shown, times);
+        let body = to_bytes(response.into_body(), usize::MAX).await.expect("it ends");
+        String::from_utf8(body.to_vec()).expect("text")
+    }
+
+    #[tokio::test]
+    async fn objects_changes_and_the_end_of_what_is_known_are_events() {
+        let objects = vec![object("a@7", "web"), object("b@5", "web")];
+        let initial = Some(InitialState { objects, resource_version: 8 });
+        let changes = vec![
+            Change::Added(object("c@9", "web")),
+            Change::Added(object("d@10", "db")),
+            Change::Modified { old: object("c@9", "web"), new: object("c@11", "web") },
+            Change::Modified { old: object("c@11", "web"), new: object("c@12", "db") },
+        ];
+        let gone = Status::too_old_resource_version(12, 20);
+        let feed = Box::new(Told([Ok(changes), Err(gone.clone()), Ok(Vec::new())].into()));
+        let sent = text(Ok(Watch { initial, feed })).await;
+        let (told, failure) = sent.split_once("event: error\n").expect("it fails");
+        let named = |event: &str, name: &str| {
+            format!("event: {event}\ndata: {{\"metadata\":{{\"name\":\"{name}\"}}}}\n")
+        };
+        let expect = [
+            format!("{}\n", named("added", "a")),
+            format!("{}\n", named("added", "b")),
+            "event: bookmark\ndata: {\"metadata\":{\"resourceVersion\":\"8\"}}\nid: 8\n\n".into(),
+            format!("{}id: 9\n\n", named("added", "c")),
+            format!("{}id: 11\n\n", named("modified", "c")),
+            format!("{}id: 12\n\n", named("deleted", "c")),
+        ];
+        assert_eq!(told, expect.concat());
+        let data = failure.strip_prefix("data: ").and_then(|text| text.strip_suffix("\nid: \n\n"));
+        let data: Value = serde_json::from_str(data.expect("one event")).expect("JSON");
+        assert_eq!((&data["code"], &data["reason"]), (&json!(410), &json!("Expired")));
+        // The past that is gone at the beginning is told in the same way.
+        assert_eq!(text(Err(gone)).await, format!("event: error\n{failure}"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_watch_has_heartbeats_and_bookmarks_until_its_time_is_over() {
+        struct Silent;
+        impl ChangeFeed for Silent {
+            fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
+                Box::pin(std::future::pending())
+            }
+            fn progress(&self) -> u64 {
+                90
+            }
+        }
+        let sent = text(Ok(Watch { initial: None, feed: Box::new(Silent) })).await;
+        let count = |what: &str| sent.lines().filter(|line| *line == what).count();
+        assert_eq!(count("id: 90"), 1, "{sent}");
+        // An event counts as a heartbeat.
+        assert!((38..=39).contains(&count(":")), "{sent}");
+    }
+
+    #[tokio::test]
+    async fn other_failures_are_answers() {
+        let times = || WatchTimes { timeout_max: Duration::ZERO, stop: CancellationToken::new() };
+        for (status, expect) in [
+            (Status::too_many_requests("256 watches are open", 1), 429),
+            (Status::service_unavailable("it lists again"), 503),
+        ] {
+            let response = respond(Err(status), Selection::default(), None, times());
+            assert_eq!(response.status().as_u16(), expect);
+            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), expect == 429);
+        }
+    }
+}
