@@ -34,7 +34,7 @@ impl Counting {
         };
         let counts = poll::until("its address", LINES_DEADLINE, ready).await;
         let counts = counts.unwrap_or_else(|error| panic!("{error:#}: {}", child.log_tail()));
-        Self { child: child, counts }
+        Self { child, counts }
     }
 
     /// Its counts once the handler had so many deletions: added, updated, deleted.
