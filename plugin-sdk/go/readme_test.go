@@ -52,7 +52,7 @@ func (c *counts) Fire(schedule string, at time.Time) error {
 	return err
 }
 
-// Snapshot is asked of this version when the next has started, and Restore told to that one before anything else.
+// Snapshot is called on this version after the start of the next, and Restore on the next before any other call.
 func (c *counts) Snapshot() ([]byte, error)              { return json.Marshal(c) }
 func (c *counts) Restore(from string, data []byte) error { return json.Unmarshal(data, c) }
 

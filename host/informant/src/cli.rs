@@ -281,7 +281,7 @@ pub(crate) struct RbacArgs {
     /// The service account's namespace.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = object_name)]
     pub(crate) namespace: String,
-    /// Add what `run --leader-elect` needs: a Role for the Lease `informant` in that namespace.
+    /// Add the Role that `run --leader-elect` needs: for the Lease `informant` in that namespace.
     #[arg(long)]
     pub(crate) leader_elect: bool,
     #[command(flatten)]

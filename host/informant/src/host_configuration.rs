@@ -62,10 +62,10 @@ struct ConfigurationParts {
 
 fn declare(keys: &mut Keys<'_>) -> ConfigurationParts {
     keys.constant("apiVersion", API_VERSION, "The version of the format.");
-    keys.constant("kind", "HostConfiguration", "What the file is.");
-    let doc = "What holds for every plugin of which nothing else is said.";
+    keys.constant("kind", "HostConfiguration", "The kind of the file.");
+    let doc = "The settings that count for each plugin unless another place sets them.";
     let defaults = keys.object("defaults", doc, Layer::of_all);
-    let doc = "What holds for one plugin, by its name: the same settings as in the file beside its own, which count less than these.";
+    let doc = "The settings of one plugin, by its name. The keys are those of the file beside the plugin. The values here count before that file's.";
     let mut plugins = BTreeMap::new();
     for (name, line, layer) in keys.named("plugins", doc, Layer::of_plugin) {
         match name.parse::<PluginName>() {
@@ -73,7 +73,8 @@ fn declare(keys: &mut Keys<'_>) -> ConfigurationParts {
             Err(error) => keys.fail(line, "plugins", error.to_string()),
         }
     }
-    let doc = "What the files beside plugins cannot go beyond, nor `defaults`. What stands under `plugins` can.";
+    let doc =
+        "The bounds of the files beside plugins and of `defaults`. They do not bound `plugins`.";
     let ceiling = keys.object("ceiling", doc, Ceiling::declare);
     ConfigurationParts {
         defaults: defaults.unwrap_or_default(),
@@ -178,10 +179,10 @@ mod tests {
             let schema = json_schema(title, text, declared);
             serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n"
         };
-        let text = "What a plugin runs with: NAME.yaml beside NAME.wasm.";
+        let text = "The configuration of a plugin: NAME.yaml beside NAME.wasm.";
         let schema_of_plugin = schema("PluginConfiguration", text, &plugin);
         expect_file!["../../docs/schemas/plugin-configuration.json"].assert_eq(&schema_of_plugin);
-        let text = "What a host says of its plugins: informant run --config FILE.";
+        let text = "The host's configuration of its plugins: informant run --config FILE.";
         let schema_of_host = schema("HostConfiguration", text, &host);
         expect_file!["../../docs/schemas/host-configuration.json"].assert_eq(&schema_of_host);
     }

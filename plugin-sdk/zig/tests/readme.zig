@@ -25,7 +25,7 @@ const everything = struct {
             .schedules = &.{.{ .name = "hourly", .when = .{ .cron = "0 * * * *" } }},
         };
 
-        /// The host makes keys of the events, so there is no handle. What is returned is when the key comes again, in milliseconds.
+        /// The host makes keys of the events, so there is no handle. The result is the time until the key's next call, in milliseconds.
         pub fn reconcile(counts: *Counts, key: []const u8, attempt: u32) !?u64 {
             const pod = try informant.indexer.decode(Pod, "v1/pods", .parse(key)) orelse return null;
             if (pod.spec.nodeName == null and attempt < 3) return informant.after(5000, "{s} is on no node yet", .{key});
@@ -48,7 +48,7 @@ const everything = struct {
             informant.log.info("so far", .{ .some = some, .worked = counts.worked });
         }
 
-        /// Asked of this version when the next has started, and told to that one before anything else.
+        /// Called on this version after the start of the next; `restore` is called on the next before any other call.
         pub fn snapshot(counts: *Counts) !?[]const u8 {
             return try informant.json.encode(counts.*);
         }

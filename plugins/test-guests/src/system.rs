@@ -1491,7 +1491,7 @@ ate-udp-socket\x01\x08\x03\0$wasi:sockets/udp-create-socket@0.2.0\x05\x1a\x01B\x
 \x06\x01\x03\x01@\x02\x07network\x05\x04names\0\x07\x04\0\x11resolve-addresses\x01\
 \x08\x03\0!wasi:sockets/ip-name-lookup@0.2.0\x05\x1b\x04\0\x12test:system/system\
 \x04\0\x0b\x0c\x01\0\x06system\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0d\
-wit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+wit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -115,14 +115,14 @@ impl Language {
             Self::Go => {
                 "one call brings at most 9 MiB; goroutines run while a call lasts; `os.Exit` and fatal errors of the runtime end the instance"
             }
-            Self::Js => "nobody waits for promises; there is no `setTimeout`",
+            Self::Js => "the host does not wait for promises; there is no `setTimeout`",
             Self::Python => "imports stand at the top, and are carried out as the plugin is built",
             Self::C => "a trap ends the instance; no libc, no WASI; the stack has 64 KiB",
             Self::Zig => {
                 "a panic ends the instance; no WASI: no clock, no files; the stack has 128 KiB"
             }
-            Self::AssemblyScript => "what is thrown ends the instance; no closures",
-            Self::Wat => "everything is by hand; this one does not look into objects",
+            Self::AssemblyScript => "a thrown error ends the instance; no closures",
+            Self::Wat => "written by hand; this plugin does not look into objects",
         }
     }
 }

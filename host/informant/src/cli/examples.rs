@@ -41,7 +41,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "replay recordings/hello-20260301T120000Z-1.rec hello.wasm",
-                "what `run --record recordings` has written down",
+                "plays the recordings of `run --record recordings`",
             ),
             (
                 "replay hello.rec build/hello.wasm --golden hello.golden",
@@ -57,10 +57,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "rbac plugins --leader-elect --namespace informant",
                 "for hosts in that namespace that elect a leader",
             ),
-            (
-                "rbac plugins --resource apps/v1/deployments",
-                "and for what the HTTP API is asked for",
-            ),
+            ("rbac plugins --resource apps/v1/deployments", "and for requests to the HTTP API"),
         ],
     ),
     (
@@ -80,7 +77,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "plugin check",
         &[
-            ("plugin check plugins/hello.wasm", "what it needs and asks for"),
+            ("plugin check plugins/hello.wasm", "its needs and its requests"),
             (
                 "plugin check plugins/hello.wasm --config informant.yaml",
                 "and whether that host grants it",
@@ -90,7 +87,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "plugin test",
         &[
-            ("plugin test hello.wasm --objects cluster --events run.jsonl", "shows what it does"),
+            ("plugin test hello.wasm --objects cluster --events run.jsonl", "shows its actions"),
             (
                 "plugin test hello.wasm --objects cluster --events run.jsonl --golden run.golden --update",
                 "keeps it",

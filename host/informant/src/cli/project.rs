@@ -13,7 +13,7 @@ pub(crate) struct NewArgs {
     /// The language that the plugin is to be written in.
     #[arg(long, value_enum, value_name = "LANGUAGE", required_unless_present = "list")]
     pub(crate) lang: Option<Language>,
-    /// Show the languages, what each needs and what its first build fetches.
+    /// Show the languages, with the tools that each needs and the downloads of its first build.
     #[arg(long, conflicts_with_all = ["name", "lang"])]
     pub(crate) list: bool,
 }

@@ -35,7 +35,7 @@ pub(crate) struct MetricsArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct SecureArgs {
     /// Address of the HTTP API for callers on other machines, with TLS. Each request needs a bearer
-    /// token of the cluster, and reads what the cluster's roles let its user read. The host's user
+    /// token of the cluster, and reads only as the cluster's roles let its user read. The host's user
     /// needs the ClusterRole system:auth-delegator.
     #[arg(long, value_name = "ADDRESS", requires_all = ["tls_cert_file", "tls_private_key_file"])]
     pub(crate) secure_listen_address: Option<SocketAddr>,

@@ -6,14 +6,14 @@
 #[allow(dead_code, clippy::all)]
 pub mod informant {
     pub mod plugin {
-        /// The objects of the event being handled, for `delivery::lazy`. Valid only inside `handle`.
+        /// The objects of the event in the present call, for `delivery::lazy`. Valid only inside `handle`.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod event_data {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// Of an addition there is no old state, of a deletion no new one.
+            /// An addition has no old state, and a deletion has no new one.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
             pub enum Side {
@@ -45,7 +45,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The whole object, whatever was delivered; none where there is none on that side.
+            /// The whole object, for any `delivery`; none if that side has none.
             #[allow(async_fn_in_trait)]
             pub fn json(side: Side) -> Option<_rt::Vec<u8>> {
                 unsafe {
@@ -96,8 +96,8 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// One JSON value for each pointer, none where nothing is there. At most 256 pointers, and together as many bytes as an
-            /// answer of `indexer` or the whole object may have: more ends the call.
+            /// One JSON value for each pointer, none for a pointer without a value. The bounds are 256 pointers, and together as many bytes as an
+            /// answer of `indexer` or the whole object may have. A request for more ends the call.
             #[allow(async_fn_in_trait)]
             pub fn fields(
                 side: Side,
@@ -200,7 +200,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Whether the value at the JSON pointer differs between the two; always, where there is only one of them.
+            /// Whether the value at the JSON pointer differs between the two sides; always true if there is only one side.
             #[allow(async_fn_in_trait)]
             pub fn changed(pointer: &str) -> bool {
                 unsafe {
@@ -222,7 +222,7 @@ pub mod informant {
                 }
             }
         }
-        /// Words that the other interfaces share. Field names follow the Kubernetes API.
+        /// Types that the other interfaces share. Field names follow the Kubernetes API.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod types {
             #[used]
@@ -230,8 +230,8 @@ pub mod informant {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             /// UTF-8 JSON as the API server sent it, without `metadata.managedFields` and without the
-            /// `kubectl.kubernetes.io/last-applied-configuration` annotation, and always with `apiVersion` and `kind`
-            /// (lists of typed resources leave them out; the host puts them back).
+            /// `kubectl.kubernetes.io/last-applied-configuration` annotation. It always has `apiVersion` and `kind`: lists of
+            /// typed resources leave them out, and the host puts them back.
             pub type Json = _rt::Vec<u8>;
             /// GroupVersionResource in its text form: `v1/pods`, `apps/v1/deployments`.
             pub type Gvr = _rt::String;
@@ -252,7 +252,7 @@ pub mod informant {
                         .finish()
                 }
             }
-            /// What happened to the object, as the subscription sees it: what leaves its selection is deleted there.
+            /// The change of the object, as the subscription sees it. An object that leaves the view is deleted there.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
             pub enum Change {
@@ -286,21 +286,21 @@ pub mod informant {
                     }
                 }
             }
-            /// Why the plugin hears of this now.
+            /// The reason for the delivery of an event now.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
             pub enum Reason {
-                /// The object was there before the plugin subscribed.
+                /// The object existed before the plugin subscribed.
                 Initial,
-                /// The API server reported it on a watch.
+                /// The API server reported the change on a watch.
                 Watch,
                 /// A relist found a difference that the watch had missed.
                 Relist,
-                /// The subscription's resync period came round; nothing changed.
+                /// The subscription's resync period has passed; nothing changed.
                 Resync,
                 /// A new version of the plugin took over and asked for its objects again.
                 Reload,
-                /// Somebody sent a dead letter again: the object's present state.
+                /// A user redrove a dead letter. The event has the object's present state.
                 Redrive,
             }
             impl ::core::fmt::Debug for Reason {
@@ -335,14 +335,14 @@ pub mod informant {
                     }
                 }
             }
-            /// When what failed comes again.
+            /// The time of the next attempt after a failure.
             #[derive(Clone, Copy, Eq, Hash, PartialEq)]
             pub enum Retry {
-                /// As the plugin's rate limiter says: after a wait that grows with every failure.
+                /// By the plugin's rate limiter: after a wait that grows with every failure.
                 Backoff,
                 /// After so many milliseconds.
                 AfterMs(u64),
-                /// To the dead letters.
+                /// No attempt follows: the event becomes a dead letter.
                 Never,
             }
             impl ::core::fmt::Debug for Retry {
@@ -359,10 +359,10 @@ pub mod informant {
                     }
                 }
             }
-            /// Why a call did not succeed. The instance goes on.
+            /// The reason why a call did not succeed. The instance goes on.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub struct Failure {
-                /// For people: the host shows it with the plugin and in dead letters.
+                /// A text for people: the host shows it with the plugin and in dead letters.
                 pub message: _rt::String,
                 pub retry: Retry,
             }
@@ -387,11 +387,11 @@ pub mod informant {
             }
             impl ::core::error::Error for Failure {}
         }
-        /// The shared cache. Reads never block and never reach the API server. What may be read is what the plugin subscribes to, and the descriptor's `reads`.
+        /// The shared cache. Reads never block and never reach the API server. A plugin may read the resources of its subscriptions and of the descriptor's `reads`.
         ///
-        /// Every answer is cut at `maxAnswerBytes` (1 MiB; one larger object comes alone); `limit` 0 is the host's default (500),
-        /// and above 1,000 it is 1,000. Answers of `fields` are not cut: for more than 256 pointers, or more bytes, they are `invalid`.
-        /// One call sees one state, at least as new as the event being handled. Over pages, an object that was there throughout
+        /// Every answer ends at `maxAnswerBytes` (1 MiB); a single larger object comes alone. `limit` 0 is the host's default (500),
+        /// and a number above 1,000 counts as 1,000. Answers of `fields` are whole: for more than 256 pointers, or more bytes, they are `invalid`.
+        /// One call sees one state, at least as new as the event in the present call. Over pages, an object that exists throughout
         /// comes exactly once.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod indexer {
@@ -406,7 +406,7 @@ pub mod informant {
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub struct Page {
                 pub items: _rt::Vec<Json>,
-                /// Pass it back to go on; none on the last page.
+                /// The cursor of the next page; none on the last page.
                 pub next: Option<_rt::String>,
             }
             impl ::core::fmt::Debug for Page {
@@ -456,18 +456,18 @@ pub mod informant {
                         .finish()
                 }
             }
-            /// Why nothing was read. What is said beside it is for people.
+            /// The reason for a refused read. The text beside it is for people.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub enum Error {
-                /// Also for an object that is there, but outside the plugin's selectors.
+                /// Also for an object that exists, but outside the plugin's selectors.
                 NotGranted(_rt::String),
                 UnknownResource(_rt::String),
                 UnknownIndex(_rt::String),
-                /// The first list is not complete: an absent object may be there.
+                /// The first list is not complete: an object that is absent here may exist.
                 NotSynced(_rt::String),
                 /// The cursor is too old.
                 Expired,
-                /// The question cannot be asked: a selector, a cursor or a number of pointers that is none.
+                /// The arguments are invalid: the selector, the cursor or the number of pointers.
                 Invalid(_rt::String),
             }
             impl ::core::fmt::Debug for Error {
@@ -505,7 +505,7 @@ pub mod informant {
             }
             impl ::core::error::Error for Error {}
             #[allow(unused_unsafe, clippy::all)]
-            /// One object; none if it is not there.
+            /// One object; none if it does not exist.
             #[allow(async_fn_in_trait)]
             pub fn get(gvr: &str, key: &ObjectKey) -> Result<Option<Json>, Error> {
                 unsafe {
@@ -707,7 +707,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Of one object the JSON value at each of these JSON pointers, none where nothing is there; nothing at all if there is no such object.
+            /// The JSON value of one object at each of these JSON pointers, none for a pointer without a value; none at all if the object does not exist.
             #[allow(async_fn_in_trait)]
             pub fn fields(
                 gvr: &str,
@@ -975,7 +975,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Objects of a namespace, or of all, that the label selector selects, written as for kubectl; the empty one selects all.
+            /// The objects of a namespace, or of all, that match the label selector, in the form that kubectl takes; the empty selector matches all.
             #[allow(async_fn_in_trait)]
             pub fn list(
                 gvr: &str,
@@ -1246,7 +1246,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Objects that have this value at the pointer of one of the descriptor's `indexes`.
+            /// The objects that have this value at the pointer of one of the descriptor's `indexes`.
             #[allow(async_fn_in_trait)]
             pub fn by_index(
                 gvr: &str,
@@ -1508,7 +1508,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The keys of such objects alone.
+            /// Only the keys of such objects.
             #[allow(async_fn_in_trait)]
             pub fn index_keys(
                 gvr: &str,
@@ -1788,7 +1788,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// All values that an index has.
+            /// All values of an index.
             #[allow(async_fn_in_trait)]
             pub fn index_values(
                 gvr: &str,
@@ -2043,7 +2043,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// How many objects the plugin sees in a namespace, or in all.
+            /// The number of objects that the plugin sees in a namespace, or in all.
             #[allow(async_fn_in_trait)]
             pub fn count(gvr: &str, namespace: Option<&str>) -> Result<u64, Error> {
                 unsafe {
@@ -2218,7 +2218,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Whether the first list is complete: only then is what is not there known not to be.
+            /// Whether the first list is complete. Before that, an object that is absent here may exist.
             #[allow(async_fn_in_trait)]
             pub fn has_synced(gvr: &str) -> Result<bool, Error> {
                 unsafe {
@@ -2368,14 +2368,14 @@ pub mod informant {
                 }
             }
         }
-        /// The plugin's own rate-limited queue, with the meaning that client-go gives it: the same key is never worked on twice at once, one that
-        /// waits is not added again, and one that is added while it is worked on comes again afterwards. It belongs to the plugin's name: traps and
-        /// reloads leave it alone, a version without `reconciler` drops it, and it ends with the host.
+        /// The plugin's own rate-limited queue, with the rules of client-go. A key is never in two calls at once. A key that waits is not added
+        /// again. A key that is added during its call comes again afterwards. The queue belongs to the plugin's name: it survives traps and
+        /// reloads, a version without `reconciler` drops it, and it ends with the host.
         ///
-        /// It is changed in `handle`, `reconcile`, `fire` and `synced`; elsewhere that ends the instance, as everything here does in a plugin that does
-        /// not export `reconciler`. Keys have 1 to 512 bytes. A call that adds one that has not has failed for good, whatever it answers; one that adds one
-        /// more than the limit comes again in 30 s, however often, and may be better off to look at `len` first. While there are as many as the limit
-        /// events wait, unless all keys are for later. Keys that a call has added stay added if it fails then, as what it wrote to `state` does not.
+        /// A plugin may change the queue in `handle`, `reconcile`, `fire` and `synced`. A change elsewhere ends the instance, as does every call here by a
+        /// plugin that does not export `reconciler`. Keys have 1 to 512 bytes. A call that adds a key of another length fails for good, whatever it
+        /// returns. A call that adds a key above the limit comes again in 30 s, without an end; it can check `len` first. While the queue is at its
+        /// limit, events wait, unless all keys are delayed. If a call adds keys and then fails, the keys stay added; its writes to `state` do not stay.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod workqueue {
             #[used]
@@ -2383,7 +2383,7 @@ pub mod informant {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
-            /// To be worked on at once, also if it failed before; its attempts count on.
+            /// Adds the key for a call at once, even after a failure; its attempts count on.
             #[allow(async_fn_in_trait)]
             pub fn add(key: &str) -> () {
                 unsafe {
@@ -2404,7 +2404,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Of several times for a key the earliest counts.
+            /// Adds the key after a time. The earliest of several times for a key counts.
             #[allow(async_fn_in_trait)]
             pub fn add_after(key: &str, ms: u64) -> () {
                 unsafe {
@@ -2425,7 +2425,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// After the wait that the rate limiter gives to one more failure of the key.
+            /// Adds the key after the wait that the rate limiter gives to one more failure of the key.
             #[allow(async_fn_in_trait)]
             pub fn add_rate_limited(key: &str) -> () {
                 unsafe {
@@ -2446,7 +2446,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The key's failures count no more towards its waits. A key that succeeds is forgotten, unless the call added it rate limited.
+            /// The key's failures no longer count towards its waits. The host forgets a key that succeeds, unless the call added the key rate limited.
             #[allow(async_fn_in_trait)]
             pub fn forget(key: &str) -> () {
                 unsafe {
@@ -2467,7 +2467,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// How often it failed without `after-ms`, or was added rate limited, since it was last forgotten.
+            /// The number of the key's failures without `after-ms` and of its rate-limited additions, since it was last forgotten.
             #[allow(async_fn_in_trait)]
             pub fn num_requeues(key: &str) -> u32 {
                 unsafe {
@@ -2489,7 +2489,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Keys that could be worked on now.
+            /// The number of keys that are due.
             #[allow(async_fn_in_trait)]
             pub fn len() -> u32 {
                 unsafe {
@@ -2510,14 +2510,14 @@ pub mod informant {
         }
         /// Lines in the host's log. The host adds the plugin's name, and the object, key or schedule of the call.
         ///
-        /// A message has up to 16 KiB, and so have a line's fields together: the rest is cut off. Line ends and control characters are escaped.
+        /// A message has up to 16 KiB, and so have all fields of a line together; the host cuts off the rest. Line ends and control characters are escaped.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod log {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// How much a line matters. Whoever runs the host chooses from which level on lines are written.
+            /// The importance of a line. The host's settings have the lowest level that it writes.
             #[repr(u8)]
             #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
             pub enum Level {
@@ -2558,7 +2558,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Whether a line of this level would go anywhere: to be asked before making one that is dear.
+            /// Whether the host would write a line of this level. Check this before an expensive line.
             #[allow(async_fn_in_trait)]
             pub fn enabled(level: Level) -> bool {
                 unsafe {
@@ -2577,7 +2577,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Writes one line. A plugin that writes more than its limits allow is slowed down first, and then cut short.
+            /// Writes one line. The host first slows down a plugin that logs more than its limits allow, and then cuts its log short.
             #[allow(async_fn_in_trait)]
             pub fn log(
                 level: Level,
@@ -2651,16 +2651,16 @@ pub mod informant {
                 }
             }
         }
-        /// Series appear on the host's `/metrics` with a `plugin` label. They belong to the plugin's name: traps and reloads leave them alone, and they
-        /// are gone with the plugin, with the host, and when nobody has touched them for an hour. Everything may count but `describe`; what a call
-        /// counts that fails is counted.
+        /// Series on the host's `/metrics`, with a `plugin` label. They belong to the plugin's name, and survive traps and reloads. They end with
+        /// the plugin, with the host, and after an hour without use. Every function except `describe` may count. The counts of a call that
+        /// fails stay.
         ///
-        /// Names and labels are of letters, digits and `_`, with 1 to 128 bytes; a name does not begin with `informant_`, `leader_election_`,
-        /// `process_` or `scrape_`, is not `up`, `ALERTS` or `ALERTS_FOR_STATE`, and does not end with what Prometheus writes behind names
-        /// (`_sum`, `_count`, `_bucket`, `_created`, `_info`, and `_total` but for a counter, where it makes no difference); a label is not
-        /// `plugin`, `le`, `quantile`, and does not begin with `__`. At most 16 labels, with values of up to 256 bytes. What a name is to
-        /// one plugin it is to all. Values are finite, and what is added to a counter is not negative. Anything else, and a series above the limit, is
-        /// refused with an error.
+        /// Names and labels have 1 to 128 bytes of letters, digits and `_`. A name does not begin with `informant_`, `leader_election_`,
+        /// `process_` or `scrape_`, and is not `up`, `ALERTS` or `ALERTS_FOR_STATE`. It does not end with Prometheus' own endings
+        /// `_sum`, `_count`, `_bucket`, `_created`, `_info`, `_total`; a counter may end with `_total`, which makes no difference there. A label is not
+        /// `plugin`, `le` or `quantile`, and does not begin with `__`. A series has at most 16 labels, with values of up to 256 bytes. A name has one
+        /// type for all plugins. Values are finite, and an addition to a counter is not negative. The host refuses everything else, and a series
+        /// above the limit, with an error.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod metrics {
             #[used]
@@ -2668,7 +2668,7 @@ pub mod informant {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
-            /// Adds to a counter, which is made if it is not there.
+            /// Adds to a counter, and makes the counter if it does not exist.
             #[allow(async_fn_in_trait)]
             pub fn counter_add(
                 name: &str,
@@ -3016,13 +3016,13 @@ pub mod informant {
                 }
             }
         }
-        /// A small store of the plugin's own that outlives reloads, and restarts where a state directory is configured. It is local to
-        /// the replica and may be empty after a takeover: keep in the cluster what must outlive it.
+        /// A small store of the plugin that survives reloads, and survives restarts if the host has a state directory. The store is local to
+        /// the replica and may be empty after a takeover: keep lasting data in the cluster.
         ///
-        /// It is written in `handle`, `reconcile` and `fire` only, and read everywhere but in `describe`. A call sees what it wrote; if it fails, in whatever way,
-        /// nothing of that was ever there. Shards of one plugin share it, and their calls overlap: if another call has changed meanwhile what `compare-and-set`
-        /// found as expected, or has left no room, this one has failed, whatever it answers, and comes again. Of what `get` read and `set` then wrote nothing is known. Keys have 1 to 512 bytes; above the bounds (1,000 keys, 1 MiB of keys and values) writing is
-        /// refused with an error.
+        /// Only `handle`, `reconcile` and `fire` may write; every function except `describe` may read. A call sees its own writes. If the call fails in any
+        /// way, none of them stays. Shards of one plugin share the store, and their calls overlap. A call fails, whatever it returns, if another call
+        /// meanwhile changed a value that `compare-and-set` found as expected, or left no room. The call then comes again. A `get` followed by a `set`
+        /// has no such check. Keys have 1 to 512 bytes. Above the bounds (1,000 keys, 1 MiB of keys and values) the host refuses a write with an error.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod state {
             #[used]
@@ -3030,7 +3030,7 @@ pub mod informant {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
-            /// What is kept under the key; none if nothing is.
+            /// The value of the key; none if there is none.
             #[allow(async_fn_in_trait)]
             pub fn get(key: &str) -> Result<Option<_rt::Vec<u8>>, _rt::String> {
                 unsafe {
@@ -3113,7 +3113,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Keeps a value under the key, in the place of the one before. None removes it.
+            /// Sets the value of the key, in place of an earlier value. None removes the key.
             #[allow(async_fn_in_trait)]
             pub fn set(key: &str, value: Option<&[u8]>) -> Result<(), _rt::String> {
                 unsafe {
@@ -3203,7 +3203,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Sets if the value is as expected, where none is no value, and says whether it was.
+            /// Sets the value if the present value is the expected one, where none means no value. Returns whether it was.
             #[allow(async_fn_in_trait)]
             pub fn compare_and_set(
                 key: &str,
@@ -3320,7 +3320,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The keys that begin so, sorted.
+            /// The keys with this prefix, sorted.
             #[allow(async_fn_in_trait)]
             pub fn keys(prefix: &str) -> Result<_rt::Vec<_rt::String>, _rt::String> {
                 unsafe {
@@ -3414,17 +3414,18 @@ pub mod informant {
                 }
             }
         }
-        /// Writes to the cluster. Each has to be granted to the plugin, by resource, verb, namespace and name, in the configuration of whoever runs the
-        /// host: nothing is by itself.
+        /// Writes to the cluster. The host's configuration must grant each write, by resource, verb, namespace and name: without a grant the
+        /// plugin writes nothing.
         ///
-        /// The plugin waits for the answer, and its thread's other plugins go on meanwhile. What one call waits in all is bounded (10 s if nothing else
-        /// is said). It may write in `handle`, `reconcile`, `fire` and `synced`; elsewhere everything is `not-granted`. A call that fails takes
-        /// back nothing that it wrote, and comes again: write what may be written twice.
+        /// The plugin waits for the answer, and the other plugins of its thread go on meanwhile. The total wait of one call is bounded (by default
+        /// 10 s). The plugin may write in `handle`, `reconcile`, `fire` and `synced`; elsewhere every write is `not-granted`. A call that fails
+        /// does not undo its writes, and comes again: a repeated write must do no harm.
         ///
-        /// Names are DNS names: those of roles and of bindings that have other characters cannot be written. Of a cluster-scoped object the key's
-        /// namespace is empty. Answers are what the API server sent, with `managedFields`: who may write an object sees it, whatever it may read. Of a
-        /// Secret only `apiVersion`, `kind` and `metadata` are answered, the latter without `annotations`, `managedFields` and `resourceVersion`, and of a refusal only its kind; an apply is to be forced, and a JSON patch may only
-        /// `add`, `replace` and `remove`. `exec`, `attach`, `portforward` and `proxy` are no writes, and refused.
+        /// Names are DNS names: roles and bindings with other characters in their names cannot be written. The key of a cluster-scoped object has an empty
+        /// namespace. An answer is the object that the API server sent, with `managedFields`: a grant to write an object shows it, even without a grant to
+        /// read it. For a Secret the answer has only `apiVersion`, `kind` and `metadata`, the latter without `annotations`, `managedFields` and
+        /// `resourceVersion`. Of a refused write of a Secret the plugin gets only the kind of refusal. For a Secret an apply must be forced, and a JSON patch may only
+        /// `add`, `replace` and `remove`. `exec`, `attach`, `portforward` and `proxy` are no writes, and the host refuses them.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod kube {
             #[used]
@@ -3434,17 +3435,17 @@ pub mod informant {
             pub type Gvr = super::super::super::informant::plugin::types::Gvr;
             pub type Json = super::super::super::informant::plugin::types::Json;
             pub type ObjectKey = super::super::super::informant::plugin::types::ObjectKey;
-            /// What a patch is written in.
+            /// The format of a patch.
             #[derive(Clone, Copy, Eq, Hash, PartialEq)]
             pub enum PatchType {
                 /// RFC 6902.
                 JsonPatch,
-                /// RFC 7386: what stands in it takes the place of what was there, lists as a whole.
+                /// RFC 7386: each value in the patch replaces the present value; a list replaces the whole list.
                 Merge,
                 /// Lists merge by key; not for custom resources.
                 Strategic,
-                /// Server-side apply; the field manager is `informant-` and the plugin's name, as with every write. True: take over conflicting fields. It needs the grants
-                /// of `patch` and of `create`.
+                /// Server-side apply; the field manager is `informant-` and the plugin's name, as with every write. True: take over conflicting fields. An apply
+                /// needs the grants of `patch` and of `create`.
                 Apply(bool),
             }
             impl ::core::fmt::Debug for PatchType {
@@ -3469,12 +3470,12 @@ pub mod informant {
             /// The API server's `Status`.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub struct StatusError {
-                /// The status of the answer over HTTP. 409: somebody else was quicker.
+                /// The HTTP status of the answer. 409: another writer was faster.
                 pub code: u16,
-                /// As the API server says it: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
+                /// The API server's reason: `Conflict`, `AlreadyExists`, `NotFound`, `Invalid`.
                 pub reason: _rt::String,
                 pub message: _rt::String,
-                /// With 429 and 503, when to try again.
+                /// With 429 and 503, the wait before the next try.
                 pub retry_after_ms: Option<u64>,
             }
             impl ::core::fmt::Debug for StatusError {
@@ -3490,18 +3491,18 @@ pub mod informant {
                         .finish()
                 }
             }
-            /// Why it was not written, or may not have been.
+            /// The reason why the write did not happen, or may not have happened.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub enum Error {
-                /// The text has the lines of configuration that would grant it. Nothing was sent.
+                /// The text has the lines of configuration that would grant the write. The host sent nothing.
                 NotGranted(_rt::String),
-                /// Another replica of the host writes. Nothing was sent.
+                /// Another replica of the host writes. This host sent nothing.
                 NotLeader,
-                /// It cannot be a request: a name that no object has, more than 3 MiB. Nothing was sent.
+                /// The arguments make no request: a name that no object can have, more than 3 MiB. The host sent nothing.
                 Invalid(_rt::String),
-                /// The API server refused it.
+                /// The API server refused the write.
                 Status(StatusError),
-                /// No answer came, or not in time: it may have been done or not, unless the text says that nothing was sent.
+                /// No answer came, or not in time. The write may have happened, unless the text says that the host sent nothing.
                 Transport(_rt::String),
             }
             impl ::core::fmt::Debug for Error {
@@ -3536,8 +3537,8 @@ pub mod informant {
             }
             impl ::core::error::Error for Error {}
             #[allow(unused_unsafe, clippy::all)]
-            /// Makes an object. An empty name leaves it to the object's `generateName`; a subresource such as `eviction` or `binding` needs the name. The object's own
-            /// name and namespace, where it has any, are to be those of the key.
+            /// Creates an object. With an empty name the API server uses the object's `generateName`; a subresource such as `eviction` or `binding` needs the
+            /// name. If the object itself has a name and a namespace, they must be those of the key.
             #[allow(async_fn_in_trait)]
             pub fn create(
                 gvr: &str,
@@ -3756,8 +3757,9 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Puts an object in the place of the one that is there. One as the cache hands it out has lost its last-applied annotation. If the one in the cluster has it, the update is refused as invalid: rather patch. An object without
-            /// `metadata.uid` needs the grant of `create`, too: API servers make some kinds of objects that an update does not find.
+            /// Replaces an existing object. An object from the cache lacks its last-applied annotation. If the object in the cluster has that annotation, the
+            /// update is refused as invalid: use a patch. An object without `metadata.uid` also needs the grant of `create`: for some kinds, an update
+            /// without a present object creates it.
             #[allow(async_fn_in_trait)]
             pub fn update(
                 gvr: &str,
@@ -3976,7 +3978,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Changes what the patch names, and nothing else.
+            /// Changes the fields that the patch names, and nothing else.
             #[allow(async_fn_in_trait)]
             pub fn patch(
                 gvr: &str,
@@ -4216,7 +4218,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Deletes an object; with a UID only that one, and `Conflict` if another has its name.
+            /// Deletes an object. With a UID, deletes only the object with that UID; another object of that name is a `Conflict`.
             #[allow(async_fn_in_trait)]
             pub fn delete(
                 gvr: &str,
@@ -4425,8 +4427,8 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// An `events.k8s.io` Event about the object, written without waiting for it. It needs the grant of `create`. Where too many wait, that of
-            /// another may be dropped: of the plugin that has most.
+            /// Records an `events.k8s.io` Event about the object, without a wait for the write. This needs the grant of `create`. If too many Events wait, the
+            /// host may drop one: an Event of the plugin with the most.
             #[allow(async_fn_in_trait)]
             pub fn record_event(
                 gvr: &str,
@@ -4643,30 +4645,30 @@ pub mod informant {
                 }
             }
         }
-        /// Requests to HTTP servers. Each has to be granted to the plugin, by origin, method and path, in the configuration of whoever runs the host: nothing
-        /// is by itself. Credentials can be added by the host, unseen by the plugin.
+        /// Requests to HTTP servers. The host's configuration must grant each request, by origin, method and path: without a grant the plugin sends
+        /// nothing. The host can add credentials, which the plugin does not see.
         ///
-        /// The plugin waits for the answer, and its thread's other plugins go on meanwhile. What one call waits in all is bounded (10 s if nothing else
-        /// is said), for this and `kube` together. It may ask in `handle`, `reconcile`, `fire` and `synced`; elsewhere everything is `not-granted`. A call that
-        /// fails takes back nothing that it sent, and comes again: send what may be sent twice.
+        /// The plugin waits for the answer, and the other plugins of its thread go on meanwhile. The total wait of one call is bounded (by default
+        /// 10 s), for this and `kube` together. The plugin may send in `handle`, `reconcile`, `fire` and `synced`; elsewhere every request is
+        /// `not-granted`. A call that fails does not undo its requests, and comes again: a repeated request must do no harm.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod http {
             #[used]
             #[doc(hidden)]
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
-            /// What is asked, and of whom.
+            /// One request.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub struct Request {
                 /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`.
                 pub method: _rt::String,
-                /// With `https` or `http`, without userinfo; a fragment is not sent. It is read as browsers read it, and sent as it was read; `.` and `..` in the
-                /// path are refused.
+                /// With `https` or `http`, without userinfo; a fragment is not sent. The host reads the URL as browsers do, and sends the result of that;
+                /// it refuses `.` and `..` in the path.
                 pub url: _rt::String,
-                /// Up to 64, of 16 KiB. Those that frame a message (`host`, `content-length`, `connection` and their like) are the host's own, and so are those
-                /// that the grant has it add. Those by which proxies say for whom they ask (`forwarded`, `x-forwarded-*` and their like) are refused.
+                /// Up to 64, of 16 KiB. The host sets the headers that frame a message (`host`, `content-length`, `connection` and similar ones), and those
+                /// that the grant adds. It refuses the headers in which proxies name their client (`forwarded`, `x-forwarded-*` and similar ones).
                 pub headers: _rt::Vec<(_rt::String, _rt::String)>,
-                /// Up to 1 MiB if nothing else is said.
+                /// Up to 1 MiB by default.
                 pub body: _rt::Vec<u8>,
                 /// 0: as long as the call may wait.
                 pub timeout_ms: u32,
@@ -4685,12 +4687,12 @@ pub mod informant {
                         .finish()
                 }
             }
-            /// As it came: nothing is unpacked. Up to 5 redirects are followed, each if it is granted as a request by itself. To another origin go only headers that say
-            /// what is sent and what is wanted.
+            /// The answer as it came: nothing is decompressed. The host follows up to 5 redirects, each if it is granted as a request by itself. To another origin
+            /// only headers about the content and the accepted content go.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub struct Response {
                 pub status: u16,
-                /// Names are in small letters. Of a value that is not UTF-8 each byte is a character.
+                /// Names are in lower case. In a value that is not UTF-8, each byte is a character.
                 pub headers: _rt::Vec<(_rt::String, _rt::String)>,
                 pub body: _rt::Vec<u8>,
             }
@@ -4706,20 +4708,21 @@ pub mod informant {
                         .finish()
                 }
             }
-            /// Why there is no answer.
+            /// The reason why there is no answer.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub enum Error {
-                /// The text has the lines of configuration that would grant it, where any would. Nothing was sent, or of a redirect nothing more, which the text says.
+                /// The text has the lines of configuration that would grant the request, if there are any. The host sent nothing. After a redirect it
+                /// sent nothing more, and the text says so.
                 NotGranted(_rt::String),
-                /// Another replica of the host acts. Nothing was sent.
+                /// Another replica of the host leads. This host sent nothing.
                 NotLeader,
-                /// It cannot be a request. Nothing was sent.
+                /// The arguments make no request. The host sent nothing.
                 Invalid(_rt::String),
-                /// No whole answer came in time: it may have been done or not, unless the text says that nothing was sent.
+                /// No complete answer came in time. The server may have acted, unless the text says that the host sent nothing.
                 TimedOut(_rt::String),
-                /// The answer's head has more than 64 KiB or 100 fields, or its body more than it may (1 MiB if nothing else is said). It was done.
+                /// The answer's head has more than 64 KiB or 100 fields, or its body has more bytes than allowed (by default 1 MiB). The server acted.
                 TooLarge(_rt::String),
-                /// No answer came: it may have been done or not, unless the text says that nothing was sent.
+                /// No answer came. The server may have acted, unless the text says that the host sent nothing.
                 Transport(_rt::String),
             }
             impl ::core::fmt::Debug for Error {
@@ -4757,7 +4760,7 @@ pub mod informant {
             }
             impl ::core::error::Error for Error {}
             #[allow(unused_unsafe, clippy::all)]
-            /// Sends one request and waits for its answer. An answer that is an error of the server's, such as 500, is an answer.
+            /// Sends one request and waits for its answer. An answer with an error of the server, such as 500, is an answer.
             #[allow(async_fn_in_trait)]
             pub fn send(request: &Request) -> Result<Response, Error> {
                 unsafe {
@@ -5041,7 +5044,7 @@ pub mod informant {
                 }
             }
         }
-        /// Who and where the plugin is.
+        /// Facts about the host, and the plugin's place in it.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod host_info {
             #[used]
@@ -5049,7 +5052,7 @@ pub mod informant {
             static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
             use super::super::super::_rt;
             #[allow(unused_unsafe, clippy::all)]
-            /// Whether this host is the one that runs the plugins and writes. Where no hosts are elected it always is.
+            /// Whether this host runs the plugins and writes. Without an election it always does.
             #[allow(async_fn_in_trait)]
             pub fn is_leader() -> bool {
                 unsafe {
@@ -5106,7 +5109,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// This instance's number, from 0, and how many there are: `shards` of the descriptor or of whoever runs the host. Schedules call number 0.
+            /// This instance's number, from 0, and the number of instances: `shards` of the descriptor or of a configuration. Schedules call number 0.
             #[allow(async_fn_in_trait)]
             pub fn shard() -> (u32, u32) {
                 unsafe {
@@ -5132,7 +5135,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The version of the host's program. What the host offers is rather to be seen from the contract.
+            /// The version of the host's program. The contract, rather than this version, shows the functions of the host.
             #[allow(async_fn_in_trait)]
             pub fn host_version() -> _rt::String {
                 unsafe {
@@ -5177,7 +5180,7 @@ pub mod informant {
 pub mod exports {
     pub mod informant {
         pub mod plugin {
-            /// What the plugin wants, and its beginning and end.
+            /// The plugin's descriptor, its start and its stop.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod lifecycle {
                 #[used]
@@ -5329,55 +5332,56 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// Answers with a descriptor: JSON of the published schema `plugin-sdk/descriptor.schema.json`. Called with
-                    /// nothing granted but `log` and `host-info`. Unknown keys are refused with the nearest known one; a new
-                    /// optional key is not a new version of the contract. Keys of version 1:
+                    /// Returns the descriptor: JSON of the published schema `plugin-sdk/descriptor.schema.json`. During this call the plugin
+                    /// has only `log` and `host-info`. The host refuses an unknown key and names the nearest known one. A new optional
+                    /// key is not a new version of the contract. Keys of version 1:
                     ///
-                    /// - `version`: the plugin's own.
-                    /// - `subscriptions`: what it wants to be told of, a list of
-                    ///   - `name`: unique here, by default the resource; pending events are filed under it, over reloads too
+                    /// - `version`: the plugin's own version.
+                    /// - `subscriptions`: the changes that the plugin wants, a list of
+                    ///   - `name`: unique in the descriptor, by default the resource; the host files pending events under the name, over reloads too
                     ///   - `resource`: `v1/pods`, `apps/v1/deployments`
-                    ///   - `namespaces`: only these; empty means all, which is the only choice for a resource that has none. Up to 64 are listed
-                    ///     and watched each by itself: a role in each is enough for the host
-                    ///   - `labelSelector`, `fieldSelector`: only these objects, as kubectl writes it
+                    ///   - `namespaces`: only these; an empty list means all, and is the only choice for a resource without namespaces. The host lists
+                    ///     and watches up to 64 namespaces each by itself, and needs a role only in each
+                    ///   - `labelSelector`, `fieldSelector`: only these objects, as kubectl writes selectors
                     ///   - `types`: only these of `added`, `updated`, `deleted`
-                    ///   - `replay`: when present objects are told: `initial` (default), `initial-and-reload`, `never`
-                    ///   - `delivery`: how much of the object comes along: `full` (default), `metadata`, `lazy`
+                    ///   - `replay`: when the plugin gets the existing objects: `initial` (default), `initial-and-reload`, `never`
+                    ///   - `delivery`: how much of the object comes with an event: `full` (default), `metadata`, `lazy`
                     ///   - `withOld`: updates bring the old object, too
                     ///   - `onlyIfChanged`: only updates that change the value at one of these JSON pointers
-                    ///   - `filter`: only events for which this CEL expression is true. It sees `object` and `old` as the event has them (null where
-                    ///     there is none; `old` whatever `withOld` says) and `change`, a text as in `types`. A deletion is told all the same
-                    ///     unless the expression names `change`; so is what it fails for, which is counted. It does not change what belongs to the
-                    ///     subscription: an object that was never told may be `updated` and `deleted`. `plugin-sdk/README.md` has its bounds.
-                    ///   - `resyncPeriod`: tell every object that belongs to the subscription again after this long, `10m` (1 s to 366 days): as `updated` with the
-                    ///     reason `resync`, without `old`, whatever `onlyIfChanged` says. A round that comes while the one before is being told is left out,
-                    ///     and so is an object of which something waits to be told.
-                    ///   - `enqueue`: keys for the plugin's workqueue, and `handle` is not called: a list of up to 16, of `self`, or of objects with
+                    ///   - `filter`: only events for which this CEL expression is true. Its variables are `object` and `old` as the event has them (null if
+                    ///     there is none; `old` for any value of `withOld`) and `change`, a text as in `types`. A deletion passes unless the expression
+                    ///     names `change`. An event for which the expression fails also passes, and the host counts the error. The filter does not
+                    ///     change the view: an object that the plugin never got may be `updated` and `deleted`. `plugin-sdk/README.md` has the bounds.
+                    ///   - `resyncPeriod`: deliver every object in the view again after this long, `10m` (1 s to 366 days). The event is `updated` with the
+                    ///     reason `resync`, without `old`, for any value of `onlyIfChanged`. A round is left out if the previous round is not complete.
+                    ///     An object is left out if an event of it waits.
+                    ///   - `enqueue`: keys for the plugin's workqueue; the host then does not call `handle`. A list of up to 16 rules: `self`, or objects with
                     ///     one of `self: true`, `owner: apps/v1/ReplicaSet`, `pointer: /spec/x`, beside `namespace` (`object`, the default, `none`
-                    ///     or a pointer) and `prefix`; worked out on old and new, both queued as prefix + [namespace/]name. All owners of the
-                    ///     kind count, in whatever version of its group; a pointer leads to a text, and where there is none there is no key. Nor is there
-                    ///     one of a text that cannot be a name, because it is too long or has a slash or control characters; an event has up to 256
-                    ///     keys. What is left out is counted. The default of `replay` is `initial-and-reload` here.
+                    ///     or a pointer) and `prefix`. The host computes the keys of the old and of the new object, and queues both as
+                    ///     prefix + [namespace/]name. All owners of the kind count, in any version of its group. A pointer leads to a text; without a
+                    ///     text there is no key. A text that cannot be a name makes no key: it is too long, or has a slash or control characters. An event
+                    ///     has up to 256 keys. The host counts the keys that it leaves out. The default of `replay` is `initial-and-reload` here.
                     /// - `indexes`: list of `resource`, `name`, `pointer` (`*` steps into every member).
-                    /// - `reads`: resources read through `indexer` without a subscription, list of `resource`, `namespaces`.
-                    /// - `writes`: what the plugin means to change through `kube`, list of `resource` (also `v1/pods/status`), `verbs` (`create`, `update`, `patch`,
-                    ///   `delete`), `namespaces`. It waits until that is granted; what is not written here may be granted all the same.
-                    /// - `http`: whom the plugin means to ask through `http`, a list of up to 64 of `origins` (`https://api.example.com`, `https://*.example.com`), `methods`,
-                    ///   `paths` (these and all below them), `addresses` (`public`, the default, `private`, `loopback`). It waits in the same way.
-                    /// - `schedules`: when `fire` is called, a list of up to 64 of `name`, and `cron` (five fields: minute, hour, day of month, month, day of
-                    ///   week, with `*` `,` `-` `/` and names as `MON`; in UTC, so that summer time moves nothing) or `every` (`30s`; 100 ms to 366 days,
-                    ///   for the first time after one).
-                    /// - `shards`: in how many instances the plugin asks to run, 1 (default) to 64; whoever runs the host may say another number. An instance is told
-                    ///   of the objects, and works on the keys, whose hash modulo that number is its own (`host-info.shard`): FNV-1a with 64 bits of
-                    ///   `namespace/name`, `name` where there is no namespace, or of the key. Calls of different instances overlap; what one of them keeps in
-                    ///   its memory the others do not see. Not together with `stateful`.
+                    /// - `reads`: resources that the plugin reads through `indexer` without a subscription, list of `resource`, `namespaces`.
+                    /// - `writes`: the writes through `kube` that the plugin intends, list of `resource` (also `v1/pods/status`), `verbs` (`create`, `update`,
+                    ///   `patch`, `delete`), `namespaces`. The plugin waits until they are granted. A configuration may grant other writes, too.
+                    /// - `http`: the requests through `http` that the plugin intends, a list of up to 64 of `origins` (`https://api.example.com`,
+                    ///   `https://*.example.com`), `methods`, `paths` (these and all below them), `addresses` (`public`, the default, `private`,
+                    ///   `loopback`). The plugin waits for these grants in the same way.
+                    /// - `schedules`: the times of `fire` calls, a list of up to 64 of `name`, and `cron` or `every`. `cron` has five fields: minute, hour, day of
+                    ///   month, month, day of week, with `*` `,` `-` `/` and names as `MON`. It is in UTC, so summer time moves nothing. `every` is a
+                    ///   period (`30s`; 100 ms to 366 days); the first call comes after one period.
+                    /// - `shards`: the number of instances that the plugin asks for, 1 (default) to 64; the host's configuration may set another number. An
+                    ///   instance gets the events of the objects, and the keys, whose hash modulo that number is its own number (`host-info.shard`). The
+                    ///   hash is FNV-1a with 64 bits of the key, or of the object's `namespace/name` (`name` without a namespace). Calls of different
+                    ///   instances overlap. An instance does not see the memory of another. Not together with `stateful`.
                     #[allow(async_fn_in_trait)]
                     fn describe(config: Json) -> Result<Json, _rt::String>;
-                    /// Called once for an instance, after `describe` was accepted and before anything else. An error, of any of several, keeps this version
-                    /// of the plugin from running; where an older one runs, it goes on.
+                    /// The host calls this once for an instance, after it has accepted the descriptor and before any other call. An error, of any of several
+                    /// instances, keeps this version of the plugin from running. A running older version goes on.
                     #[allow(async_fn_in_trait)]
                     fn start(config: Json) -> Result<(), _rt::String>;
-                    /// The last call, made when the plugin is removed, replaced or the host ends; not after a trap or a deadline.
+                    /// The last call: the plugin is removed or replaced, or the host ends. It does not come after a trap or a deadline.
                     #[allow(async_fn_in_trait)]
                     fn stop() -> ();
                 }
@@ -5420,7 +5424,7 @@ pub mod exports {
                         * ::core::mem::size_of::<*const u8>()],
                 );
             }
-            /// Export this to be told of changes, one at a time and in order for each object.
+            /// Export this to get events, one at a time and in order for each object.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod handler {
                 #[used]
@@ -5432,15 +5436,15 @@ pub mod exports {
                 pub type Change = super::super::super::super::informant::plugin::types::Change;
                 pub type Reason = super::super::super::super::informant::plugin::types::Reason;
                 pub type Failure = super::super::super::super::informant::plugin::types::Failure;
-                /// What became of an object that the subscription does not have any more.
+                /// The reason why an object is not in the view any more.
                 #[repr(u8)]
                 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
                 pub enum Gone {
                     /// The object was deleted.
                     Deleted,
-                    /// It lives on, but no longer matches the subscription.
+                    /// The object exists, but no longer matches the subscription.
                     LeftView,
-                    /// One of the two: the watch was cut, or the API server does the selecting and does not say.
+                    /// One of the two: the watch was interrupted, or the API server evaluates the selection and does not report the reason.
                     Unknown,
                 }
                 impl ::core::fmt::Debug for Gone {
@@ -5472,10 +5476,10 @@ pub mod exports {
                 /// A change of one object, as one subscription sees it.
                 #[derive(Clone, Eq, Hash, PartialEq)]
                 pub struct Event {
-                    /// Rises by one with every event of this plugin, or of this shard of it; a retry keeps its number. Where the number of shards has changed
-                    /// it goes on above all that were given.
+                    /// Rises by one with every event of this plugin, or of this shard of it. A retry keeps its number. After a change of the number of shards
+                    /// it goes on above all earlier numbers.
                     pub seq: u64,
-                    /// Index into the running version's `subscriptions`. Each is a view of its own: a change that concerns several comes
+                    /// Index into the running version's `subscriptions`. Each subscription is a view of its own. A change in several views comes
                     /// once for each, in their order.
                     pub subscription: u32,
                     pub change: Change,
@@ -5483,15 +5487,15 @@ pub mod exports {
                     pub key: ObjectKey,
                     pub uid: _rt::String,
                     pub resource_version: _rt::String,
-                    /// Only with `deleted`, which has no `object`; `old` is then the last state known, whatever `withOld` says.
+                    /// Only with `deleted`, which has no `object`; `old` is then the last known state, for any value of `withOld`.
                     pub gone: Option<Gone>,
-                    /// How many older, undelivered events this one stands for.
+                    /// The number of older, undelivered events that are merged into this event.
                     pub coalesced: u32,
                     /// 1 for the first delivery.
                     pub attempt: u32,
-                    /// What it is now, as far as the subscription's `delivery` says: with `lazy` there is none, and `event-data` has it.
+                    /// The present state, as far as the subscription's `delivery` has it. With `lazy` there is none; `event-data` has it.
                     pub object: Option<Json>,
-                    /// For an update: the state before the oldest change that this event stands for.
+                    /// For an update: the state before the oldest change that this event includes.
                     pub old: Option<Json>,
                 }
                 impl ::core::fmt::Debug for Event {
@@ -5724,8 +5728,9 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// Told of one event. A failure brings it back as it says, up to as many attempts as the plugin's limits allow, and makes it a dead
-                    /// letter then; later events of the same object wait meanwhile. Each comes at least once: what is done twice must do no harm.
+                    /// Handles one event. After a failure the host retries the event as the failure says, up to the attempts that the plugin's limits
+                    /// allow. Then the event becomes a dead letter. Later events of the same object wait meanwhile. The host delivers each event
+                    /// at least once: a second delivery must do no harm.
                     #[allow(async_fn_in_trait)]
                     fn handle(event: Event) -> Result<(), Failure>;
                 }
@@ -6017,7 +6022,7 @@ seqw\x0csubscriptiony\x06change\x05\x06reason\x07\x03key\x03\x03uids\x10resource
 event\x03\0\x0e\x01j\0\x01\x09\x01@\x01\x05event\x0f\0\x10\x04\0\x06handle\x01\x11\
 \x04\0\x1einformant:plugin/handler@0.1.0\x05\x11\x04\0\x1dinformant:plugin/plugi\
 n@0.1.0\x04\0\x0b\x0c\x01\0\x06plugin\x03\0\0\0G\x09producers\x01\x0cprocessed-b\
-y\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+y\x02\x0dwit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -6096,7 +6101,7 @@ sport\x01s\0\x04\0\x05error\x03\0\x07\x01j\x01\x06\x01\x08\x01@\x01\x07request\x
 o\x02yy\x01@\0\0\x02\x04\0\x05shard\x01\x03\x04\0\x0chost-version\x01\x01\x03\0\x20\
 informant:plugin/host-info@0.1.0\x05\x0c\x04\0=informant:plugin/plugin-with-all-\
 of-its-exports-removed@0.1.0\x04\0\x0b,\x01\0&plugin-with-all-of-its-exports-rem\
-oved\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\
+oved\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.0\
 \x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]

@@ -9,7 +9,7 @@ use crate::bindings::informant::plugin::types as __with_name0;
 pub mod exports {
     pub mod informant {
         pub mod plugin {
-            /// Export this to work a rate-limited queue of keys, filled through `workqueue`.
+            /// Export this to reconcile the keys of a rate-limited queue, which `enqueue` rules and `workqueue` fill.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod reconciler {
                 #[used]
@@ -107,12 +107,14 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// `some(ms)`: done for now, again after that many milliseconds. `attempt` is 1 for the first since the key last succeeded or was given
-                    /// up, whoever added it meanwhile, and for the first of a version.
+                    /// Reconciles one key. `some(ms)` means success, and another call for the key after that many milliseconds. `attempt` is 1 for the first
+                    /// call after the key last succeeded or was given up, even if the key was added again meanwhile. It is also 1 for the
+                    /// first call of a version.
                     ///
-                    /// A failure brings the key back as it says, however often: its object may be gone, and then no event would. Only one that says `never`,
-                    /// or a key that ended as many instances as it may, is given up: `/plugins` shows it, it is no dead letter, and whoever adds it has it
-                    /// worked on again. While keys and events both wait, a key's turn follows each event that was told.
+                    /// After a failure the host retries the key as the failure says, without an end: the object may be gone, and then no event would
+                    /// add the key. A key is given up after a failure with `never`, or after it ended as many instances as it may. `/plugins` shows the key;
+                    /// it is no dead letter. After the next addition of the key the host calls `reconcile` for it again. While keys and events both wait,
+                    /// one key follows each event.
                     #[allow(async_fn_in_trait)]
                     fn reconcile(
                         key: _rt::String,
@@ -246,7 +248,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x01\x02\x01\x01\x01@\x02\x03keys\x07attempty\0\x03\x04\0\x09reconcile\x01\x04\x04\
 \0!informant:plugin/reconciler@0.1.0\x05\x02\x04\0\x18informant:sdk/reconciler\x04\
 \0\x0b\x10\x01\0\x0areconciler\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0d\
-wit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+wit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -269,7 +271,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x0b\x04\0\x07failure\x03\0\x0c\x03\0\x1cinformant:plugin/types@0.1.0\x05\0\x04\0\
 8informant:sdk/reconciler-with-all-of-its-exports-removed\x04\0\x0b0\x01\0*recon\
 ciler-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-b\
-y\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+y\x02\x0dwit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -168,12 +168,12 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// Called on the version that runs, when the next one has started. None, an error or more than 1 MiB: nothing is carried over,
-                    /// the subscriptions' `replay` decides.
+                    /// The host calls this on the running version, after the start of the next version. With none, an error or more than 1 MiB, nothing is
+                    /// carried over, and the subscriptions' `replay` decides.
                     #[allow(async_fn_in_trait)]
                     fn snapshot() -> Result<Option<_rt::Vec<u8>>, _rt::String>;
-                    /// Called on the next version after `start` and before any event, if there was a snapshot. Subscriptions that stay the same are then
-                    /// not told their objects again, whatever their `replay` says. An error keeps this version from taking over: the one before goes on.
+                    /// If there is a snapshot, the host calls this on the next version, after `start` and before any event. Unchanged subscriptions then do not
+                    /// get their objects again, for any value of `replay`. After an error this version does not take over: the previous version goes on.
                     #[allow(async_fn_in_trait)]
                     fn restore(
                         from_version: _rt::String,
@@ -285,7 +285,7 @@ A\x02\x01B\x08\x01p}\x01k\0\x01j\x01\x01\x01s\x01@\0\0\x02\x04\0\x08snapshot\x01
 \x03\x01j\0\x01s\x01@\x02\x0cfrom-versions\x04data\0\0\x04\x04\0\x07restore\x01\x05\
 \x04\0\x1finformant:plugin/stateful@0.1.0\x05\0\x04\0\x16informant:sdk/stateful\x04\
 \0\x0b\x0e\x01\0\x08stateful\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0d\
-wit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+wit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -302,7 +302,7 @@ pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 223] = *b"\
 \0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07A\x01A\x02\x01A\0\x04\
 \06informant:sdk/stateful-with-all-of-its-exports-removed\x04\0\x0b.\x01\0(state\
 ful-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\
-\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+\x0dwit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

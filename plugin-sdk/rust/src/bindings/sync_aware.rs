@@ -9,12 +9,12 @@ use crate::bindings::informant::plugin::types as __with_name0;
 pub mod exports {
     pub mod informant {
         pub mod plugin {
-            /// Export this to learn that the initial objects of a subscription have all been told (or are dead letters).
+            /// Export this to get a call after the delivery of all initial objects of a subscription (or after they became dead letters).
             ///
-            /// It is called once for each subscription and instance, also when there was nothing to tell: an instance that takes another's place
-            /// after a reload or a trap hears it at once where nothing is told again, else when that is through. A failure comes again as an
-            /// event's would, and is given up after as many attempts, without a dead letter. Other events do not wait for it. Of a subscription
-            /// with `enqueue` rules it says that the keys of all its initial objects have been added. Each of several shards hears it of its own objects.
+            /// The host calls it once for each subscription and instance, also without any object. An instance can replace another
+            /// one after a reload or a trap. The call then comes at once if no replay follows, else after the replay. After a failure the call comes again like
+            /// an event. It is given up after as many attempts, without a dead letter. Other events do not wait for it. For a subscription
+            /// with `enqueue` rules it means that the keys of all initial objects have been added. Each of several shards gets the call for its own objects.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod sync_aware {
                 #[used]
@@ -91,7 +91,7 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// `subscription` is counted as in `handler.event`.
+                    /// `subscription` is an index as in `handler.event`.
                     #[allow(async_fn_in_trait)]
                     fn synced(subscription: u32) -> Result<(), Failure>;
                 }
@@ -211,7 +211,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x01\x01@\x01\x0csubscriptiony\0\x02\x04\0\x06synced\x01\x03\x04\0!informant:plu\
 gin/sync-aware@0.1.0\x05\x02\x04\0\x18informant:sdk/sync-aware\x04\0\x0b\x10\x01\
 \0\x0async-aware\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-componen\
-t\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+t\x070.254.0\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -234,7 +234,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x0b\x04\0\x07failure\x03\0\x0c\x03\0\x1cinformant:plugin/types@0.1.0\x05\0\x04\0\
 8informant:sdk/sync-aware-with-all-of-its-exports-removed\x04\0\x0b0\x01\0*sync-\
 aware-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-b\
-y\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+y\x02\x0dwit-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -9,7 +9,7 @@ use crate::bindings::informant::plugin::types as __with_name0;
 pub mod exports {
     pub mod informant {
         pub mod plugin {
-            /// Export this to be called on the descriptor's schedules.
+            /// Export this to get calls on the descriptor's schedules.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod timer {
                 #[used]
@@ -98,9 +98,9 @@ pub mod exports {
                     }
                 }
                 pub trait Guest {
-                    /// `unix-ms`: the moment that it is for. However many have passed, because the plugin was busy, held, tripped or not there, that is one
-                    /// call, for the last of them. A failure brings it back as it says, until the schedule's next moment takes its place. A schedule that
-                    /// stays the same goes on over a reload; all begin anew with the host.
+                    /// Handles one firing of a schedule. `unix-ms` is the time in the schedule for which the call comes. Several times can pass while the plugin
+                    /// is busy, held, tripped or not loaded; then one call comes, for the last of them. After a failure the host retries the call as the failure
+                    /// says, until the schedule's next time replaces it. An unchanged schedule goes on over a reload. All schedules begin again with the host.
                     #[allow(async_fn_in_trait)]
                     fn fire(schedule: _rt::String, unix_ms: u64) -> Result<(), Failure>;
                 }
@@ -228,7 +228,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x01\x01@\x02\x08schedules\x07unix-msw\0\x02\x04\0\x04fire\x01\x03\x04\0\x1cinfo\
 rmant:plugin/timer@0.1.0\x05\x02\x04\0\x13informant:sdk/timer\x04\0\x0b\x0b\x01\0\
 \x05timer\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.\
-254.2\x10wit-bindgen-rust\x060.60.0";
+254.0\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -251,7 +251,7 @@ er-ms\x01w\0\x05never\0\0\x04\0\x05retry\x03\0\x0a\x01r\x02\x07messages\x05retry
 \x0b\x04\0\x07failure\x03\0\x0c\x03\0\x1cinformant:plugin/types@0.1.0\x05\0\x04\0\
 3informant:sdk/timer-with-all-of-its-exports-removed\x04\0\x0b+\x01\0%timer-with\
 -all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dw\
-it-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+it-component\x070.254.0\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -41,7 +41,7 @@ pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 205] = *b"\
 \0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07S\x01A\x02\x01A\x02\x01\
 B\x02\x01@\0\0w\x04\0\x03now\x01\0\x03\0!wasi:clocks/monotonic-clock@0.2.0\x05\0\
 \x04\0\x12informant:sdk/wasi\x04\0\x0b\x0a\x01\0\x04wasi\x03\0\0\0G\x09producers\
-\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60\
+\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.0\x10wit-bindgen-rust\x060.60\
 .0";
 #[inline(never)]
 #[doc(hidden)]

@@ -34,16 +34,16 @@ impl HttpRule {
         doc: &'static str,
     ) -> Option<Vec<Self>> {
         keys.object_list("http", default, doc, |keys| {
-            let doc = "Whom: scheme, host and port. `https` where no scheme is written, the scheme's port where none is; `*.` stands for all names below, and not for the name itself.";
+            let doc = "The origins: scheme, host and port. The default scheme is `https`, and the default port is the scheme's. `*.` stands for all names below a name, and not for the name itself.";
             let like = ("https://api.example.com", "", 0);
             let origins = keys.text_list("origins", like, doc, str::parse::<OriginRule>);
             let origins = needed(keys, "origins", origins, "[\"https://api.example.com\"]");
-            let doc = "How: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`.";
+            let doc = "The methods: `GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`.";
             let methods = keys.text_list("methods", ("POST", "", 0), doc, str::parse::<Method>);
             let methods = needed(keys, "methods", methods, "[GET]");
-            let doc = "What: these paths and all below them, whatever the query. A path that decodes to another one is below none.";
+            let doc = "The paths, each with all paths below it and any query. A path that decodes to another path is below none.";
             let paths = keys.text_list("paths", ("/v1", "all", 1), doc, str::parse::<PathRule>);
-            let doc = "What the host's addresses may be: `public`, `private` (also a cluster's services and pods), `loopback`. Link-local addresses, clouds' metadata and the API server are never asked.";
+            let doc = "The kinds of addresses that the origin's host may have: `public`, `private` (also a cluster's services and pods), `loopback`. No request goes to link-local addresses, clouds' metadata or the API server.";
             let like = ("private", "public", 1);
             let addresses = keys.text_list("addresses", like, doc, str::parse::<AddressKind>);
             Self {
@@ -139,14 +139,14 @@ pub(super) fn entries(rules: &[HttpRule]) -> usize {
 }
 
 fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
-    let doc = "Headers that the host adds, and the plugin never sees: below each its `secret`. They go to no other origin that a redirect leads to.";
+    let doc = "Headers that the host adds and the plugin never sees, each with its `secret`. A redirect to another origin does not take them along.";
     let named = keys.named("headers", doc, |keys| {
-        let doc = "The file in the directory of secrets (`--secrets`) whose content is the value. It is read for each request.";
+        let doc = "The file in the directory of secrets (`--secrets`) whose content is the value. The host reads the file for each request.";
         let secret = keys.text("secret", "api-token", doc, str::parse::<SecretName>);
         if keys.is_read() && secret.is_none() {
             keys.fail(0, "secret", "is missing: write it as api-token".to_owned());
         }
-        let doc = "What stands before it.";
+        let doc = "The text before the content of the file.";
         let prefix = keys.text("prefix", "Bearer ", doc, secret_prefix);
         Some((secret?, prefix.unwrap_or_default()))
     });

@@ -53,7 +53,7 @@ pub(crate) enum OnRemoval {
 const ON_REMOVAL: &[(&str, &str, OnRemoval)] = &[
     (
         "drain",
-        "they are told first, for `limits.drainTime` at most; what comes meanwhile is not",
+        "the plugin gets them first, for `limits.drainTime` at most; it does not get later events",
         OnRemoval::Drain,
     ),
     ("drop", "the plugin ends at once", OnRemoval::Drop),
@@ -83,7 +83,7 @@ pub struct Ceiling {
 /// A whole file beside a plugin's.
 pub fn sidecar(keys: &mut Keys<'_>) -> Layer {
     keys.constant("apiVersion", API_VERSION, "The version of the format.");
-    keys.constant("kind", "PluginConfiguration", "What the file is.");
+    keys.constant("kind", "PluginConfiguration", "The kind of the file.");
     Layer::of_plugin(keys)
 }
 
@@ -101,15 +101,15 @@ impl Layer {
         let config = keys.any(
             "config",
             "{}",
-            "What the plugin itself is configured with; handed to `describe` and `start` as JSON.",
+            "The plugin's own configuration. The host hands it to `describe` and `start` as JSON.",
         );
         let sha256 = keys.text(
             "sha256",
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-            "The hash of the plugin file. A file with another one is refused. Without it any file of the name is taken.",
+            "The hash of the plugin file. The host refuses a file with another hash. Without this key the host takes any file of the name.",
             sha256,
         );
-        let doc = "In how many instances the plugin runs. Each has its share of the objects and keys, by the hash of their names, and `limits.memory` for itself. As many as the plugin asks for, else one, where it is not there; one that exports `stateful` has no more.";
+        let doc = "The number of instances of the plugin. Each has its share of the objects and keys, by the hash of their names, and the whole of `limits.memory`. Without this key, the plugin's descriptor sets the number, or there is one instance. A plugin that exports `stateful` has only one.";
         let shards = keys.number("shards", SHARDS, None, doc).map(|shards| shards as usize);
         let shared = Self::of_all(keys);
         Self { config, sha256, shards, said: keys.said(), ..shared }
@@ -117,31 +117,31 @@ impl Layer {
 
     /// The settings that may hold for all plugins.
     pub fn of_all(keys: &mut Keys<'_>) -> Self {
-        let limits = limits(keys, "Bounds of what the plugin may use.", |limit| limit.default);
+        let limits = limits(keys, "The limits of the plugin.", |limit| limit.default);
         let reads = Rule::declare(
             keys,
             "reads",
-            "what the plugin subscribes to and reads, without Secrets",
-            "What the plugin may read: any of these rules allows it. One that asks for more waits, and says which line would grant it.",
+            "the subscriptions and reads of the plugin, without Secrets",
+            "The resources that the plugin may read. One matching rule is enough. A plugin that asks for more waits, and its error shows the line that would grant it.",
         );
-        let doc = "What the plugin may write to the cluster: any of these rules allows it, and nothing else is. What only the host's own file may grant, under the plugin's name: Secrets, what decides who may do what (Leases, too), what leads into containers.";
+        let doc = "The writes to the cluster that the plugin may make. One matching rule allows a write; the host refuses every other write. Only the host's own file, under the plugin's name, may grant some writes: of Secrets, of resources that decide about permissions (also Leases), of resources that lead into containers.";
         let writes = WriteRule::declare(keys, "nothing at all", doc);
-        let doc = "Whom the plugin may ask over HTTP: of these rules the first that fits a request counts, and what fits none is refused.";
-        let http = HttpRule::declare(keys, "nobody", doc);
-        let doc = "The service account that the plugin acts as, as `shop/labeller`: its writes are made in that one's name, and it reads and is told of what that one may list and watch. Beside a plugin it counts if the ceiling names it.";
+        let doc = "The HTTP requests that the plugin may send. The first rule that matches a request counts. The host refuses a request that matches no rule.";
+        let http = HttpRule::declare(keys, "no server", doc);
+        let doc = "The service account of the plugin, as `shop/labeller`. The host writes in the name of the account. The plugin reads, and gets events of, only the objects that the account may list and watch. A file beside a plugin may name only an account of the ceiling.";
         let service_account = keys.text("serviceAccount", "shop/labeller", doc, str::parse);
-        let doc = "Whether writes are only tried: the API server checks them and changes nothing, and the log says what it answered. Over HTTP only what asks is sent: `GET`, `HEAD`, `OPTIONS`.";
+        let doc = "Whether the plugin's writes change nothing: the API server only checks them, and the log has its answers. Over HTTP the host sends only the methods that read: `GET`, `HEAD`, `OPTIONS`.";
         let dry_run = keys.boolean("dryRun", false, doc);
         let debounce = keys.number(
             "debounce",
             (Unit::Milliseconds, 0..=DEBOUNCE_MILLIS_MAX),
             Some(0),
-            "How long an event waits for others of its object, which are merged into it; never longer, however many come. A deletion is not lost.",
+            "How long an event waits for later events of its object. The host merges these into it. More events do not make the wait longer. No deletion is lost.",
         );
         let debounce = debounce.map(Duration::from_millis);
-        let doc = "How often `handle` is called at most, first attempts and retries alike. What is too much waits.";
+        let doc = "The highest rate of `handle` calls, first attempts and retries alike. Calls above the rate wait.";
         let rate_limit = keys.object("rateLimit", doc, RateLimit::declare).flatten();
-        let doc = "What becomes of waiting events when the plugin's file is removed.";
+        let doc = "The treatment of waiting events when the plugin's file is removed.";
         let on_removal = keys.choice("onRemoval", ON_REMOVAL, doc);
         let said = keys.said();
         Self {
@@ -166,7 +166,7 @@ impl RateLimit {
         let doc = "Calls a second.";
         let per_second = keys.number("eventsPerSecond", bounds, None, doc);
         let bounds = (Unit::Count, 1..=CALLS_PER_SECOND_MAX);
-        let doc = "Calls that may follow each other at once after a pause; as many as come in a second where it is not there.";
+        let doc = "Calls that may follow each other at once after a pause. Without this key the number is `eventsPerSecond`.";
         let burst = keys.number("burst", bounds, None, doc);
         if keys.is_read() && per_second.is_none() {
             keys.fail(0, "eventsPerSecond", "is missing: write it as 10".to_owned());
@@ -194,20 +194,24 @@ impl Default for Ceiling {
 impl Ceiling {
     /// The settings of the ceiling.
     pub fn declare(keys: &mut Keys<'_>) -> Self {
-        let doc =
-            "The most that a limit may be set to. The defaults bind only the files beside plugins.";
+        let doc = "The highest value of each limit. The defaults here bound only the files beside plugins.";
         let limits = limits(keys, doc, Limit::of_files);
-        let reads =
-            Rule::declare(keys, "reads", "everything but Secrets", "The most that may be read.");
-        let doc = "The most that may be written, without what only `plugins` may grant.";
+        let reads = Rule::declare(
+            keys,
+            "reads",
+            "everything but Secrets",
+            "The most that `reads` may grant.",
+        );
+        let doc =
+            "The most that `writes` may grant, without the writes that only `plugins` may grant.";
         let writes = WriteRule::declare(keys, "nothing at all", doc).unwrap_or_default();
-        let doc = "The most that may be asked over HTTP. A rule elsewhere is in force where one of these has its origin, method, paths, addresses and headers.";
-        let http = HttpRule::declare(keys, "nobody", doc).unwrap_or_default();
+        let doc = "The most that `http` may grant. A rule elsewhere is in force if one of these rules has its origin, method, paths, addresses and headers.";
+        let http = HttpRule::declare(keys, "no server", doc).unwrap_or_default();
         let doc = "The service accounts that files beside plugins may name. `defaults` and `plugins` may name others.";
         let like = ("shop/labeller", "none", 0);
         let service_accounts = keys.text_list("serviceAccounts", like, doc, str::parse);
         let service_accounts = service_accounts.unwrap_or_default();
-        let doc = "The most that `shards` may be set to, and that a plugin gets of what it asks for itself. `plugins` may say more.";
+        let doc = "The highest number of `shards` in a file beside a plugin. A descriptor that asks for more instances gets this number. `plugins` may set more.";
         let shards = keys.number("shards", SHARDS, Some(SHARDS_OF_FILES as u64), doc);
         let default = Self::default();
         let (reads, shards) =

@@ -35,13 +35,13 @@ impl Rule {
             let resources = keys.text_list(
                 "resources",
                 ("v1/pods", "all but Secrets", 0),
-                "What may be read, as `v1/pods` or `apps/v1/deployments`; `\"*\"` is everything but Secrets, which are to be named.",
+                "The resources, as `v1/pods` or `apps/v1/deployments`. `\"*\"` stands for all resources but Secrets; name Secrets to grant them.",
                 resources,
             );
             let namespaces = keys.text_list(
                 "namespaces",
                 ("default", "all, and what is in none", 1),
-                "Where. A subscription or read of all namespaces, or of what is in none, needs a rule without this.",
+                "The namespaces. A subscription or read of all namespaces, or of objects without a namespace, needs a rule without this key.",
                 namespace,
             );
             Self {

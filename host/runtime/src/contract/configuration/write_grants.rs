@@ -30,16 +30,16 @@ impl WriteRule {
         doc: &'static str,
     ) -> Option<Vec<Self>> {
         keys.object_list("writes", default, doc, |keys| {
-            let doc = "What may be written, as `v1/pods` or `apps/v1/deployments`. A subresource is a resource of its own: `v1/pods/status`, `v1/pods/eviction`.";
+            let doc = "The resources, as `v1/pods` or `apps/v1/deployments`. A subresource is a resource of its own: `v1/pods/status`, `v1/pods/eviction`.";
             let resources = keys.text_list("resources", ("v1/pods", "", 0), doc, writable);
             let resources = needed(keys, "resources", resources, "[v1/pods]");
-            let doc = "How: `create`, `update`, `patch`, `delete`. Server-side apply needs `patch` and `create`, and so does with `update` one whose object has no `metadata.uid`.";
+            let doc = "The verbs: `create`, `update`, `patch`, `delete`. Server-side apply needs `patch` and `create`. An update whose object has no `metadata.uid` needs `update` and `create`.";
             let verbs = keys.text_list("verbs", ("patch", "", 0), doc, str::parse::<WriteVerb>);
             let verbs = needed(keys, "verbs", verbs, "[patch]");
-            let doc = "Where. What is in no namespace needs a rule without this.";
+            let doc = "The namespaces. An object without a namespace needs a rule without this key.";
             let default = "all, and what is in none";
             let namespaces = keys.text_list("namespaces", ("default", default, 1), doc, namespace);
-            let doc = "Which objects. One whose name the API server makes needs a rule without this.";
+            let doc = "The names of the objects. An object whose name the API server generates needs a rule without this key.";
             let names = keys.text_list("names", ("settings", "all", 1), doc, name);
             Self {
                 resources,

@@ -54,96 +54,101 @@ const fn least(stated: &[u64]) -> u64 {
 }
 
 limits! {
-    /// Memory of one instance, each of them if the plugin runs in several: linear memories, globals, references to functions. A Rust plugin settles at about 1 MiB.
+    /// Memory of one instance: linear memories, globals, references to functions. Each of several instances has this
+    /// limit for itself. A Rust plugin settles at about 1 MiB.
     memory_bytes_max: usize, "memory" = 64 << 20, up to 1 << 30, Bytes;
     "the instance ends (cause `memory`)", "informant_plugin_memory_bytes", "memories_are_summed";
 
-    /// What the host holds for the plugin, all parts of its account together: instances in all shards, stacks, code, documents, requests under
-    /// way, indexes, recordings, queue, workqueue, series, state, dead letters. It is there beside the other limits: who raises those may have to raise it. A Python
-    /// plugin, whose code has 33Mi for each of up to three versions, holds some 150Mi while it is reloaded.
+    /// Memory that the host holds for the plugin, all parts of its account together: instances in all shards, stacks,
+    /// code, documents, requests under way, indexes, recordings, queue, workqueue, series, state, dead letters. This
+    /// limit applies beside the other limits: with higher ones, it may have to be higher too. A Python plugin has 33Mi
+    /// of code for each of up to three versions, and holds some 150Mi during a reload.
     host_memory_max: u64, "hostMemory" = 1 << 30, up to 64 << 30, Bytes;
     "the plugin is stopped alone until its file or its configuration changes; a version is refused until the plugin holds less; a request is not sent",
     "informant_plugin_account_bytes", "a_plugin_that_holds_too_much_in_all_is_stopped_alone";
 
-    /// Elements of all tables together. Compilers put every function whose address is taken there; ten thousand covers CPython.
+    /// Elements of all tables together. Compilers put every function whose address is taken into a table. Ten thousand
+    /// elements cover CPython.
     table_elements_max: usize, "tableElements" = 10_000, up to 1_000_000, Count;
     "the instance ends (cause `tables`)", "informant_plugin_restarts_total", "tables_are_summed";
 
-    /// Core instances that a component is made of. One made from a core module has a handful, CPython with its libraries some thirty.
+    /// Core instances of the component. A component made from a core module has a handful; CPython with its libraries
+    /// has some thirty.
     instances_max: usize, "instances" = 128, up to 1_000, Count;
     "the plugin does not start", "informant_plugin_up", "more_tables_elements_or_memories_than_allowed_do_not_start";
 
-    /// Tables, of which compilers make one for each core instance that has any.
+    /// Tables. Compilers make one for each core instance that has any.
     tables_max: usize, "tables" = 64, up to 1_000, Count;
     "the plugin does not start", "informant_plugin_up", "more_tables_elements_or_memories_than_allowed_do_not_start";
 
-    /// Linear memories, of which compilers make one for each language in the component.
+    /// Linear memories. Compilers make one for each language in the component.
     memories_max: usize, "memories" = 16, up to 100, Count;
     "the plugin does not start", "informant_plugin_up", "more_tables_elements_or_memories_than_allowed_do_not_start";
 
-    /// The processor's time for one `handle`.
+    /// Processor time of one `handle`.
     handle_deadline: Duration, "handleTime" = 1_000, up to 60_000, Milliseconds;
-    "the instance ends (cause `deadline`); host calls count, waiting in them does not", "informant_plugin_handle_seconds",
+    "the instance ends (cause `deadline`); host calls count, waits in them do not", "informant_plugin_handle_seconds",
     "a_call_ends_at_its_limit";
 
-    /// What one call of the plugin may wait for answers from outside, by the clock, all its requests together. A plugin that is replaced or removed
-    /// ends the call first.
+    /// Time by the clock that one call of the plugin may wait for answers from outside, all its requests together. The
+    /// replacement or removal of the plugin ends the call earlier.
     wait_time: Duration, "waitTime" = 10_000, up to 20_000, Milliseconds;
-    "the request is given up, and the plugin is told so", "informant_plugin_cluster_write_seconds",
+    "the request ends, and the plugin gets an error", "informant_plugin_cluster_write_seconds",
     "a_call_waits_for_as_long_as_it_may_in_all";
 
-    /// Writes to the cluster a second, and at once after a pause; Kubernetes Events are bounded by themselves. Ten times what
-    /// controller-runtime has a controller ask that says nothing else.
+    /// Writes to the cluster a second. After a pause as many may follow each other at once. Kubernetes Events have
+    /// their own bound. The default is ten times the default of a controller with controller-runtime.
     cluster_writes_per_second: u32, "clusterWrites" = 200, up to 10_000, PerSecond;
     "the write waits, which counts as waiting for its answer", "informant_plugin_cluster_write_seconds",
     "a_plugin_writes_so_often_and_no_more";
 
-    /// Requests over HTTP a second, those that redirects ask for among them. A second's worth may follow each other at once.
+    /// HTTP requests a second, with those that follow redirects. After a pause the requests of one second may follow
+    /// each other at once.
     http_requests_per_second: u32, "httpRequests" = 50, up to 10_000, PerSecond;
     "the request waits, which counts as waiting for its answer", "informant_plugin_http_request_seconds",
     "a_plugin_asks_so_often_and_no_more";
 
-    /// The body of one request over HTTP.
+    /// Bytes of the body of one HTTP request.
     http_request_bytes_max: usize, "httpRequestBytes" = 1 << 20, up to 16 << 20, Bytes;
     "`http` answers `invalid`", "informant_plugin_http_requests_total", "a_request_is_checked_part_by_part";
 
-    /// The body of one answer over HTTP. The host has it in its memory while the plugin waits, and the plugin then in its own.
+    /// Bytes of the body of one HTTP answer. The host holds the body while the plugin waits; then the plugin holds it.
     http_response_bytes_max: usize, "httpResponseBytes" = 1 << 20, up to 16 << 20, Bytes;
     "`http` answers `too-large`", "informant_plugin_http_requests_total", "an_answer_is_as_large_as_it_may_be";
 
-    /// Origins and paths that the rules of `http` name, all together: each request is held against one after the other.
+    /// Origins and paths in all rules of `http` together. The host compares each request with one rule after the other.
     http_rules_max: usize, "httpRules" = 256, up to 10_000, Count;
     "the configuration is refused", "informant_plugin_http_rules", "rules_name_as_much_as_they_may";
 
-    /// Time for `describe` and `start`, which may set up caches, and for `snapshot` and `restore`.
+    /// Time of `describe` and of `start`, which may set up caches, and of `snapshot` and `restore`.
     start_deadline: Duration, "startTime" = 10_000, up to 60_000, Milliseconds;
-    "`describe`, `start`, `snapshot` or `restore` has failed", "informant_plugin_restarts_total", "every_export_has_a_deadline";
+    "`describe`, `start`, `snapshot` or `restore` fails", "informant_plugin_restarts_total", "every_export_has_a_deadline";
 
-    /// Time for `stop`. Every plugin's is over before a pod's grace period is, whatever it does.
+    /// Time of `stop`. The `stop` of every plugin ends before a pod's grace period does, in any case.
     stop_deadline: Duration, "stopTime" = 2_000, up to 10_000, Milliseconds;
-    "the instance ends without having stopped", "", "every_export_has_a_deadline";
+    "the instance ends before the end of `stop`", "", "every_export_has_a_deadline";
 
-    /// Time for what waits when the plugin's file is removed, unless `onRemoval` is `drop`.
+    /// Time for the delivery of waiting events after the removal of the plugin's file, unless `onRemoval` is `drop`.
     drain_time: Duration, "drainTime" = 10_000, up to 60_000, Milliseconds;
-    "what still waits is dropped", "", "what_waits_is_told_before_a_removed_plugin_ends";
+    "the rest is dropped", "", "what_waits_is_told_before_a_removed_plugin_ends";
 
-    /// The object and the old one that an event hands over, together. The API server takes objects of up to 3 MiB.
+    /// Bytes of the object and the old object of one event, together. The API server takes objects of up to 3 MiB.
     event_bytes_max: usize, "eventBytes" = 8 << 20, up to 64 << 20, Bytes;
     "the event becomes a dead letter", "informant_plugin_events_total", "an_event_is_handed_over_up_to_its_bound";
 
-    /// What one host call may make the host allocate for its arguments: an event's size and some.
+    /// Bytes that the host may allocate for the arguments of one host call: the size of an event and some more.
     hostcall_bytes_max: usize, "hostCallBytes" = 4 << 20, up to 64 << 20, Bytes;
     "the instance ends (cause `trap`)", "informant_plugin_restarts_total", "huge_return_hurts_nobody";
 
-    /// What one answer of the indexer may hold. One object that alone is larger comes alone.
+    /// Bytes of one answer of the indexer. A single larger object comes alone.
     answer_bytes_max: usize, "answerBytes" = 1 << 20, up to 16 << 20, Bytes;
     "the page ends, and has a cursor", "", "answers_keep_to_their_bytes_and_one_larger_item_comes_alone";
 
-    /// Items in one page of the indexer at most; half of them when the plugin does not say.
+    /// Items in one page of the indexer. A page without a limit from the plugin has at most half of them.
     page_items_max: usize, "pageItems" = 1_000, up to 10_000, Count;
     "the page ends, and has a cursor", "", "pages_are_bounded_whatever_the_plugin_says";
 
-    /// Log lines a second. A plugin that logs faster is slowed down between its events.
+    /// Log lines a second. The host slows a faster plugin down between its events.
     log_lines_per_second: u32, "logLines" = 5_000, up to 100_000, PerSecond;
     "the plugin waits before its next event; more than a second's worth in one event is dropped",
     "informant_plugin_log_lines_dropped_total", "a_burst_passes_and_is_paid_for_later";
@@ -156,53 +161,56 @@ limits! {
     queue_events_mark: usize, "queueEvents" = 10_000, up to 1_000_000, Count;
     "events of one object are merged", "informant_plugin_queue_depth", "above_the_mark_events_of_one_object_merge";
 
-    /// Bytes that the waiting events keep alive.
+    /// Bytes that the waiting events keep in memory.
     queue_bytes_mark: usize, "queueBytes" = 32 << 20, up to 1 << 30, Bytes;
     "events of one object are merged", "informant_plugin_queue_bytes", "above_the_mark_events_of_one_object_merge";
 
-    /// Bytes of the plugin's history: its deliveries that ended last, about 65 bytes each, for `informant why`. The history has 4Ki at first and grows.
-    /// 0: none is kept.
+    /// Bytes of the plugin's history for `informant why`: the deliveries that ended last, about 65 bytes each. The
+    /// history has 4Ki at first and grows. With 0 there is no history.
     history_bytes_max: usize, "history" = 64 << 10, from 0 up to 1 << 20, Bytes;
     "the oldest deliveries are forgotten", "informant_plugin_account_bytes", "the_oldest_deliveries_are_forgotten_above_the_bound";
 
-    /// Keys of the plugin's workqueue, also those that are delayed or have failed.
+    /// Keys of the plugin's workqueue, with the delayed and the failed ones.
     workqueue_keys_max: usize, "workqueueKeys" = 200_000, up to 10_000_000, Count;
-    "a call that adds a key has failed; no event is taken until there is room, or, while all keys are for later, from twice as many on", "informant_plugin_workqueue_keys",
+    "a call that adds a key fails; no event is taken until there is room; if all keys are delayed, from twice this number on", "informant_plugin_workqueue_keys",
     "more_keys_or_bytes_than_fit_are_refused";
 
-    /// Bytes that they take: their texts, and 256 for each.
+    /// Bytes of the workqueue's keys: their texts, and 256 for each key.
     workqueue_bytes_max: usize, "workqueueBytes" = 64 << 20, up to 1 << 30, Bytes;
     "the same", "informant_plugin_workqueue_bytes", "more_keys_or_bytes_than_fit_are_refused";
 
-    /// Series of the plugin's metrics. One that nobody has touched for an hour makes room.
+    /// Series of the plugin's metrics. A series that the plugin has not used for an hour makes room.
     metric_series_max: usize, "metricSeries" = 1_000, up to 100_000, Count;
     "`metrics` answers with an error", "informant_plugin_metric_series",
     "series_are_bounded_and_end_when_nobody_touches_them";
 
-    /// What the series of the plugin's metrics may take on the host's page, escaped and with all buckets: some 8,000 gauges, or 300 histograms.
+    /// Bytes of the plugin's series on the host's page, escaped and with all buckets: some 8,000 gauges, or 300
+    /// histograms.
     metric_bytes_max: usize, "metricBytes" = 1 << 20, up to 16 << 20, Bytes;
     "the same", "informant_plugin_metric_bytes", "what_series_take_on_the_page_is_bounded";
 
-    /// How often an event or a firing is tried: 20 times take almost four minutes, with waits of 5 ms, doubled each time, up to 30 s. Attempts
-    /// that fail because the cluster, a grant or the lead is missing do not count. A key that fails comes again without end, after 30 s at most.
+    /// Attempts of an event or a firing. Twenty take almost four minutes, with waits of 5 ms, doubled each time, up to
+    /// 30 s. An attempt does not count if the cluster, a grant or the lead is missing. A failed key is retried without
+    /// end, after 30 s at most.
     attempts_max: u32, "attempts" = 20, up to 1_000, Count;
     "the event becomes a dead letter", "informant_plugin_events_total",
     "dead_letters_are_kept_sent_again_and_thrown_away";
 
-    /// How many instances the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s. Ends
-    /// while the cluster, a grant or the lead is missing do not count; the next attempt comes after 30 s then, doubled each time, up to 10 minutes.
+    /// Instances that the events of one object, or one key, may end. The next attempt comes after 1 s, then 2 s. An end
+    /// does not count if the cluster, a grant or the lead is missing. The next attempt then comes after 30 s, doubled
+    /// each time, up to 10 minutes.
     crashes_per_event_max: u32, "crashesPerEvent" = 3, up to 100, Count;
     "the event becomes a dead letter, the key is given up", "informant_plugin_restarts_total", "trap_hurts_nobody";
 
-    /// Dead letters that are kept.
+    /// Dead letters of the plugin.
     dead_letters_max: usize, "deadLetters" = 1_000, up to 100_000, Count;
     "the oldest is dropped", "informant_plugin_dead_letters", "the_oldest_go_first_above_the_bounds";
 
-    /// Bytes of the objects that dead letters keep.
+    /// Bytes of the objects in dead letters.
     dead_letters_bytes_max: usize, "deadLetterBytes" = 8 << 20, up to 1 << 30, Bytes;
     "the oldest is dropped", "informant_plugin_dead_letters_dropped_total", "the_oldest_go_first_above_the_bounds";
 
-    /// Bytes of the retries that a state directory keeps. As much as may wait in order.
+    /// Bytes of the retries in the state directory. The default is that of `queueBytes`.
     kept_retries_bytes_max: usize, "keptRetryBytes" = 32 << 20, up to 1 << 30, Bytes;
     "the retry does not outlive the host", "", "what_is_above_the_bound_is_not_kept_and_counted";
 
@@ -210,13 +218,14 @@ limits! {
     state_keys_max: usize, "stateKeys" = 1_000, up to 100_000, Count;
     "`state` answers with an error", "", "what_is_above_the_bounds_is_refused_and_nothing_else_changes";
 
-    /// What `snapshot` may hand to the next version. Keys and values of `state` may take as much again.
+    /// Bytes of a snapshot for the next version. Keys and values of `state` may take as much again.
     state_bytes_max: usize, "stateBytes" = 1 << 20, up to 64 << 20, Bytes;
     "`state` answers with an error; a snapshot is not carried over", "", "a_snapshot_that_is_too_large_is_not_carried_over";
 
-    /// Bytes that are written to the state directory for the plugin in a second, about: values, retries and dead letters, 4Ki for each of
-    /// them and 32Ki for each transaction. A second's worth is written at once after a pause.
+    /// Bytes a second that the host writes to the state directory for the plugin, about: values, retries and dead
+    /// letters, 4Ki for each and 32Ki for each transaction. After a pause the host writes the bytes of one second at
+    /// once.
     state_writes_per_second: u32, "stateWrites" = 1 << 20, up to 64 << 20, BytesPerSecond;
-    "what changes next waits, the last value of each key, and is lost if the host is killed meanwhile; calls and events go on",
+    "later changes wait, with the last value of each key, and are lost if the host is killed meanwhile; calls and events go on",
     "informant_state_directory_waiting_bytes", "a_plugin_has_so_much_written_a_second_and_no_more";
 }
