@@ -297,8 +297,7 @@ impl KeyQueue {
             self.given_up.pop_front();
         }
         let error = one_line(error, ERROR_BYTES_MAX).into_owned();
-        let key = key.clone();
-        self.given_up.push_back(GivenUp { key, attempts, error, at });
+        self.given_up.push_back(GivenUp { key: key.clone(), attempts, error, at });
     }
 
     /// Forgets the failures of a key in its waits. Returns whether a full queue may have room now.
