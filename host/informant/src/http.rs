@@ -26,6 +26,7 @@ mod readiness;
 mod resources;
 mod scrapes;
 mod server;
+mod shares;
 #[cfg(test)]
 mod stuck_tests;
 mod tls;

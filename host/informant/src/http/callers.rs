@@ -9,6 +9,7 @@ mod recent;
 use super::exposure::is_probe;
 use super::places::Peer;
 use super::server::ServerState;
+use super::shares::Shares;
 use crate::access_reviewer::review;
 use crate::metrics::RefusedCallers;
 use axum::extract::{Request, State};
@@ -26,8 +27,6 @@ use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
 use recent::{QuestionHash, RecentAnswers};
 use sha2::{Digest as _, Sha256};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -58,6 +57,16 @@ pub(crate) enum Caller {
     User(Arc<UserInfo>),
 }
 
+impl Caller {
+    /// The user's name. None on this machine.
+    pub(super) fn user(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Local => None,
+            Self::User(user) => Some(user.username.as_deref().unwrap_or_default().into()),
+        }
+    }
+}
+
 /// The API server's word on callers.
 trait CallerReviews: Send + Sync {
     /// The user of a token; None if the token is of no user.
@@ -75,8 +84,8 @@ pub(crate) struct Callers {
     rights: Mutex<RecentAnswers<AccessAnswer>>,
     turns_of_tokens: Semaphore,
     turns_of_rights: Semaphore,
-    /// The questions for tokens under way, by peer.
-    asking: Mutex<HashMap<Peer, usize>>,
+    /// The questions for tokens under way.
+    questions: Shares<Peer>,
     /// The newest text of a question without an answer: the log has each once.
     unanswered: Mutex<String>,
     refused: Arc<RefusedCallers>,
@@ -94,7 +103,7 @@ impl Callers {
             rights: Mutex::default(),
             turns_of_tokens: Semaphore::new(REVIEWS_MAX),
             turns_of_rights: Semaphore::new(REVIEWS_MAX),
-            asking: Mutex::default(),
+            questions: Shares::new(TOKENS_OF_PEER_MAX, usize::MAX),
             unanswered: Mutex::default(),
             refused,
         }
@@ -137,7 +146,7 @@ impl Callers {
         hash: QuestionHash,
         peer: Peer,
     ) -> Result<Option<Arc<UserInfo>>, Status> {
-        let _question = TokenQuestion::of(&self.asking, peer).ok_or_else(|| {
+        let _question = self.questions.take(&peer).ok_or_else(|| {
             let text = "this peer has sent too many new tokens at once; ask again in a second";
             Status::too_many_requests(text, 1)
         })?;
@@ -212,36 +221,6 @@ impl Callers {
                 Status::service_unavailable("the API server cannot be asked about the caller")
             },
         )
-    }
-}
-
-/// A question for a token of a peer that is under way.
-struct TokenQuestion<'a> {
-    asking: &'a Mutex<HashMap<Peer, usize>>,
-    peer: Peer,
-}
-
-impl<'a> TokenQuestion<'a> {
-    /// None where the peer has too many.
-    fn of(asking: &'a Mutex<HashMap<Peer, usize>>, peer: Peer) -> Option<Self> {
-        let mut counts = asking.lock();
-        let count = counts.entry(peer).or_default();
-        (*count < TOKENS_OF_PEER_MAX).then(|| {
-            *count += 1;
-            Self { asking, peer }
-        })
-    }
-}
-
-impl Drop for TokenQuestion<'_> {
-    fn drop(&mut self) {
-        let mut counts = self.asking.lock();
-        if let Entry::Occupied(mut count) = counts.entry(self.peer) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
     }
 }
 

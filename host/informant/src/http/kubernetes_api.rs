@@ -15,6 +15,7 @@ mod stored;
 use super::callers::{Access, Caller, refusal};
 use super::on_demand::not_namespaced;
 use super::server::ServerState;
+use super::shares::{Share, Shares};
 use axum::Router;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
@@ -29,11 +30,14 @@ use informant_apiserver::{
 use served::ServedCatalogue;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// Watches at once, of all clients: some dozen controllers, each with some resources.
 pub(super) const WATCHES_MAX: usize = 256;
+/// Of these, so many may be of one user and of all users: the others are for callers on this machine.
+const WATCHES_OF_USER_MAX: usize = 64;
+const WATCHES_OF_USERS_MAX: usize = 224;
 
 /// A watch ends before its connection is cut off, so that its client sees an end and no error.
 const BEFORE_CUT: Duration = Duration::from_secs(10);
@@ -43,7 +47,15 @@ pub(super) struct KubernetesApi {
     served: ServedCatalogue,
     followed: Followed,
     watches: Arc<Semaphore>,
+    watches_of_users: Shares<Arc<str>>,
     options: ServeOptions,
+}
+
+/// The place of a watch among all watches.
+struct WatchPlace {
+    _permit: OwnedSemaphorePermit,
+    /// The share of a user, for whom there is a maximum.
+    _share: Option<Share<Arc<str>>>,
 }
 
 /// When a watch ends.
@@ -60,8 +72,26 @@ impl KubernetesApi {
             served: ServedCatalogue::new(client),
             followed: Followed::default(),
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+            watches_of_users: Shares::new(WATCHES_OF_USER_MAX, WATCHES_OF_USERS_MAX),
             options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
         }
+    }
+
+    /// A place for one more watch.
+    fn watch_place(&self, caller: &Caller) -> Result<WatchPlace, Status> {
+        let full = |message: String| Status::too_many_requests(message, 1);
+        let share = |user: Arc<str>| {
+            self.watches_of_users.take(&user).ok_or_else(|| {
+                full(format!(
+                    "one user may have {WATCHES_OF_USER_MAX} watches open, and all users {WATCHES_OF_USERS_MAX}"
+                ))
+            })
+        };
+        let _share = caller.user().map(share).transpose()?;
+        let _permit = self.watches.clone().try_acquire_owned().map_err(|_| {
+            full(format!("{WATCHES_MAX} watches are open, which is the most there may be"))
+        })?;
+        Ok(WatchPlace { _permit, _share })
     }
 
     pub(super) fn watch_times(&self) -> WatchTimes {
@@ -121,7 +151,7 @@ async fn answer(
     }
     match api.served.catalogue(resource.map(|path| &path.gvr)).await {
         Ok(catalogue) => {
-            let source = CacheSource::new(shared.clone(), catalogue);
+            let source = CacheSource::new(shared.clone(), catalogue, caller);
             serve(&source, &route, uri.query(), request.headers(), &api.options).await
         }
         Err(status) => status_response(&status),
@@ -131,9 +161,9 @@ async fn answer(
 /// Starts a watch that is answered in another form than the API's. It counts as one of the API.
 pub(super) async fn start_watch(
     shared: &Arc<ServerState>,
+    caller: &Caller,
     gvr: &GroupVersionResource,
-    selection: Selection,
-    start: WatchStart,
+    (selection, start): (Selection, WatchStart),
 ) -> Result<Watch, Status> {
     // Invariant 41.
     if gvr.is_secrets() {
@@ -147,7 +177,7 @@ pub(super) async fn start_watch(
     if selection.namespace.is_some() && !resource.namespaced {
         return Err(refused(not_namespaced(gvr)));
     }
-    let source = CacheSource::new(shared.clone(), catalogue);
+    let source = CacheSource::new(shared.clone(), catalogue, caller.clone());
     source.watch(WatchQuery { resource, selection, start }).await
 }
 

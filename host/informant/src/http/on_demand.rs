@@ -1,5 +1,7 @@
 //! Informers that requests start: a bounded number of them, each as long as requests come now and then.
 
+use super::callers::Caller;
+use super::shares::{Share, Shares};
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter as _};
@@ -9,12 +11,15 @@ use informant_cache::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Resources, whole or in one namespace, that requests may have cached beside those of plugins.
 const ON_DEMAND_MAX: usize = 16;
+/// Of these, so many may be of one user and of all users: the others are for callers on this machine.
+const OF_USER_MAX: usize = 4;
+const OF_USERS_MAX: usize = 12;
 /// An informer that no request has asked for in this time is given back.
 const IDLE_MAX: Duration = Duration::from_secs(600);
 /// How often that is looked at.
@@ -50,6 +55,7 @@ impl OnDemand {
         &self,
         gvr: &GroupVersionResource,
         namespace: Option<&str>,
+        caller: &Caller,
     ) -> Result<Arc<InformerLease>, InformerRefusal> {
         // Invariant 41.
         if gvr.is_secrets() {
@@ -75,7 +81,8 @@ impl OnDemand {
             let lease = self.informers.lease_of(gvr, scope.clone());
             Arc::new(lease.unwrap_or_else(|_| self.informers.lease(gvr)))
         };
-        let taken = self.leases.lock().take(&place, Instant::now(), lease).cloned();
+        let user = caller.user();
+        let taken = self.leases.lock().take(&place, user, Instant::now(), lease).cloned();
         // What is there already costs nothing more.
         let is_there = covers(&scope);
         let lease = taken.or_else(|refusal| if is_there { Ok(lease()) } else { Err(refusal) })?;
@@ -236,38 +243,33 @@ impl ResourcePlace {
     }
 }
 
-/// For people: `v1/pods`, `v1/pods in shop`.
-impl fmt::Display for ResourcePlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{} in {namespace}", self.gvr),
-            None => write!(f, "{}", self.gvr),
-        }
-    }
-}
-
 /// Which resources are leased for requests: it decides, and does nothing. `L` is the lease.
 struct Leases<L> {
     held: BTreeMap<ResourcePlace, HeldLease<L>>,
     /// How long an informer goes on after its lease: until then it takes up its place.
     linger: Duration,
+    users: Shares<Arc<str>>,
 }
 
 struct HeldLease<L> {
     /// None once it was given back.
     lease: Option<L>,
     used: Instant,
+    /// The share of the user that took the place first.
+    _share: Option<Share<Arc<str>>>,
 }
 
 impl<L> Leases<L> {
     fn new(linger: Duration) -> Self {
-        Self { held: BTreeMap::new(), linger }
+        let users = Shares::new(OF_USER_MAX, OF_USERS_MAX);
+        Self { held: BTreeMap::new(), linger, users }
     }
 
     /// The place's lease, which is used now, and made if there is room for it.
     fn take(
         &mut self,
         place: &ResourcePlace,
+        user: Option<Arc<str>>,
         now: Instant,
         make: impl FnOnce() -> L,
     ) -> Result<&L, InformerRefusal> {
@@ -280,7 +282,23 @@ impl<L> Leases<L> {
             );
             return Err((StatusCode::SERVICE_UNAVAILABLE, text));
         }
-        let held = self.held.entry(place.clone()).or_insert(HeldLease { lease: None, used: now });
+        let held = match self.held.entry(place.clone()) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(vacant) => {
+                let share = |user: Arc<str>| {
+                    self.users.take(&user).ok_or_else(|| {
+                        let text = format!(
+                            "one user may have {OF_USER_MAX} resources cached, and all users {OF_USERS_MAX}; a \
+                             resource without requests for {} minutes makes room",
+                            IDLE_MAX.as_secs() / 60
+                        );
+                        (StatusCode::SERVICE_UNAVAILABLE, text)
+                    })
+                };
+                let _share = user.map(share).transpose()?;
+                vacant.insert(HeldLease { lease: None, used: now, _share })
+            }
+        };
         held.used = now;
         Ok(held.lease.get_or_insert_with(make))
     }
@@ -355,9 +373,9 @@ mod tests {
         let make = || alive.clone();
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
-        leases.take(&place(0), start, make).expect("there is room");
+        leases.take(&place(0), None, start, make).expect("there is room");
         let asked = start + IDLE_MAX / 2;
-        leases.take(&place(0), asked, make).expect("it is there");
+        leases.take(&place(0), None, asked, make).expect("it is there");
         leases.expire(start + IDLE_MAX);
         assert_eq!(Rc::strong_count(&alive), 2, "it was asked for since");
         leases.expire(asked + IDLE_MAX);
@@ -369,10 +387,10 @@ mod tests {
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
         for number in 0..ON_DEMAND_MAX {
-            leases.take(&place(number), start, || ()).expect("there is room");
+            leases.take(&place(number), None, start, || ()).expect("there is room");
         }
         let mut check = |number, after: Duration, expect: bool| {
-            let taken = leases.take(&place(number), start + after, || ());
+            let taken = leases.take(&place(number), None, start + after, || ());
             assert_eq!(taken.is_ok(), expect, "{number} after {after:?}");
         };
         check(ON_DEMAND_MAX, Duration::ZERO, false);
@@ -387,7 +405,7 @@ mod tests {
         let alive = Rc::new(());
         let start = Instant::now() + IDLE_MAX;
         let mut leases = Leases::new(Duration::from_secs(60));
-        leases.take(&place(0), start, || alive.clone()).expect("there is room");
+        leases.take(&place(0), None, start, || alive.clone()).expect("there is room");
         leases.give_back_if(&place(0), start, |_| false);
         assert_eq!(Rc::strong_count(&alive), 2);
         leases.give_back_if(&place(0), start, |_| true);
@@ -411,15 +429,35 @@ mod tests {
     }
 
     #[test]
+    fn users_leave_places_for_each_other_and_for_this_machine() {
+        let start = Instant::now();
+        let mut leases = Leases::new(Duration::from_secs(60));
+        let mut take = |number, user: &str| {
+            let user = Some(user).filter(|user| !user.is_empty()).map(Into::into);
+            leases.take(&place(number), user, start, || ()).is_ok()
+        };
+        let taken = [0, 1, 2, 3, 4].map(|number| take(number, "ann"));
+        assert_eq!(taken, [true, true, true, true, false]);
+        // The place of another is there for all.
+        assert!(take(0, "ann") && take(0, "bob"));
+        for number in 4..12 {
+            assert!(take(number, if number < 8 { "bob" } else { "cyd" }), "{number}");
+        }
+        assert!(!take(12, "dan"));
+        let taken = [12, 13, 14, 15, 16].map(|number| take(number, ""));
+        assert_eq!(taken, [true, true, true, true, false]);
+    }
+
+    #[test]
     fn a_namespace_of_a_resource_takes_a_place() {
         let start = Instant::now();
         let mut leases = Leases::new(Duration::from_secs(60));
         let in_namespace =
             |number: usize| ResourcePlace { namespace: Some(format!("n-{number}")), ..place(0) };
         for number in 0..ON_DEMAND_MAX {
-            leases.take(&in_namespace(number), start, || ()).expect("there is room");
+            leases.take(&in_namespace(number), None, start, || ()).expect("there is room");
         }
-        let (_, text) = leases.take(&place(0), start, || ()).expect_err("there is no room");
+        let (_, text) = leases.take(&place(0), None, start, || ()).expect_err("there is no room");
         assert!(text.contains("16 resources are cached") && !text.contains("n-0"), "{text}");
         let is_held = |place: &ResourcePlace| leases.held.contains_key(place);
         assert!(is_held(&in_namespace(0)) && !is_held(&place(0)));

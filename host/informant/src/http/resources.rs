@@ -131,31 +131,31 @@ async fn answer(
         return refusal(&status);
     }
     match watch {
-        Some(start) => watched(shared, gvr, query, start).await,
-        None => listed(shared, gvr, path, (query, request), member).await,
+        Some(start) => watched(shared, caller, gvr, (query, start)).await,
+        None => listed(shared, caller, (gvr, path), (query, request), member).await,
     }
 }
 
 async fn watched(
     shared: &Arc<ServerState>,
+    caller: &Caller,
     gvr: &GroupVersionResource,
-    query: Query,
-    start: WatchStart,
+    (query, start): (Query, WatchStart),
 ) -> Response {
     let Query { namespace, labels, fields, shown, .. } = query;
     let selection = Selection { namespace, labels, fields };
-    let watch = start_watch(shared, gvr, selection.clone(), start).await;
+    let watch = start_watch(shared, caller, gvr, (selection.clone(), start)).await;
     event_stream::respond(watch, selection, shown, shared.kubernetes.watch_times())
 }
 
 async fn listed(
     shared: &ServerState,
-    gvr: &GroupVersionResource,
-    path: InPath<'_>,
+    caller: &Caller,
+    (gvr, path): (&GroupVersionResource, InPath<'_>),
     (query, request): (Query, &Parts),
     member: &'static str,
 ) -> Response {
-    let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref()).await {
+    let lease = match shared.on_demand.informer(gvr, query.namespace.as_deref(), caller).await {
         Ok(lease) => lease,
         Err((StatusCode::FORBIDDEN, text)) if query.namespace.is_none() && !gvr.is_secrets() => {
             let hint = "where the host may read some namespaces, add ?namespace=NAME";

@@ -90,7 +90,8 @@ impl Server {
             exposure,
             on_demand,
             callers: Callers::new(client.clone(), sources.refused.callers.clone()),
-            kubernetes: KubernetesApi::new(client, bounds.life_max, shutdown.clone()),
+            // No listener with shorter lives serves it.
+            kubernetes: KubernetesApi::new(client, Bounds::api().life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
@@ -101,20 +102,15 @@ impl Server {
         let metrics = metrics.map(|bound| {
             Door::of_metrics(bound, &shared, scrapes.of_another(), rest_ended.clone())
         });
-        let secured = match secure {
-            Some(secure) => {
-                let certificate = Some(secure.tls.clone());
-                let scrapes = scrapes.of_another();
-                let door = Door::secure(secure, &shared, scrapes, shutdown.clone(), &api_ended);
-                (Some(door), certificate)
-            }
-            None => (None, None),
-        };
+        let certificate = secure.as_ref().map(|secure| secure.tls.clone());
+        let secured = secure.map(|secure| {
+            let scrapes = scrapes.of_another();
+            Door::secure(secure, &shared, scrapes, shutdown.clone(), &api_ended)
+        });
         let api = Door::of_api(api, &shared, scrapes, bounds, shutdown, &api_ended);
         let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
         // Without a thread for probes the runtime looks at itself.
         let is_alone = apart.is_none() && metrics.is_none();
-        let (secured, certificate) = secured;
         let rest = async {
             tokio::join!(api_ended.cancelled(), probes_end.cancelled());
             rest_ended.cancel();

@@ -143,7 +143,6 @@ async fn a_peer_with_many_new_tokens_delays_no_known_caller() {
     bench.check(&[GOOD], "dark", 403).await;
     drop(floods);
     bench.check(&bad, "shop", 401).await;
-    assert!(bench.callers.asking.lock().is_empty());
 }
 
 #[tokio::test]

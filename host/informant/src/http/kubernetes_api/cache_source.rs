@@ -6,6 +6,7 @@ use super::followed::ChangeFollower;
 use super::recent_changes::Place;
 use super::stored::shown;
 use crate::http::aside::aside;
+use crate::http::callers::Caller;
 use crate::http::on_demand::InformerRefusal;
 use crate::http::server::ServerState;
 use axum::http::StatusCode;
@@ -34,16 +35,17 @@ const STEP_BYTES: usize = 4 << 20;
 pub(super) struct CacheSource {
     shared: Arc<ServerState>,
     catalogue: Arc<Catalogue>,
+    caller: Caller,
 }
 
 impl CacheSource {
-    pub(super) fn new(shared: Arc<ServerState>, catalogue: Arc<Catalogue>) -> Self {
-        Self { shared, catalogue }
+    pub(super) fn new(shared: Arc<ServerState>, catalogue: Arc<Catalogue>, caller: Caller) -> Self {
+        Self { shared, catalogue, caller }
     }
 
     /// The resource's informer, which has synced.
     async fn lease(&self, gvr: &GroupVersionResource) -> Result<Arc<InformerLease>, Status> {
-        let lease = self.shared.on_demand.informer(gvr, None).await;
+        let lease = self.shared.on_demand.informer(gvr, None, &self.caller).await;
         lease.map_err(refused)
     }
 
@@ -64,11 +66,7 @@ impl CacheSource {
     async fn start(&self, query: WatchQuery) -> Result<Watch, Status> {
         let WatchQuery { resource, selection, start } = query;
         let api = &self.shared.kubernetes;
-        let permit = api.watches.clone().try_acquire_owned().map_err(|_| {
-            let message =
-                format!("{} watches are open, which is the most there may be", super::WATCHES_MAX);
-            Status::too_many_requests(message, 1)
-        })?;
+        let among_all = api.watch_place(&self.caller)?;
         let lease = self.lease(&resource.gvr).await?;
         let follower = api.followed.follow(&resource, lease.clone())?;
         let (initial, after) = match start {
@@ -86,7 +84,7 @@ impl CacheSource {
         };
         let place = began(&follower, after).await?;
         let watch = self.shared.sources.watches.open(resource.gvr.to_string());
-        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, permit, watch)) })
+        Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, among_all, watch)) })
     }
 }
 

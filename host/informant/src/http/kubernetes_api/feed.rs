@@ -1,5 +1,6 @@
 //! A watcher's place among the recent changes. A watcher has no buffer: a slow one falls off the end of the log.
 
+use super::WatchPlace;
 use super::followed::ChangeFollower;
 use super::recent_changes::Place;
 use crate::metrics::{OpenWatch, WatchEndReason};
@@ -7,7 +8,7 @@ use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 use informant_apiserver::{Change, ChangeFeed, WatchEnd};
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 pub(super) struct Feed {
     follower: Arc<ChangeFollower>,
@@ -15,19 +16,18 @@ pub(super) struct Feed {
     woken: watch::Receiver<()>,
     /// The watch in the metrics.
     counted: OpenWatch,
-    /// The place of this watch among all watches.
-    _permit: OwnedSemaphorePermit,
+    _among_all: WatchPlace,
 }
 
 impl Feed {
     pub(super) fn new(
         follower: Arc<ChangeFollower>,
         place: Place,
-        permit: OwnedSemaphorePermit,
+        among_all: WatchPlace,
         counted: OpenWatch,
     ) -> Self {
         let woken = follower.subscribe();
-        Self { follower, place, woken, counted, _permit: permit }
+        Self { follower, place, woken, counted, _among_all: among_all }
     }
 
     /// None: the informer has ended.
