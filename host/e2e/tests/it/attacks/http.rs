@@ -49,6 +49,10 @@ fn paths_to_secrets() -> Vec<Sent> {
         get("Secrets of a namespace", "/core/v1/namespaces/default/secrets"),
         get("the same in the query", "/core/v1/secrets?namespace=default"),
         get("one of them", "/core/v1/namespaces/default/secrets/password"),
+        get("a page of them", "/core/v1/secrets?limit=1"),
+        get("events of them", "/core/v1/secrets?watch=true"),
+        get("events of one", "/core/v1/namespaces/default/secrets/password?watch=true"),
+        get("fields of them", "/core/v1/secrets?fields=data"),
         get("a namespace that leads elsewhere", "/core/v1/namespaces/..%2fsecrets/pods"),
         get("the same in the query", "/core/v1/pods?namespace=../../secrets"),
         get("the API server's path", "/api/v1/secrets"),
@@ -57,8 +61,13 @@ fn paths_to_secrets() -> Vec<Sent> {
         get("a path of this machine", "http://localhost/core/v1/secrets"),
         get("a file", "/../../../../etc/passwd"),
     ];
-    let selectors =
-        ["labels[a]=b%2c!c", "labels[a%3db%2cc]=d", "fieldSelector=x", "limit=1", "watch=true"];
+    let selectors = [
+        "labels[a]=b%2c!c",
+        "labels[a%3db%2cc]=d",
+        "fieldSelector=x",
+        "limit=0",
+        "limit=1&watch=true",
+    ];
     sent.extend(
         selectors.map(|query| get("a selector that is more", &format!("/core/v1/pods?{query}"))),
     );
