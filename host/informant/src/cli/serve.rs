@@ -35,8 +35,8 @@ pub(crate) struct MetricsArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct SecureArgs {
     /// Address of the HTTP API for callers on other machines, with TLS. Each request needs a bearer
-    /// token of the cluster, and reads only as the cluster's roles let its user read. The host's user
-    /// needs the ClusterRole system:auth-delegator.
+    /// token of the cluster. Its user reads what the cluster's roles let this user read. The host's
+    /// user needs the ClusterRole system:auth-delegator.
     #[arg(long, value_name = "ADDRESS", requires_all = ["tls_cert_file", "tls_private_key_file"])]
     pub(crate) secure_listen_address: Option<SocketAddr>,
     /// Certificate of that address and its issuers, PEM. A replaced file is used within 10 s.
