@@ -37,12 +37,12 @@ use tracing::warn;
 
 pub(crate) use access::Access;
 
-/// Questions for tokens at once, and as many for rights: so callers without a valid token delay no known caller.
+/// Questions for new tokens at once, and as many for known callers: so strangers delay no known caller.
 const REVIEWS_MAX: usize = 8;
-/// Questions for tokens of one peer, those that wait included.
-const TOKENS_OF_PEER_MAX: usize = 8;
-/// Longer paths are none of the host's.
-const PATH_BYTES_MAX: usize = 1 << 10;
+/// Questions of one peer for tokens that were no user's before, those that wait included.
+const TOKENS_OF_PEER_MAX: usize = 32;
+/// No path of an object is as long, and questions for rights carry the path.
+const PATH_BYTES_MAX: usize = 2 << 10;
 /// How long a request waits for such an answer, its turn included.
 const REVIEW_DEADLINE: Duration = Duration::from_secs(10);
 /// A service account's token has about 1 KiB, one with many groups some KiB.
@@ -82,8 +82,8 @@ pub(crate) struct Callers {
     reviews: Box<dyn CallerReviews>,
     users: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
     rights: Mutex<RecentAnswers<AccessAnswer>>,
-    turns_of_tokens: Semaphore,
-    turns_of_rights: Semaphore,
+    turns_of_strangers: Semaphore,
+    turns_of_known: Semaphore,
     /// The questions for tokens under way.
     questions: Shares<Peer>,
     /// The newest text of a question without an answer: the log has each once.
@@ -101,8 +101,8 @@ impl Callers {
             reviews,
             users: Mutex::default(),
             rights: Mutex::default(),
-            turns_of_tokens: Semaphore::new(REVIEWS_MAX),
-            turns_of_rights: Semaphore::new(REVIEWS_MAX),
+            turns_of_strangers: Semaphore::new(REVIEWS_MAX),
+            turns_of_known: Semaphore::new(REVIEWS_MAX),
             questions: Shares::new(TOKENS_OF_PEER_MAX, usize::MAX),
             unanswered: Mutex::default(),
             refused,
@@ -146,12 +146,15 @@ impl Callers {
         hash: QuestionHash,
         peer: Peer,
     ) -> Result<Option<Arc<UserInfo>>, Status> {
-        let _question = self.questions.take(&peer).ok_or_else(|| {
+        let was_user = matches!(self.users.lock().last(&hash), Some(Some(_)));
+        let question = self.questions.take(&peer);
+        if question.is_none() && !was_user {
             let text = "this peer has sent too many new tokens at once; ask again in a second";
-            Status::too_many_requests(text, 1)
-        })?;
+            return Err(Status::too_many_requests(text, 1));
+        }
         let ask = async || Ok(self.reviews.user_of(token.to_owned()).await?.map(Arc::new));
-        self.ask(&self.users, &self.turns_of_tokens, hash, ask).await
+        let turns = if was_user { &self.turns_of_known } else { &self.turns_of_strangers };
+        self.ask(&self.users, turns, hash, ask).await
     }
 
     /// Whether a caller may read this.
@@ -171,7 +174,7 @@ impl Callers {
         let text = serde_json::to_vec(&question).map_err(Status::internal_error)?;
         let hash = Sha256::digest(text).into();
         let ask = async || self.reviews.may(question).await;
-        let answer = self.ask(&self.rights, &self.turns_of_rights, hash, ask).await?;
+        let answer = self.ask(&self.rights, &self.turns_of_known, hash, ask).await?;
         match answer {
             AccessAnswer::Allowed => Ok(()),
             AccessAnswer::Denied(why) => {
@@ -245,6 +248,9 @@ pub(super) async fn authenticated(
         let text = if answer.status().is_success() { "ok\n" } else { "failed\n" };
         return (answer.status(), text).into_response();
     }
+    if request.uri().path().len() > PATH_BYTES_MAX {
+        return StatusCode::URI_TOO_LONG.into_response();
+    }
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -266,9 +272,6 @@ pub(super) async fn with_right_to_path(
         let Some(caller) = request.extensions().get::<Caller>() else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
-        if path.len() > PATH_BYTES_MAX {
-            return StatusCode::URI_TOO_LONG.into_response();
-        }
         if let Err(status) = shared.callers.authorize(caller, Access::Path(path)).await {
             return refusal(&status);
         }
@@ -276,12 +279,16 @@ pub(super) async fn with_right_to_path(
     next.run(request).await
 }
 
-/// Answers requests on another async runtime: the thread that speaks TLS does nothing else.
+/// Answers requests on another async runtime. The thread that speaks TLS only sends what the answers stream.
 pub(super) async fn on_runtime(
     State(runtime): State<Handle>,
     request: Request,
     next: Next,
 ) -> Response {
+    // Probes say whether that runtime goes on.
+    if is_probe(request.uri().path()) {
+        return next.run(request).await;
+    }
     let answer = AbortOnDropHandle::new(runtime.spawn(next.run(request)));
     answer.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }

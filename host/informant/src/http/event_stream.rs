@@ -161,6 +161,14 @@ impl Events {
 
     async fn next(&mut self) -> Option<Event> {
         loop {
+            if self.stop.is_cancelled() || Instant::now() >= self.deadline {
+                let reason = match self.stop.is_cancelled() {
+                    true => WatchEnd::Stopped,
+                    false => WatchEnd::TimedOut,
+                };
+                self.feed.take()?.end(reason);
+                return None;
+            }
             if let Some(event) = self.take() {
                 return Some(event);
             }
@@ -229,9 +237,9 @@ impl Events {
     }
 }
 
-/// The last event of a watch that has missed changes. Its empty id makes the client begin anew.
+/// The last event of a watch that has missed changes. With its id the client begins anew, whatever its query says.
 fn error(status: &Status) -> Event {
-    named(WatchEventType::Error).data(String::from_utf8_lossy(&status.to_json())).id("")
+    named(WatchEventType::Error).data(String::from_utf8_lossy(&status.to_json())).id("0")
 }
 
 fn named(event_type: WatchEventType) -> Event {
@@ -355,7 +363,7 @@ mod tests {
             format!("{}id: 12\n\n", named("deleted", "c")),
         ];
         assert_eq!(told, expect.concat());
-        let data = failure.strip_prefix("data: ").and_then(|text| text.strip_suffix("\nid: \n\n"));
+        let data = failure.strip_prefix("data: ").and_then(|text| text.strip_suffix("\nid: 0\n\n"));
         let data: Value = serde_json::from_str(data.expect("one event")).expect("JSON");
         assert_eq!((&data["code"], &data["reason"]), (&json!(410), &json!("Expired")));
         // The past that is gone at the beginning is told in the same way.

@@ -81,11 +81,14 @@ impl OnDemand {
             let lease = self.informers.lease_of(gvr, scope.clone());
             Arc::new(lease.unwrap_or_else(|_| self.informers.lease(gvr)))
         };
-        let user = caller.user();
-        let taken = self.leases.lock().take(&place, user, Instant::now(), lease).cloned();
-        // What is there already costs nothing more.
-        let is_there = covers(&scope);
-        let lease = taken.or_else(|refusal| if is_there { Ok(lease()) } else { Err(refusal) })?;
+        let lease = {
+            let mut leases = self.leases.lock();
+            // An informer that is there, for plugins, costs nothing more, and takes no place.
+            match covers(&scope) && !leases.held.contains_key(&place) {
+                true => lease(),
+                false => leases.take(&place, caller.user(), Instant::now(), lease)?.clone(),
+            }
+        };
         self.informers.start();
         if let Err(refusal) = synced(lease.informer(), &scope).await {
             if [StatusCode::FORBIDDEN, StatusCode::NOT_FOUND].contains(&refusal.0) {

@@ -203,6 +203,7 @@ fn after(token: &str) -> Result<ObjectKey, String> {
     let (namespace, name) = token
         .start_after()
         .split_once('/')
+        .filter(|(_, name)| !name.is_empty())
         .ok_or("continue key is not valid: it names no object; list again without it")?;
     Ok(ObjectKey::new(namespace, name))
 }

@@ -141,7 +141,7 @@ fn a_watch_of_a_past_that_is_gone_ends_with_an_error() {
         let mut events =
             EventSource::open(&host, "/core/v1/configmaps?watch=true", &["Last-Event-ID: 1"]);
         let error = events.next().expect("an event");
-        assert_eq!((error.event.as_str(), error.id.as_deref()), ("error", Some("")));
+        assert_eq!((error.event.as_str(), error.id.as_deref()), ("error", Some("0")));
         assert_eq!((&error.data["code"], &error.data["kind"]), (&json!(410), &json!("Status")));
         assert_eq!(events.next(), None);
     });

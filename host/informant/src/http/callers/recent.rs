@@ -32,6 +32,11 @@ impl<T: Clone> RecentAnswers<T> {
         is_recent.then(|| answer.clone())
     }
 
+    /// The last answer, however old it is.
+    pub(super) fn last(&self, question: &QuestionHash) -> Option<&T> {
+        self.answers.peek(question).map(|(_, answer)| answer)
+    }
+
     /// `asked` is when the question was sent: its answer may be as old.
     pub(super) fn insert(&mut self, question: QuestionHash, answer: T, asked: Instant) {
         self.answers.put(question, (asked, answer));

@@ -138,6 +138,10 @@ async fn a_peer_with_many_new_tokens_delays_no_known_caller() {
         assert!(futures::poll!(flood).is_pending());
     }
     bench.check(&bad, "shop", 429).await;
+    // The token of a user is asked about all the same once its answer is old.
+    let old = Instant::now().checked_sub(recent::AGE_MAX).expect("the machine runs for longer");
+    let hash = Sha256::digest("good").into();
+    bench.callers.users.lock().insert(hash, Some(Arc::default()), old);
     bench.server.hangs.store(false, Ordering::Relaxed);
     bench.check(&[GOOD], "shop", 200).await;
     bench.check(&[GOOD], "dark", 403).await;
