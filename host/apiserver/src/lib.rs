@@ -26,6 +26,7 @@ mod server;
 mod source;
 pub mod table;
 mod watch;
+mod watch_life;
 
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
@@ -43,3 +44,4 @@ pub use source::{
     ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchEnd, WatchQuery,
     WatchStart,
 };
+pub use watch_life::WatchLife;

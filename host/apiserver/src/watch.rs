@@ -14,14 +14,13 @@ use informant_apimachinery::Status;
 use informant_apimachinery::watch::{WatchEventType, append_event, encode_event};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
 use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::{
     ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchEnd,
-    WatchQuery, WatchStart, render_object, representation,
+    WatchLife, WatchQuery, WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -68,8 +67,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         bookmarks: options
             .allow_watch_bookmarks
             .then(|| Bookmarks::new(Instant::now(), timeout, request.options.bookmark_interval)),
-        deadline: Instant::now() + timeout,
-        stop: request.options.stop.clone(),
+        life: WatchLife::new(timeout, request.options.stop.clone()),
     };
     let chunks = stream::unfold(room, |mut room| async move {
         let chunk = room.next_chunk().await?;
@@ -129,8 +127,7 @@ struct Room {
     feed: Option<Box<dyn ChangeFeed>>,
     /// `None` if the client wants none.
     bookmarks: Option<Bookmarks>,
-    deadline: Instant,
-    stop: CancellationToken,
+    life: WatchLife,
 }
 
 /// Why a watch woke up.
@@ -138,14 +135,16 @@ enum Wake {
     Changes(Vec<Change>),
     Failed(Status),
     BookmarkDue,
-    /// The feed has ended.
-    Over,
     Ended(WatchEnd),
 }
 
 impl Room {
     /// The next events as they go out; `None` ends the stream.
     async fn next_chunk(&mut self) -> Option<Bytes> {
+        if let Some(end) = self.life.over() {
+            self.feed.take()?.end(end);
+            return None;
+        }
         if let Some(initial) = &mut self.initial {
             let (chunk, more) = self.view.initial_chunk(initial);
             if !more {
@@ -156,23 +155,10 @@ impl Room {
             }
         }
         loop {
-            let feed = self.feed.as_mut()?;
-            let bookmark_due = self.bookmarks.as_ref().map_or(self.deadline, Bookmarks::due);
-            let wake = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => Wake::Ended(WatchEnd::Stopped),
-                () = sleep_until(self.deadline) => Wake::Ended(WatchEnd::TimedOut),
-                next = feed.next() => match next {
-                    Some(Ok(changes)) => Wake::Changes(changes),
-                    Some(Err(status)) => Wake::Failed(status),
-                    None => Wake::Over,
-                },
-                () = sleep_until(bookmark_due) => Wake::BookmarkDue,
-            };
-            match wake {
+            match self.wait().await? {
                 Wake::Changes(changes) => {
                     let (chunk, sent) = self.view.changes_chunk(&changes);
-                    feed.sent(sent);
+                    self.feed.as_mut()?.sent(sent);
                     if !chunk.is_empty() {
                         return Some(chunk);
                     }
@@ -181,7 +167,7 @@ impl Room {
                     if let Some(bookmarks) = &mut self.bookmarks {
                         bookmarks.advance(Instant::now());
                     }
-                    let version = feed.progress();
+                    let version = self.feed.as_ref()?.progress();
                     // A bookmark tells of progress; where there is none it would say nothing.
                     if version > self.view.known {
                         return Some(self.view.bookmark(version, false));
@@ -192,12 +178,31 @@ impl Room {
                     return Some(encode_event(WatchEventType::Error, &status.to_json()));
                 }
                 Wake::Ended(end) => {
-                    feed.end(end);
+                    self.feed.take()?.end(end);
                     return None;
                 }
-                Wake::Over => return None,
             }
         }
+    }
+
+    /// Waits for the next reason to wake up. None: the feed has ended.
+    async fn wait(&mut self) -> Option<Wake> {
+        let feed = self.feed.as_mut()?;
+        let bookmark_due = async {
+            match &self.bookmarks {
+                Some(bookmarks) => sleep_until(bookmarks.due()).await,
+                None => std::future::pending().await,
+            }
+        };
+        Some(tokio::select! {
+            biased;
+            end = self.life.ended() => Wake::Ended(end),
+            next = feed.next() => match next? {
+                Ok(changes) => Wake::Changes(changes),
+                Err(status) => Wake::Failed(status),
+            },
+            () = bookmark_due => Wake::BookmarkDue,
+        })
     }
 }
 

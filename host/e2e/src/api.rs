@@ -13,7 +13,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Longer than any answer a healthy server gives; a test that hits it has failed.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -72,6 +72,17 @@ pub struct WatchEvent {
     pub kind: String,
     /// The object, or the Status of an error.
     pub object: Value,
+}
+
+/// Writes a kubeconfig for one cluster and one user, in the fields of such a file.
+pub fn write_kubeconfig(path: &Path, cluster: &Value, user: &Value) -> anyhow::Result<()> {
+    let file = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "it",
+        "clusters": [{"name": "it", "cluster": cluster}],
+        "users": [{"name": "it", "user": user}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+    });
+    std::fs::write(path, file.to_string()).with_context(|| format!("write {}", path.display()))
 }
 
 impl Api {

@@ -26,6 +26,11 @@ impl Answer {
         headers.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
+    /// The value of a series on a page of metrics: its name with its labels. None without such a series.
+    pub fn series(&self, name: &str) -> Option<f64> {
+        self.body.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    }
+
     /// The body as JSON; `null` where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)

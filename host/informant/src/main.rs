@@ -18,6 +18,7 @@ mod manager;
 mod metrics;
 mod open_files;
 mod outbound;
+mod pem_file;
 mod project;
 mod shutdown;
 mod task;

@@ -1,12 +1,13 @@
 //! Lists of words in a sentence.
 
+use std::borrow::Borrow;
+
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn enumerated<T: AsRef<str>>(words: &[T]) -> String {
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+pub(crate) fn enumerated<T: Borrow<str>>(words: &[T]) -> String {
     match words.split_last() {
         None => String::new(),
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        Some((last, [])) => last.borrow().to_owned(),
+        Some((last, others)) => format!("{} and {}", others.join(", "), last.borrow()),
     }
 }
 

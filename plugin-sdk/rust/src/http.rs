@@ -3,7 +3,7 @@
 //! if the configuration says so.
 //!
 //! The plugin waits for the answer. All requests of one call have 10 s together by default. Requests are possible in
-//! calls for an event, a key or a schedule. A failed call does not undo its requests, and it comes again. So send only
+//! `handle`, `reconcile`, `fire` and `synced`. A failed call does not undo its requests, and it comes again. So send only
 //! requests that may be repeated.
 //!
 //! ```

@@ -3,7 +3,7 @@
 //! `apps/v1/deployments`, and its subresource the form `v1/pods/status`.
 //!
 //! The plugin waits for the answer. All requests of one call have 10 s together by default. Writes are possible in
-//! calls for an event, a key or a schedule. A failed call does not undo its writes, and it comes again. So make only
+//! `handle`, `reconcile`, `fire` and `synced`. A failed call does not undo its writes, and it comes again. So make only
 //! writes that may be repeated: patches, and objects whose names follow from their purpose.
 //!
 //! ```

@@ -3,8 +3,8 @@
 //!
 //! A name and its labels consist of letters, digits and `_`. The prefixes `informant_`, `leader_election_`, `process_`
 //! and `scrape_` belong to the host. A name has the same kind (counter, gauge or histogram) in all plugins. By
-//! default, a plugin may have 1,000 series, with up to 16 labels of 256 bytes each. A series without changes for an
-//! hour is no longer shown. An addition beyond these bounds is a [`Failure`](crate::Failure) with the host's text.
+//! default, a plugin may have 1,000 series, with up to 16 labels of 256 bytes each. A series without use for an hour
+//! is no longer shown. An addition beyond these bounds is a [`Failure`](crate::Failure) with the host's text.
 //!
 //! ```
 //! use informant_plugin::metrics;

@@ -68,14 +68,19 @@ enum FiledUnder<'a> {
 }
 
 impl IndexerState {
-    pub(super) fn insert(&mut self, stored: Stored) {
+    /// Notes that the content is another one from here on. An object that is packed anew is the same content.
+    pub(super) fn edit(&mut self) {
         self.edition = EDITIONS.fetch_add(1, Relaxed) + 1;
+    }
+
+    pub(super) fn insert(&mut self, stored: Stored) {
+        self.edit();
         self.objects.insert(stored);
     }
 
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Stored> {
         let removed = self.objects.remove(key)?;
-        self.edition = EDITIONS.fetch_add(1, Relaxed) + 1;
+        self.edit();
         Some(removed)
     }
 

@@ -305,8 +305,8 @@ impl Writer {
         let new = self.packer.pack(&object, Some(&old), self.plain);
         self.file(slot, &new);
         self.replace(&old, slot, &new);
-        let same = old.uid() == new.uid();
-        if same { Put::Updated { old, new } } else { Put::Replaced { old, new } }
+        self.state.edit();
+        if old.uid() == new.uid() { Put::Updated { old, new } } else { Put::Replaced { old, new } }
     }
 
     fn add(&mut self, object: &Object, seen_by: SeenBy<'_>) -> Object {
@@ -329,7 +329,7 @@ impl Writer {
         let object = new.at_rest();
         self.state.bytes = self.state.bytes - old.at_rest().size() + object.size();
         self.plain = self.plain - old.json_len() + object.json_len();
-        self.state.insert(Stored { object, slot });
+        self.state.objects.insert(Stored { object, slot });
     }
 
     fn remove(&mut self, key: &ObjectKey) -> Option<Object> {

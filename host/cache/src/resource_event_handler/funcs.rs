@@ -56,6 +56,9 @@ impl<K: DeserializeOwned + 'static> ResourceEventHandlerFuncs<K> {
     /// Where only the old state cannot be read as `K`, the update is an addition: the closure of [`add_func`](Self::add_func)
     /// is called. Where the new one cannot, the update is dropped: what the closures keep of the object is stale until it can be read
     /// again, and stays so if it is deleted before. The closure of [`decode_error_func`](Self::decode_error_func) has its key.
+    ///
+    /// Without this closure no update is decoded: an object that could not be read when it was added is never added,
+    /// and its deletion is reported all the same.
     pub fn update_func(mut self, call: impl Fn(K, K, Cause) + Send + Sync + 'static) -> Self {
         self.update = Some(Box::new(call));
         self

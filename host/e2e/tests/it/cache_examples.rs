@@ -3,33 +3,15 @@
 //!
 //! This test compiles the examples' own files, so that it runs exactly their code.
 
-#![allow(clippy::duplicate_mod, reason = "each example brings the module that they share")]
-
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/any_resource.rs"]
-mod any_resource;
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/controller.rs"]
-mod controller;
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/deployments_by_label.rs"]
-mod deployments_by_label;
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/event_printer.rs"]
-mod event_printer;
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/node_informer.rs"]
-mod node_informer;
-#[allow(dead_code, reason = "its main function runs in no test")]
-#[path = "../../../cache/examples/pod_bandwidth_controller/main.rs"]
-mod pod_bandwidth_controller;
+mod programs;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use pod_bandwidth_controller::{Bandwidth, Network, Settings};
+use programs::pod_bandwidth_controller::{self, Bandwidth, Network, Settings};
+use programs::{any_resource, controller, deployments_by_label, event_printer, node_informer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;

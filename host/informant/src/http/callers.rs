@@ -5,46 +5,44 @@
 
 mod access;
 mod recent;
+mod reviews;
 
+use super::answers::message;
 use super::exposure::is_probe;
 use super::places::Peer;
 use super::server::ServerState;
 use super::shares::Shares;
-use crate::access_reviewer::review;
 use crate::metrics::RefusedCallers;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use informant_apimachinery::{Status, reason};
 use informant_apiserver::status_response;
 use informant_runtime::AccessAnswer;
-use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
-use k8s_openapi::api::authorization::v1::SubjectAccessReviewSpec;
-use kube::api::{Api, PostParams};
+use k8s_openapi::api::authentication::v1::UserInfo;
 use parking_lot::Mutex;
 use recent::{QuestionHash, RecentAnswers};
+use reviews::{ApiServerReviews, CallerReviews};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
 pub(crate) use access::Access;
 
-/// Questions for new tokens at once, and as many for known callers: so strangers delay no known caller.
+/// Questions about strangers at once, and as many about known callers: so strangers delay no known caller.
 const REVIEWS_MAX: usize = 8;
 /// Questions of one peer for tokens that were no user's before, those that wait included.
 const TOKENS_OF_PEER_MAX: usize = 32;
 /// No path of an object is as long, and questions for rights carry the path.
 const PATH_BYTES_MAX: usize = 2 << 10;
-/// How long a request waits for such an answer, its turn included.
+/// How long a request waits for an answer of the API server, its turn included.
 const REVIEW_DEADLINE: Duration = Duration::from_secs(10);
+/// From one line about a question without an answer to the next.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// A service account's token has about 1 KiB, one with many groups some KiB.
 const TOKEN_BYTES_MAX: usize = 16 << 10;
 
@@ -67,27 +65,20 @@ impl Caller {
     }
 }
 
-/// The API server's word on callers.
-trait CallerReviews: Send + Sync {
-    /// The user of a token; None if the token is of no user.
-    fn user_of(&self, token: String) -> BoxFuture<'static, Result<Option<UserInfo>, String>>;
-    fn may(
-        &self,
-        question: SubjectAccessReviewSpec,
-    ) -> BoxFuture<'static, Result<AccessAnswer, String>>;
-}
-
 /// Decides on callers, with answers of the API server that are 10 s old at most.
 pub(crate) struct Callers {
     reviews: Box<dyn CallerReviews>,
+    /// Answers to the tokens of known callers, who once were users.
     users: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
+    /// Answers to new tokens. They push out no known caller.
+    strangers: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
     rights: Mutex<RecentAnswers<AccessAnswer>>,
     turns_of_strangers: Semaphore,
     turns_of_known: Semaphore,
-    /// The questions for tokens under way.
+    /// The questions for new tokens under way.
     questions: Shares<Peer>,
-    /// The newest text of a question without an answer: the log has each once.
-    unanswered: Mutex<String>,
+    /// When the log last had a question without an answer.
+    logged: Mutex<Option<Instant>>,
     refused: Arc<RefusedCallers>,
 }
 
@@ -100,11 +91,12 @@ impl Callers {
         Self {
             reviews,
             users: Mutex::default(),
+            strangers: Mutex::default(),
             rights: Mutex::default(),
             turns_of_strangers: Semaphore::new(REVIEWS_MAX),
             turns_of_known: Semaphore::new(REVIEWS_MAX),
             questions: Shares::new(TOKENS_OF_PEER_MAX, usize::MAX),
-            unanswered: Mutex::default(),
+            logged: Mutex::default(),
             refused,
         }
     }
@@ -121,14 +113,7 @@ impl Callers {
             return Err(Status::failure(403, reason::FORBIDDEN, text));
         }
         let user = match bearer(headers) {
-            Some(token) => {
-                let hash = Sha256::digest(token).into();
-                let known = self.users.lock().get(&hash, Instant::now());
-                match known {
-                    Some(user) => user,
-                    None => self.user_of(token, hash, peer).await?,
-                }
-            }
+            Some(token) => self.user_of(token, peer).await?,
             None => None,
         };
         user.map(Caller::User).ok_or_else(|| {
@@ -139,22 +124,27 @@ impl Callers {
         })
     }
 
-    /// The user of a new token.
-    async fn user_of(
-        &self,
-        token: &str,
-        hash: QuestionHash,
-        peer: Peer,
-    ) -> Result<Option<Arc<UserInfo>>, Status> {
-        let was_user = matches!(self.users.lock().last(&hash), Some(Some(_)));
-        let question = self.questions.take(&peer);
-        if question.is_none() && !was_user {
-            let text = "this peer has sent too many new tokens at once; ask again in a second";
-            return Err(Status::too_many_requests(text, 1));
-        }
+    /// The user of a token.
+    async fn user_of(&self, token: &str, peer: Peer) -> Result<Option<Arc<UserInfo>>, Status> {
+        let hash = Sha256::digest(token).into();
         let ask = async || Ok(self.reviews.user_of(token.to_owned()).await?.map(Arc::new));
-        let turns = if was_user { &self.turns_of_known } else { &self.turns_of_strangers };
-        self.ask(&self.users, turns, hash, ask).await
+        if self.users.lock().knows(&hash) {
+            return self.ask(&self.users, &self.turns_of_known, hash, ask).await;
+        }
+        let asked = Instant::now();
+        if let Some(user) = self.strangers.lock().get(&hash, asked) {
+            return Ok(user);
+        }
+        let _question = self.questions.take(&peer).ok_or_else(|| {
+            self.refused.too_many_tokens.fetch_add(1, Ordering::Relaxed);
+            let text = "this peer has sent too many new tokens at once; ask again in a second";
+            Status::too_many_requests(text, 1)
+        })?;
+        let user = self.ask(&self.strangers, &self.turns_of_strangers, hash, ask).await?;
+        if user.is_some() {
+            self.users.lock().insert(hash, user.clone(), asked);
+        }
+        Ok(user)
     }
 
     /// Whether a caller may read this.
@@ -184,12 +174,13 @@ impl Callers {
         }
     }
 
-    /// The log has the cause of an unanswered question: callers may be strangers.
-    fn log_unanswered(&self, error: String) {
-        let mut newest = self.unanswered.lock();
-        if *newest != error {
+    /// The log has the cause of an unanswered question, once a minute at most: callers may be strangers.
+    fn log_unanswered(&self, error: &str) {
+        let now = Instant::now();
+        let mut logged = self.logged.lock();
+        if logged.is_none_or(|at| now.saturating_duration_since(at) >= LOG_INTERVAL) {
             warn!("the API server cannot be asked about callers of the secure address: {error}");
-            *newest = error;
+            *logged = Some(now);
         }
     }
 
@@ -220,7 +211,7 @@ impl Callers {
         answer.unwrap_or_else(|_| Err(format!("no answer within {seconds} s"))).map_err(
             |error: String| {
                 self.refused.unknown.fetch_add(1, Ordering::Relaxed);
-                self.log_unanswered(error);
+                self.log_unanswered(&error);
                 Status::service_unavailable("the API server cannot be asked about the caller")
             },
         )
@@ -249,7 +240,8 @@ pub(super) async fn authenticated(
         return (answer.status(), text).into_response();
     }
     if request.uri().path().len() > PATH_BYTES_MAX {
-        return StatusCode::URI_TOO_LONG.into_response();
+        let text = format!("the path is longer than {PATH_BYTES_MAX} bytes");
+        return message(StatusCode::URI_TOO_LONG, text);
     }
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -279,20 +271,6 @@ pub(super) async fn with_right_to_path(
     next.run(request).await
 }
 
-/// Answers requests on another async runtime. The thread that speaks TLS only sends what the answers stream.
-pub(super) async fn on_runtime(
-    State(runtime): State<Handle>,
-    request: Request,
-    next: Next,
-) -> Response {
-    // Probes say whether that runtime goes on.
-    if is_probe(request.uri().path()) {
-        return next.run(request).await;
-    }
-    let answer = AbortOnDropHandle::new(runtime.spawn(next.run(request)));
-    answer.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
-}
-
 /// The answer to a request that is refused for its caller.
 pub(super) fn refusal(status: &Status) -> Response {
     let mut response = status_response(status);
@@ -303,37 +281,6 @@ pub(super) fn refusal(status: &Status) -> Response {
     };
     response.headers_mut().insert(name, HeaderValue::from_static(value));
     response
-}
-
-/// The API server, as the host's own user.
-struct ApiServerReviews {
-    client: kube::Client,
-}
-
-/// The ClusterRole for both questions, which every cluster has.
-const REMEDY: &str = "bind the ClusterRole system:auth-delegator to the host's user";
-
-impl CallerReviews for ApiServerReviews {
-    fn user_of(&self, token: String) -> BoxFuture<'static, Result<Option<UserInfo>, String>> {
-        let reviews: Api<TokenReview> = Api::all(self.client.clone());
-        async move {
-            let spec = TokenReviewSpec { token, audiences: None };
-            let review = TokenReview { spec, ..TokenReview::default() };
-            let answer = reviews.create(&PostParams::default(), &review).await;
-            let answer = answer.map_err(|error| crate::access_reviewer::problem(&error, REMEDY))?;
-            let status = answer.status.unwrap_or_default();
-            let is_user = status.authenticated == Some(true);
-            Ok(status.user.filter(|_| is_user))
-        }
-        .boxed()
-    }
-
-    fn may(
-        &self,
-        question: SubjectAccessReviewSpec,
-    ) -> BoxFuture<'static, Result<AccessAnswer, String>> {
-        review(self.client.clone(), question, REMEDY).boxed()
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! their names, and a client that has lost some of them begins anew.
 
 use super::answers::message;
-use super::kubernetes_api::WatchTimes;
 use super::pages::shown;
 use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,7 +14,7 @@ use futures::stream;
 use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
 use informant_apiserver::{
-    ApiObject, Change, ChangeFeed, InitialState, Selection, Watch, WatchEnd, WatchStart,
+    ApiObject, Change, ChangeFeed, InitialState, Selection, Watch, WatchLife, WatchStart,
 };
 use informant_cache::Projection;
 use std::convert::Infallible;
@@ -23,7 +22,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::vec;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
 /// The name of the header with which a client goes on.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -80,10 +78,10 @@ pub(super) fn respond(
     watch: Result<Watch, Status>,
     selection: Selection,
     shown: Option<Projection>,
-    times: WatchTimes,
+    life: WatchLife,
 ) -> Response {
     let events = match watch {
-        Ok(watch) => Events::new(watch, selection, shown, times),
+        Ok(watch) => Events::new(watch, selection, shown, life),
         // A browser does not come back after another status than 200.
         Err(status) if status.code == StatusCode::GONE.as_u16() => {
             let only = stream::iter([Ok::<_, Infallible>(error(&status))]);
@@ -100,11 +98,7 @@ pub(super) fn respond(
 
 fn refused(status: &Status) -> Response {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let answer = message(code, &*status.message);
-    match code {
-        StatusCode::TOO_MANY_REQUESTS => ([(header::RETRY_AFTER, "1")], answer).into_response(),
-        _ => answer,
-    }
+    message(code, &*status.message)
 }
 
 /// A running watch.
@@ -121,8 +115,7 @@ struct Events {
     /// The newest id that the client has.
     known: u64,
     next_bookmark: Instant,
-    deadline: Instant,
-    stop: CancellationToken,
+    life: WatchLife,
 }
 
 /// What a watch waits for.
@@ -130,16 +123,11 @@ enum Awaited {
     Changes(Vec<Change>),
     Failure(Status),
     Bookmark,
-    End(Option<WatchEnd>),
+    End,
 }
 
 impl Events {
-    fn new(
-        watch: Watch,
-        selection: Selection,
-        shown: Option<Projection>,
-        times: WatchTimes,
-    ) -> Self {
+    fn new(watch: Watch, selection: Selection, shown: Option<Projection>, life: WatchLife) -> Self {
         let now = Instant::now();
         let (initial, bookmark) = match watch.initial {
             Some(InitialState { objects, resource_version }) => (objects, Some(resource_version)),
@@ -154,19 +142,14 @@ impl Events {
             feed: Some(watch.feed),
             known: 0,
             next_bookmark: now + BOOKMARK_INTERVAL,
-            deadline: now + times.timeout_max,
-            stop: times.stop,
+            life,
         }
     }
 
     async fn next(&mut self) -> Option<Event> {
         loop {
-            if self.stop.is_cancelled() || Instant::now() >= self.deadline {
-                let reason = match self.stop.is_cancelled() {
-                    true => WatchEnd::Stopped,
-                    false => WatchEnd::TimedOut,
-                };
-                self.feed.take()?.end(reason);
+            if let Some(end) = self.life.over() {
+                self.feed.take()?.end(end);
                 return None;
             }
             if let Some(event) = self.take() {
@@ -183,11 +166,8 @@ impl Events {
                     let version = self.feed.as_ref()?.progress();
                     self.bookmark = (version > self.known).then_some(version);
                 }
-                Awaited::End(end) => {
-                    let mut feed = self.feed.take()?;
-                    end.into_iter().for_each(|end| feed.end(end));
-                    return None;
-                }
+                // Its time is over.
+                Awaited::End => {}
             }
         }
     }
@@ -215,12 +195,11 @@ impl Events {
         let feed = self.feed.as_mut()?;
         Some(tokio::select! {
             biased;
-            () = self.stop.cancelled() => Awaited::End(Some(WatchEnd::Stopped)),
-            () = sleep_until(self.deadline) => Awaited::End(Some(WatchEnd::TimedOut)),
+            _ = self.life.ended() => Awaited::End,
             next = feed.next() => match next {
                 Some(Ok(changes)) => Awaited::Changes(changes),
                 Some(Err(status)) => Awaited::Failure(status),
-                None => Awaited::End(None),
+                None => return None,
             },
             () = sleep_until(self.next_bookmark) => Awaited::Bookmark,
         })
@@ -254,6 +233,7 @@ mod tests {
     use futures::future::BoxFuture;
     use serde_json::{Value, json};
     use std::collections::VecDeque;
+    use tokio_util::sync::CancellationToken;
 
     /// Where a watch begins (`list`: there is none), or what is said against it. Headers are `name: value`.
     #[track_caller]
@@ -331,8 +311,8 @@ mod tests {
         let selection = Selection { labels, ..Selection::default() };
         let shown = Some(Projection::new(["/metadata/name"]));
         let stop = CancellationToken::new();
-        let times = WatchTimes { timeout_max: Duration::from_secs(600), stop };
-        let response = respond(watch, selection, shown, times);
+        let life = WatchLife::new(Duration::from_secs(600), stop);
+        let response = respond(watch, selection, shown, life);
         let body = to_bytes(response.into_body(), usize::MAX).await.expect("it ends");
         String::from_utf8(body.to_vec()).expect("text")
     }
@@ -390,14 +370,14 @@ mod tests {
 
     #[tokio::test]
     async fn other_failures_are_answers() {
-        let times = || WatchTimes { timeout_max: Duration::ZERO, stop: CancellationToken::new() };
+        let life = || WatchLife::new(Duration::from_secs(1), CancellationToken::new());
         for (status, expect) in [
             (Status::too_many_requests("256 watches are open", 1), 429),
             (Status::service_unavailable("it lists again"), 503),
         ] {
-            let response = respond(Err(status), Selection::default(), None, times());
+            let response = respond(Err(status), Selection::default(), None, life());
             assert_eq!(response.status().as_u16(), expect);
-            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), expect == 429);
+            assert!(response.headers().contains_key(header::RETRY_AFTER), "{expect}");
         }
     }
 }

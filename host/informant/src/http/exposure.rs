@@ -50,8 +50,9 @@ impl Exposure {
             Self::HealthOnly if is_open(path) => Ok(()),
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
-                 loopback, because callers are not authenticated; for the rest use --listen with a \
-                 loopback address, or --secure-listen-address for callers with a token",
+                 loopback, because callers are not authenticated; use --listen with a loopback address \
+                 and --metrics-bind-address for probes and metrics, or --secure-listen-address for \
+                 callers with a token",
             ),
         }
     }

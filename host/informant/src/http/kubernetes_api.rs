@@ -25,7 +25,8 @@ use followed::Followed;
 use http::{HeaderValue, Method, header};
 use informant_apimachinery::{GroupVersionResource, Status, reason};
 use informant_apiserver::{
-    Route, Selection, ServeOptions, Source, Watch, WatchQuery, WatchStart, serve, status_response,
+    Route, Selection, ServeOptions, Source, Watch, WatchLife, WatchQuery, WatchStart, serve,
+    status_response,
 };
 use served::ServedCatalogue;
 use std::sync::Arc;
@@ -58,12 +59,6 @@ struct WatchPlace {
     _share: Option<Share<Arc<str>>>,
 }
 
-/// When a watch ends.
-pub(super) struct WatchTimes {
-    pub(super) timeout_max: Duration,
-    pub(super) stop: CancellationToken,
-}
-
 impl KubernetesApi {
     /// `life_max` is how long a request may take; watches end with `stop`.
     pub(super) fn new(client: kube::Client, life_max: Duration, stop: CancellationToken) -> Self {
@@ -94,9 +89,9 @@ impl KubernetesApi {
         Ok(WatchPlace { _permit, _share })
     }
 
-    pub(super) fn watch_times(&self) -> WatchTimes {
-        let ServeOptions { watch_timeout_max, stop, .. } = &self.options;
-        WatchTimes { timeout_max: *watch_timeout_max, stop: stop.clone() }
+    /// The longest life of a watch that begins now.
+    pub(super) fn watch_life(&self) -> WatchLife {
+        WatchLife::new(self.options.watch_timeout_max, self.options.stop.clone())
     }
 
     /// Drops the changes of resources without watchers for some time.

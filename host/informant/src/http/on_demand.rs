@@ -246,6 +246,13 @@ impl ResourcePlace {
     }
 }
 
+/// There is no place for a resource for this reason.
+fn full(reason: String) -> InformerRefusal {
+    let minutes = IDLE_MAX.as_secs() / 60;
+    let text = format!("{reason}; a resource without requests for {minutes} minutes makes room");
+    (StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
 /// Which resources are leased for requests: it decides, and does nothing. `L` is the lease.
 struct Leases<L> {
     held: BTreeMap<ResourcePlace, HeldLease<L>>,
@@ -278,24 +285,19 @@ impl<L> Leases<L> {
     ) -> Result<&L, InformerRefusal> {
         self.expire(now);
         if self.held.len() >= ON_DEMAND_MAX && !self.held.contains_key(place) {
-            let text = format!(
+            return Err(full(format!(
                 "{ON_DEMAND_MAX} resources are cached for requests already, which is the maximum; a namespace \
-                 of a resource counts as one; a resource without requests for {} minutes makes room",
-                IDLE_MAX.as_secs() / 60
-            );
-            return Err((StatusCode::SERVICE_UNAVAILABLE, text));
+                 of a resource counts as one"
+            )));
         }
         let held = match self.held.entry(place.clone()) {
             Entry::Occupied(held) => held.into_mut(),
             Entry::Vacant(vacant) => {
                 let share = |user: Arc<str>| {
                     self.users.take(&user).ok_or_else(|| {
-                        let text = format!(
-                            "one user may have {OF_USER_MAX} resources cached, and all users {OF_USERS_MAX}; a \
-                             resource without requests for {} minutes makes room",
-                            IDLE_MAX.as_secs() / 60
-                        );
-                        (StatusCode::SERVICE_UNAVAILABLE, text)
+                        full(format!(
+                            "one user may have {OF_USER_MAX} resources cached, and all users {OF_USERS_MAX}"
+                        ))
                     })
                 };
                 let _share = user.map(share).transpose()?;

@@ -1,9 +1,16 @@
 //! A thread with an async runtime of its own, for what has to go on whatever other threads do.
 
+use super::exposure::is_probe;
 use anyhow::{Context, Result};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How long what was begun aside may take to end: the pages that are being written end with their connections.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
@@ -35,6 +42,20 @@ pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
         Ok(_) => outcome.context("a thread ended without an outcome"),
         Err(panic) => std::panic::resume_unwind(panic),
     }
+}
+
+/// Answers requests on another async runtime. The thread that speaks TLS only sends what the answers stream.
+pub(super) async fn on_runtime(
+    State(runtime): State<Handle>,
+    request: Request,
+    next: Next,
+) -> Response {
+    // Probes say whether that runtime goes on.
+    if is_probe(request.uri().path()) {
+        return next.run(request).await;
+    }
+    let answer = AbortOnDropHandle::new(runtime.spawn(next.run(request)));
+    answer.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 #[cfg(test)]

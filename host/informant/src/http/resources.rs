@@ -145,7 +145,7 @@ async fn watched(
     let Query { namespace, labels, fields, shown, .. } = query;
     let selection = Selection { namespace, labels, fields };
     let watch = start_watch(shared, caller, gvr, (selection.clone(), start)).await;
-    event_stream::respond(watch, selection, shown, shared.kubernetes.watch_times())
+    event_stream::respond(watch, selection, shown, shared.kubernetes.watch_life())
 }
 
 async fn listed(

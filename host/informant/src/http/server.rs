@@ -248,7 +248,7 @@ fn secure_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) ->
     let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
     let routes = pages(scrapes).layer(right).merge(objects());
     let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
-    let on_runtime = middleware::from_fn_with_state(runtime, callers::on_runtime);
+    let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
     let nosniff = middleware::map_response(nosniff);
     routes.layer(known).layer(on_runtime).layer(nosniff).with_state(shared)
 }

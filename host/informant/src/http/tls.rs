@@ -1,14 +1,14 @@
 //! TLS of the secure address. The certificate is read again when its files change: issuers replace it before it ends.
 
-use anyhow::{Context, Result, ensure};
+use crate::pem_file;
+use anyhow::{Context as _, Result};
 use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,8 +19,8 @@ use tracing::{info, warn};
 
 /// How often the files are read.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
-/// Some hundred certificates.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+const CERTIFICATE: &str = "--tls-cert-file";
+const KEY: &str = "--tls-private-key-file";
 
 /// The files of a certificate, PEM both.
 #[derive(Clone, Debug)]
@@ -37,9 +37,14 @@ pub(crate) struct ServerTls {
 }
 
 struct Loaded {
+    contents: FileContents,
+    config: Arc<ServerConfig>,
+}
+
+#[derive(PartialEq, Eq)]
+struct FileContents {
     certificate: Vec<u8>,
     key: Vec<u8>,
-    config: Arc<ServerConfig>,
 }
 
 /// How a connection's bytes are carried.
@@ -66,24 +71,34 @@ impl Transport {
 }
 
 impl TlsFiles {
-    fn load(&self) -> Result<Loaded> {
-        let certificate = read("--tls-cert-file", &self.certificate)?;
-        let key = read("--tls-private-key-file", &self.key)?;
-        let config = config(&certificate, &key).with_context(|| {
-            let (certificate, key) = (self.certificate.display(), self.key.display());
-            format!(
-                "--tls-cert-file {certificate} cannot be used with --tls-private-key-file {key}"
-            )
-        })?;
-        Ok(Loaded { certificate, key, config: Arc::new(config) })
+    fn read(&self) -> Result<FileContents> {
+        let certificate = pem_file::read(CERTIFICATE, &self.certificate)?;
+        Ok(FileContents { certificate, key: pem_file::read(KEY, &self.key)? })
+    }
+
+    fn config(&self, contents: &FileContents) -> Result<Arc<ServerConfig>> {
+        let chain = pem_file::certificates(CERTIFICATE, &self.certificate, &contents.certificate)?;
+        let key_file = self.key.display();
+        let key = PrivateKeyDer::from_pem_slice(&contents.key)
+            .with_context(|| format!("{KEY} {key_file} has no private key"))?;
+        let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
+        let builder = builder.with_safe_default_protocol_versions()?.with_no_client_auth();
+        let config = builder.with_single_cert(chain, key).with_context(|| {
+            let certificate = self.certificate.display();
+            format!("{CERTIFICATE} {certificate} cannot be used with {KEY} {key_file}")
+        });
+        let mut config = config?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
     }
 }
 
 impl ServerTls {
     /// Reads the files.
     pub(crate) fn load(files: TlsFiles) -> Result<Self> {
-        let current = Mutex::new(files.load()?);
-        Ok(Self { files, current })
+        let contents = files.read()?;
+        let config = files.config(&contents)?;
+        Ok(Self { files, current: Mutex::new(Loaded { contents, config }) })
     }
 
     fn acceptor(&self) -> TlsAcceptor {
@@ -92,13 +107,13 @@ impl ServerTls {
 
     /// Reads the files again. Whether they have another certificate or key.
     fn reload(&self) -> Result<bool> {
-        let loaded = self.files.load()?;
-        let mut current = self.current.lock();
-        let is_new = (&loaded.certificate, &loaded.key) != (&current.certificate, &current.key);
-        if is_new {
-            *current = loaded;
+        let contents = self.files.read()?;
+        if self.current.lock().contents == contents {
+            return Ok(false);
         }
-        Ok(is_new)
+        let config = self.files.config(&contents)?;
+        *self.current.lock() = Loaded { contents, config };
+        Ok(true)
     }
 
     /// Follows the files. Files that cannot be used leave the certificate as it is.
@@ -125,34 +140,10 @@ impl ServerTls {
     }
 }
 
-fn read(option: &str, path: &Path) -> Result<Vec<u8>> {
-    let problem = || format!("{option} {} cannot be read", path.display());
-    // The open of a pipe would wait for a writer.
-    let is_file = std::fs::metadata(path).with_context(problem)?.is_file();
-    ensure!(is_file, "{option} {} is no file", path.display());
-    let file = File::open(path).with_context(problem)?;
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).with_context(problem)?;
-    let is_short = bytes.len() as u64 <= FILE_BYTES_MAX;
-    ensure!(is_short, "{option} {} has more than {FILE_BYTES_MAX} bytes", path.display());
-    Ok(bytes)
-}
-
-fn config(certificate: &[u8], key: &[u8]) -> Result<ServerConfig> {
-    let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
-    let chain = chain.context("the certificate is no PEM")?;
-    ensure!(!chain.is_empty(), "the certificate's file has no certificate: it is to be PEM");
-    let key = PrivateKeyDer::from_pem_slice(key).context("the key's file has no private key")?;
-    let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
-    let builder = builder.with_safe_default_protocol_versions()?.with_no_client_auth();
-    let mut config = builder.with_single_cert(chain, key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn testdata(file: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src/outbound/testdata").join(file)

@@ -219,11 +219,11 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter "informant_http_callers_refused":
         "Requests to the secure address that were refused for their callers, by reason",
         HostBy callers_refused;
-    Gauge "informant_kubernetes_api_watches": "Open watches of the Kubernetes API over the cache, by resource",
+    Gauge "informant_http_watches": "Open watches of the HTTP API, by resource: Kubernetes watches and server-sent events",
         HostBy watches;
-    Counter "informant_kubernetes_api_changes_sent": "Changes sent to these watches",
+    Counter "informant_http_watch_changes_sent": "Changes sent to these watches",
         Host |host| load(host.watches.changes_sent());
-    Counter "informant_kubernetes_api_watches_ended":
+    Counter "informant_http_watches_ended":
         "Ended watches, by reason: client (closed, or nothing read for 10 s), timeout, too-slow, gap, informer-ended, host-stops",
         HostBy |host| by("reason", host.watches.ended());
     Counter "informant_access_reviews": "Reviews of service accounts' permissions, by result",
@@ -331,6 +331,7 @@ fn callers_refused(host: &Snapshot) -> Series<'_> {
     let refused = &host.refused.callers;
     let counts = [
         ("unauthenticated", &refused.unauthenticated),
+        ("too-many-tokens", &refused.too_many_tokens),
         ("forbidden", &refused.forbidden),
         ("unknown", &refused.unknown),
     ];

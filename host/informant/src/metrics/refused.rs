@@ -17,6 +17,8 @@ pub(crate) struct RefusedCounts {
 pub(crate) struct RefusedCallers {
     /// Without a valid token.
     pub(crate) unauthenticated: AtomicU64,
+    /// With more new tokens of one peer than are asked about at once.
+    pub(crate) too_many_tokens: AtomicU64,
     /// Without the right to read this.
     pub(crate) forbidden: AtomicU64,
     /// The API server did not say.

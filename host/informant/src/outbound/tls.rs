@@ -1,17 +1,14 @@
 //! The trusted certificate authorities: those of the system, and those of a file that the host's operator names.
 
-use anyhow::{Context, Result, ensure};
+use crate::pem_file;
+use anyhow::{Context as _, Result};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
-
-/// Some hundred authorities have 200 KiB.
-const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Reads the system's authorities at the first HTTPS request, because most hosts never send one.
 pub(super) struct Tls {
@@ -37,16 +34,11 @@ impl Tls {
 }
 
 fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let shown = file.display();
-    let problem = || format!("--http-ca {shown} cannot be used");
-    let bytes = std::fs::metadata(file).with_context(problem)?.len();
-    ensure!(bytes <= FILE_BYTES_MAX, "--http-ca {shown} has more than {FILE_BYTES_MAX} bytes");
-    let text = std::fs::read(file).with_context(problem)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    let found = found.with_context(problem)?;
-    ensure!(!found.is_empty(), "--http-ca {shown} has no certificate: it is to be PEM");
+    const OPTION: &str = "--http-ca";
+    let found = pem_file::certificates(OPTION, file, &pem_file::read(OPTION, file)?)?;
     let mut roots = RootCertStore::empty();
     for certificate in &found {
+        let problem = || format!("{OPTION} {} cannot be used", file.display());
         roots.add(certificate.clone()).with_context(problem)?;
     }
     Ok(found)

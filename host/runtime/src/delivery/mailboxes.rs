@@ -275,9 +275,8 @@ impl Mailboxes {
 
     /// The failed `synced` calls of all shards: their number, and the text of the first.
     pub(crate) fn failed_syncs(&self) -> (usize, Option<String>) {
-        let mut failures = self.shards.iter().flat_map(|mailbox| mailbox.syncs.failures());
-        let first = failures.next().map(|text| text.to_string());
-        (usize::from(first.is_some()) + failures.count(), first)
+        let failures = || self.shards.iter().flat_map(|mailbox| mailbox.syncs.failures());
+        (failures().count(), failures().next().map(str::to_owned))
     }
 
     /// Puts back a shard's work in flight when its caller ended without a result.

@@ -3,7 +3,6 @@
 use crate::delivery::mailbox::{Attempts, Initials, Settled};
 use crate::event::SubscriptionId;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The `synced` calls for a version, one for each subscription and instance. Empty for a version without the function.
@@ -19,7 +18,7 @@ struct Call {
     tried: Attempts,
     state: CallState,
     /// The error of the last call, if that failed.
-    failure: Option<Arc<str>>,
+    failure: Option<Box<str>>,
 }
 
 /// A due call.
@@ -58,8 +57,8 @@ impl SyncCalls {
     }
 
     /// The errors of failed calls that no later call has replaced.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.calls.values().filter_map(|call| call.failure.as_ref())
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &str> {
+        self.calls.values().filter_map(|call| call.failure.as_deref())
     }
 
     /// The next due call.

@@ -11,7 +11,8 @@ struct KeptText {
 }
 
 impl Projection {
-    /// The text with the values at the pointers alone, in the same nesting; `{}` if there are none.
+    /// The text with the values at the pointers alone, in the same nesting; `{}` for an object without them.
+    /// Of a duplicate key all are kept.
     ///
     /// A pointer leads through an array to each of its items that is an object: positions do not count here. Such an
     /// item stays as `{}` if it has nothing of the pointers. Other items go, and an array of which nothing is left.

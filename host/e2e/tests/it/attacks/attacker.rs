@@ -1,7 +1,7 @@
 //! The plugin that makes the tries, and the check of each result.
 
 use crate::bench::labelled_pod;
-use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE};
+use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, SECRET};
 use informant_e2e::host::{Host, Line};
 use serde_json::{Value, json};
 
@@ -10,9 +10,6 @@ pub const ATTACKER: &str = "attacker";
 
 /// The marks in data that the attacker must not see: as text and as base64.
 const MARKS: [&str; 2] = ["xyzzy", SECRET];
-
-/// The content of the Secret.
-pub const SECRET: &str = "eHl6enkh";
 
 /// One try.
 pub struct Try {

@@ -1,11 +1,10 @@
 //! Files in the plugin directory that are swapped, that lead elsewhere, or whose names no plugin may have.
 
-use super::attacker::SECRET;
 use super::kept::{check_kept, measure, start_with_good};
 use crate::host::admin;
 use crate::host::bench::{
-    CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, drop_file, host_fact,
-    pod_names,
+    CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, SECRET, await_told, built_plugin, drop_file,
+    host_fact, pod_names,
 };
 use informant_e2e::host::{Host, Line};
 use informant_e2e::poll;

@@ -1,8 +1,7 @@
 //! Requests that the host's port must refuse.
 
-use super::attacker::SECRET;
-use super::secrets::{check_nothing_is_known, create_secret};
-use crate::host::bench::host_fact;
+use super::secrets::check_nothing_is_known;
+use crate::host::bench::{SECRET, host_fact};
 use informant_e2e::http;
 use std::net::SocketAddr;
 
@@ -118,7 +117,7 @@ fn complaint(address: SocketAddr, (name, request, statuses): &Sent) -> Option<St
 #[test]
 fn no_request_leads_to_what_is_not_served() {
     host_fact(async |bench| {
-        create_secret(&bench).await;
+        bench.create_secret().await;
         bench.drop_plugin("event-printer", "event-printer");
         let mut host = bench.start(&[]).await;
         let sent = [paths_to_secrets(), other_requests()].concat();

@@ -1,37 +1,29 @@
 //! Ways to Secrets that are not granted.
 
-use super::attacker::{ATTACKER, SECRET, Try, check, configuration, refused};
-use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, host_fact};
+use super::attacker::{ATTACKER, Try, check, configuration, refused};
+use crate::host::bench::{CONFIGURATION_HEAD, LINES_DEADLINE, SECRET, SECRET_TEXT, host_fact};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 use serde_json::{Value, json};
-
-pub(super) async fn create_secret(bench: &HostBench<'_>) {
-    let secret = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"}, "data": {"password": SECRET},
-    });
-    let collection = format!("/api/v1/namespaces/{}/secrets", bench.namespace);
-    bench.api.create(&collection, &secret).await.expect(201);
-}
 
 /// No part of a Secret is anywhere: not cached, not shown, not logged.
 #[track_caller]
 pub(super) fn check_nothing_is_known(host: &Host) {
     for path in ["/metrics", "/plugins", "/problems"] {
         let body = host.get(path).expect("an answer").body;
-        assert!(!body.contains(SECRET) && !body.contains("xyzzy!"), "{path}: {body}");
+        assert!(!body.contains(SECRET) && !body.contains(SECRET_TEXT), "{path}: {body}");
     }
     let metrics = host.get("/metrics").expect("an answer").body;
     assert!(!metrics.contains("informant_cache_objects{resource=\"v1/secrets\"}"), "{metrics}");
     for line in host.lines() {
-        assert!(!line.text.contains(SECRET) && !line.text.contains("xyzzy!"), "{}", line.text);
+        assert!(!line.text.contains(SECRET) && !line.text.contains(SECRET_TEXT), "{}", line.text);
     }
 }
 
 #[test]
 fn secrets_are_no_resource_however_they_are_spelled() {
     host_fact(async |bench| {
-        create_secret(&bench).await;
+        bench.create_secret().await;
         let spelled = [
             ("plainly", "v1/secrets"),
             ("with the core group", "core/v1/secrets"),
@@ -111,7 +103,7 @@ fn secrets_are_granted_to_nobody_by_another_name() {
         ),
     ];
     host_fact(async |bench| {
-        create_secret(&bench).await;
+        bench.create_secret().await;
         let mut plugins = json!({});
         for (name, resource, settings, sidecar, _) in &asked {
             let mut settings = settings.clone();

@@ -1,9 +1,8 @@
 //! Writes beyond the grant, and grants that reveal too much.
 
-use super::attacker::{SECRET, Try, check, check_below, harmless, refused, told};
-use super::secrets::create_secret;
+use super::attacker::{Try, check, check_below, harmless, refused, told};
 use crate::bench::{config_map, names};
-use crate::host::bench::{CONFIGURATION_HEAD, HostBench, host_fact};
+use crate::host::bench::{CONFIGURATION_HEAD, HostBench, SECRET, host_fact};
 use serde_json::{Value, json};
 
 const NOT_GRANTED: &str = "NotGranted";
@@ -276,7 +275,7 @@ fn who_may_update_does_not_create() {
 #[test]
 fn who_may_patch_a_secret_learns_nothing_of_it() {
     host_fact(async |bench| {
-        create_secret(&bench).await;
+        bench.create_secret().await;
         let own = bench.namespace.clone();
         let patch = |call: &str, body: Value| write(call, "v1/secrets", &own, "password", &body);
         let from = "/data/password";

@@ -1,7 +1,7 @@
 //! `examples/deployment/monitoring`: the Prometheus Operator's definitions accept its objects, and Prometheus can
 //! parse its expressions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;
 use std::process::Command;
 
@@ -111,10 +111,13 @@ fn monitoring_is_what_the_operators_definitions_allow() {
     });
 }
 
+fn dashboard_file() -> Value {
+    serde_json::from_str(&text("monitoring", "dashboard.json")).expect("it is JSON")
+}
+
 /// The dashboard's panels, with their titles and expressions.
 pub fn dashboard() -> Vec<(String, Vec<String>)> {
-    let dashboard: Value =
-        serde_json::from_str(&text("monitoring", "dashboard.json")).expect("it is JSON");
+    let dashboard = dashboard_file();
     let panels = dashboard["panels"].as_array().expect("panels").iter();
     let expressions = |panel: &Value| {
         let targets = panel["targets"].as_array().into_iter().flatten();
@@ -128,9 +131,8 @@ pub fn dashboard() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn panels_have_titles_of_their_own_and_do_not_overlap() {
-    let file: Value =
-        serde_json::from_str(&text("monitoring", "dashboard.json")).expect("it is JSON");
-    let mut taken = std::collections::HashMap::new();
+    let file = dashboard_file();
+    let mut taken = HashMap::new();
     let (mut titles, mut ids) = (BTreeSet::new(), BTreeSet::new());
     for panel in file["panels"].as_array().expect("panels") {
         let title = panel["title"].as_str().expect("a title");
@@ -153,11 +155,11 @@ fn panels_have_titles_of_their_own_and_do_not_overlap() {
 #[test]
 fn prometheus_reads_the_rules_and_the_dashboard() {
     let mut rules = yaml("monitoring", "prometheus_rule.yaml")["spec"].take();
-    let number = |text: &str| text.replace("$__rate_interval", "5m");
+    let in_time = |text: &str| text.replace("$__rate_interval", "5m");
     let expressions = dashboard().into_iter().flat_map(|(_, expressions)| expressions);
     let of_dashboard: Vec<Value> = expressions
         .enumerate()
-        .map(|(count, text)| json!({"record": format!("panel:{count}"), "expr": number(&text)}))
+        .map(|(count, text)| json!({"record": format!("panel:{count}"), "expr": in_time(&text)}))
         .collect();
     let groups = rules["groups"].as_array_mut().expect("groups");
     groups.push(json!({"name": "dashboard", "rules": of_dashboard}));

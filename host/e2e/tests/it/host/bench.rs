@@ -30,6 +30,10 @@ pub struct HostBench<'a> {
 /// The first lines of every configuration file, up to its kind.
 pub const CONFIGURATION_HEAD: &str = "apiVersion: informant.dev/v1alpha1\nkind: ";
 
+/// The content of the Secret that a fact creates, as the API server shows it, and as text.
+pub const SECRET: &str = "eHl6enkh";
+pub const SECRET_TEXT: &str = "xyzzy!";
+
 /// Runs a fact with a cluster and an empty plugin directory. Skipped with a message if the program is not built.
 pub fn host_fact(run: impl AsyncFnOnce(HostBench<'_>)) {
     let Some(program) = host::program().expect("the program that is named exists") else {
@@ -75,11 +79,11 @@ impl HostBench<'_> {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
-    /// Creates the Secret `password`. Returns the path of its collection.
+    /// Creates the Secret `password` with [`SECRET`]. Returns the path of its collection.
     pub async fn create_secret(&self) -> String {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "password"},
-            "stringData": {"password": "hunter2"},
+            "data": {"password": SECRET},
         });
         let collection = format!("/api/v1/namespaces/{}/secrets", self.namespace);
         self.api.create(&collection, &secret).await.expect(201);

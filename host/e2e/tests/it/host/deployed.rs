@@ -62,7 +62,7 @@ fn on_this_machine(bench: &HostBench<'_>, directory: &Path, arguments: &[String]
         }
         Some((option @ ("--tls-cert-file" | "--tls-private-key-file"), file)) => {
             let file = if file.ends_with(".crt") { "server.pem" } else { "server.key" };
-            format!("{option}={}", certificate(file).display())
+            format!("{option}={}", certificate(file))
         }
         Some((
             option @ ("--listen" | "--metrics-bind-address" | "--secure-listen-address"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use crate::bench::{config_map, deployment, labelled_pod};
-use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
+use crate::host::bench::{HostBench, LINES_DEADLINE, SECRET, host_fact, pod_names};
 use informant_e2e::host::Host;
 use informant_e2e::{http, poll};
 
@@ -226,7 +226,7 @@ fn secrets_are_never_served() {
         ] {
             let answer = host.get(path).unwrap();
             assert!(matches!(answer.status, 403 | 404), "{path}: {answer:?}");
-            assert!(!answer.body.contains("aHVudGVyMg"), "{path}: {answer:?}");
+            assert!(!answer.body.contains(SECRET), "{path}: {answer:?}");
         }
         check_status(&host, "/core/v1/secrets", 403);
     });
@@ -296,11 +296,6 @@ fn address_that_is_not_loopback_serves_health_and_metrics_only() {
 /// have more than 200.
 const IDLE_SERIES_MAX: usize = 20;
 
-/// The value of a series on a page of metrics.
-fn series(metrics: &str, name: &str) -> Option<f64> {
-    metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-}
-
 #[test]
 fn metrics_have_the_promised_names() {
     host_fact(async |bench| {
@@ -310,7 +305,8 @@ fn metrics_have_the_promised_names() {
         bench.create_pods(&pod_names(0..3)).await;
         let host = bench.start(&[]).await;
         crate::host::bench::await_told(&host, &bench.namespace, "added", 3).await;
-        let metrics = host.get("/metrics").unwrap().body;
+        let page = host.get("/metrics").unwrap();
+        let metrics = &page.body;
         for line in [
             "informant_informer_synced{resource=\"v1/pods\"} 1",
             "informant_informer_last_event_age_seconds{resource=\"v1/pods\"}",
@@ -339,15 +335,12 @@ fn metrics_have_the_promised_names() {
         ] {
             assert!(metrics.contains(line), "no {line} in\n{metrics}");
         }
-        let worked =
-            series(&metrics, "informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}");
+        let worked = page.series("informant_plugin_cpu_seconds_total{plugin=\"event-printer\"}");
         assert!(worked.is_some_and(|seconds| seconds > 0.0), "{metrics}");
         // The other plugin's resource is not served.
         let failures = "informant_informer_failures_total{resource=\"late.example.com/v1/widgets\",kind=\"list-or-watch\"}";
-        let failed = async || {
-            let metrics = host.get("/metrics").ok()?.body;
-            series(&metrics, failures).filter(|failures| *failures > 0.0)
-        };
+        let failed =
+            async || host.get("/metrics").ok()?.series(failures).filter(|failures| *failures > 0.0);
         poll::until("a failed list", LINES_DEADLINE, failed).await.unwrap();
         let idle: Vec<&str> =
             metrics.lines().filter(|line| line.contains("plugin=\"idle\"")).collect();

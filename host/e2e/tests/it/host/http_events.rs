@@ -114,7 +114,7 @@ fn a_watch_has_the_objects_and_then_their_changes() {
         let mut again = EventSource::open(&host, &path, &[]);
         assert_eq!(again.expect("added", "second"), Some(second));
         let metrics = host.get("/metrics").expect("it serves").body;
-        let open = "informant_kubernetes_api_watches{resource=\"v1/configmaps\"} 3";
+        let open = "informant_http_watches{resource=\"v1/configmaps\"} 3";
         assert!(metrics.contains(open), "{metrics}");
     });
 }

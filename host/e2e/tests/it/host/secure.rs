@@ -4,7 +4,6 @@
 //! server shows that a role is enough, and that the host needs no more than the ClusterRole that the help names.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, Method, header};
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::bench::labelled_pod;
 use crate::host::bench::{HostBench, host_fact};
-use informant_e2e::api::{Api, Reply};
+use informant_e2e::api::{Api, Reply, write_kubeconfig};
 use informant_e2e::cluster::TestCluster;
 use informant_e2e::host::{Host, run_to_end};
 use informant_e2e::{paths, poll};
@@ -23,24 +22,20 @@ const PAGES: [&str; 4] =
     ["/plugins", "/problems", "/metrics", "/why?kind=pods&namespace=default&name=a"];
 
 /// A file of the certificate of `server.test`: `server.pem`, `server.key` or `authority.pem`.
-pub fn certificate(file: &str) -> PathBuf {
-    paths::root().join("host/informant/src/outbound/testdata").join(file)
+pub fn certificate(file: &str) -> String {
+    let path = paths::root().join("host/informant/src/outbound/testdata").join(file);
+    path.display().to_string()
 }
 
 /// The options of the secure address.
-fn options() -> Vec<String> {
-    let files = [("--tls-cert-file", "server.pem"), ("--tls-private-key-file", "server.key")];
-    let files =
-        files.map(|(option, file)| [option.to_owned(), certificate(file).display().to_string()]);
-    let address = ["--secure-listen-address".to_owned(), "127.0.0.1:0".to_owned()];
-    address.into_iter().chain(files.into_iter().flatten()).collect()
+fn options<'a>(certificate: &'a str, key: &'a str) -> [&'a str; 6] {
+    let address = "--secure-listen-address";
+    [address, "127.0.0.1:0", "--tls-cert-file", certificate, "--tls-private-key-file", key]
 }
 
 /// A host with a secure address.
 async fn start(bench: &HostBench<'_>) -> Host {
-    let options = options();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    bench.start(&options).await
+    bench.start(&options(&certificate("server.pem"), &certificate("server.key"))).await
 }
 
 /// A caller of a host that may read the Pods of the fact's namespace, of which one is `web`, and nothing else.
@@ -165,17 +160,12 @@ impl<'a> Caller<'a> {
     /// A client of the secure address, as a kubeconfig describes it.
     async fn client(&self, token: &str) -> Api {
         let server = format!("https://{}", self.address);
-        let authority = certificate("authority.pem").display().to_string();
-        let file = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {
-                "server": server, "certificate-authority": authority, "tls-server-name": "server.test",
-            }}],
-            "users": [{"name": "it", "user": {"token": token}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-        });
         let path = self.directory.path().join("kubeconfig");
-        std::fs::write(&path, file.to_string()).expect("a file");
+        let authority = certificate("authority.pem");
+        let cluster = json!({
+            "server": server, "certificate-authority": authority, "tls-server-name": "server.test",
+        });
+        write_kubeconfig(&path, &cluster, &json!({"token": token})).expect("a file");
         Api::from_kubeconfig(&path).await.expect("a client")
     }
 
@@ -276,19 +266,11 @@ fn a_certificate_that_cannot_be_used_ends_the_host_with_its_option() {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!output.status.success() && text.contains(expect), "{text}");
         };
-        let address = ["--secure-listen-address", "127.0.0.1:0"];
-        check(&address, "--tls-cert-file");
         let [certificate, key] = ["server.pem", "server.key"].map(certificate);
-        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
-        let with = |certificate: &str, key: &str| -> Vec<String> {
-            let files = ["--tls-cert-file", certificate, "--tls-private-key-file", key];
-            address.into_iter().chain(files).map(str::to_owned).collect()
-        };
-        let absent = with("/nowhere/tls.crt", &key);
-        let absent: Vec<&str> = absent.iter().map(String::as_str).collect();
+        check(&options(&certificate, &key)[..2], "--tls-cert-file");
+        let absent = options("/nowhere/tls.crt", &key);
         check(&absent, "--tls-cert-file /nowhere/tls.crt cannot be read");
-        let swapped = with(&certificate, &certificate);
-        let swapped: Vec<&str> = swapped.iter().map(String::as_str).collect();
-        check(&swapped, "cannot be used with --tls-private-key-file");
+        let without_key = options(&certificate, &certificate);
+        check(&without_key, &format!("--tls-private-key-file {certificate} has no private key"));
     });
 }

@@ -111,10 +111,7 @@ async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
 /// Checks a series of the host itself.
 #[track_caller]
 fn check_series(host: &Host, series: &str, is_so: impl Fn(f64) -> bool) {
-    let metrics = host.get("/metrics").expect("an answer").body;
-    let mut values =
-        metrics.lines().filter_map(|line| line.strip_prefix(series)?.trim().parse().ok());
-    let value: Option<f64> = values.next();
+    let value = host.get("/metrics").expect("an answer").series(series);
     assert!(value.is_some_and(is_so), "{series} {value:?}");
 }
 

@@ -32,9 +32,9 @@ impl<T: Clone> RecentAnswers<T> {
         is_recent.then(|| answer.clone())
     }
 
-    /// The last answer, however old it is.
-    pub(super) fn last(&self, question: &QuestionHash) -> Option<&T> {
-        self.answers.peek(question).map(|(_, answer)| answer)
+    /// Whether there is an answer, however old it is.
+    pub(super) fn knows(&self, question: &QuestionHash) -> bool {
+        self.answers.contains(question)
     }
 
     /// `asked` is when the question was sent: its answer may be as old.

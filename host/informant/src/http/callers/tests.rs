@@ -1,7 +1,10 @@
 //! Callers before an API server of the test's making.
 
 use super::*;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use informant_apimachinery::GroupVersionResource;
+use k8s_openapi::api::authorization::v1::SubjectAccessReviewSpec;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// Knows the token `good`, of a user who may read all but Pods of the namespace `dark`, until the token is revoked.
@@ -173,4 +176,18 @@ async fn without_an_api_server_no_new_caller_is_let_in() {
     assert_eq!(start.elapsed(), REVIEW_DEADLINE);
     bench.server.hangs.store(false, Ordering::Relaxed);
     bench.check(&[GOOD], "shop", 200).await;
+}
+
+#[tokio::test]
+async fn tokens_of_strangers_push_out_no_known_caller() {
+    let bench = Bench::new();
+    bench.check(&[GOOD], "shop", 200).await;
+    let now = Instant::now();
+    for number in 0..5_000_u32 {
+        let hash = Sha256::digest(number.to_le_bytes()).into();
+        bench.callers.strangers.lock().insert(hash, None, now);
+    }
+    let asked = bench.server.asked.load(Ordering::Relaxed);
+    bench.check(&[GOOD], "shop", 200).await;
+    assert_eq!(bench.server.asked.load(Ordering::Relaxed), asked, "it is known");
 }

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use informant_e2e::api::client;
+use informant_e2e::api::write_kubeconfig;
 use informant_e2e::cluster::User;
 use informant_e2e::host::Host;
 use informant_e2e::poll;
@@ -39,14 +40,8 @@ impl Counter {
         let router = Router::new().fallback(pass_on).with_state(counter.clone());
         let task =
             tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": server}}],
-            "users": [{"name": "c", "user": {}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-        });
         let path = dir.join("counted.kubeconfig");
-        std::fs::write(&path, config.to_string()).expect("a file");
+        write_kubeconfig(&path, &json!({"server": server}), &json!({})).expect("a file");
         (counter, path, task.abort_handle())
     }
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use informant_e2e::api::write_kubeconfig;
 use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
 use informant_e2e::host::Host;
@@ -54,14 +55,9 @@ impl Counting {
 
 /// A kubeconfig that names Informant as the API server.
 fn kubeconfig(host: &Host, directory: &Path) -> PathBuf {
-    let file = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "cache",
-        "clusters": [{"name": "cache", "cluster": {"server": format!("http://{}", host.address())}}],
-        "users": [{"name": "nobody", "user": {}}],
-        "contexts": [{"name": "cache", "context": {"cluster": "cache", "user": "nobody"}}],
-    });
     let path = directory.join("kubeconfig");
-    std::fs::write(&path, file.to_string()).expect("a file");
+    let cluster = json!({"server": format!("http://{}", host.address())});
+    write_kubeconfig(&path, &cluster, &json!({})).expect("a file");
     path
 }
 
@@ -88,18 +84,19 @@ async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
     bench.delete_pods(&pod_names(0..300)).await;
 }
 
-/// A program that a make target builds.
-fn built(file: &str, target: &str) -> Option<PathBuf> {
-    let program = paths::target_directory().join(file);
-    if !program.exists() {
-        skip::say(&format!("{} is not built; `make {target}` builds it", program.display()));
+/// The first of these programs that is there; a make target builds it.
+fn built(files: &[&str], target: &str) -> Option<PathBuf> {
+    let mut programs = files.iter().map(|file| paths::target_directory().join(file));
+    let program = programs.find(|program| program.exists());
+    if program.is_none() {
+        skip::say(&format!("{} is not built; `make {target}` builds it", files[0]));
     }
-    Some(program).filter(|program| program.exists())
+    program
 }
 
 #[test]
 fn an_informer_of_client_go_counts_every_change() {
-    let Some(program) = built("bench/client-go", "bench-client-go") else { return };
+    let Some(program) = built(&["bench/client-go"], "bench-client-go") else { return };
     host_fact(async |bench| {
         for encoding in ["json", "protobuf"] {
             check(&bench, &program, &["--encoding", encoding]).await;
@@ -109,14 +106,11 @@ fn an_informer_of_client_go_counts_every_change() {
 
 #[test]
 fn a_reflector_of_kube_rs_counts_every_change() {
-    let programs = ["debug", "release"].map(|profile| format!("{profile}/bench-kube-rs"));
-    let programs = programs.map(|file| paths::target_directory().join(file));
-    let Some(program) = programs.iter().find(|program| program.exists()) else {
-        return skip::say("bench-kube-rs is not built; `make bench-kube-rs-everyday` builds it");
-    };
+    let files = ["debug/bench-kube-rs", "release/bench-kube-rs"];
+    let Some(program) = built(&files, "bench-kube-rs-everyday") else { return };
     host_fact(async |bench| {
         for list in ["stream", "pages"] {
-            check(&bench, program, &["--initial-list", list]).await;
+            check(&bench, &program, &["--initial-list", list]).await;
         }
     });
 }

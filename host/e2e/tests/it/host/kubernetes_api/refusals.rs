@@ -2,14 +2,11 @@
 
 use super::api;
 use crate::bench::{config_map, labelled_pod};
-use crate::host::bench::host_fact;
+use crate::host::bench::{SECRET, SECRET_TEXT, host_fact};
 use http::{Method, header};
 use informant_e2e::api::Reply;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
-/// The value of the bench's Secret, and the same as the API server shows it.
-const VALUE: &str = "hunter2";
-const ENCODED: &str = "aHVudGVyMg==";
 
 #[test]
 fn secrets_are_not_served() {
@@ -35,7 +32,7 @@ fn secrets_are_not_served() {
                 let message = status["message"].as_str().unwrap_or_default();
                 assert!(message.contains("never served"), "{path}: {status}");
                 let text = status.to_string();
-                assert!(!text.contains(VALUE) && !text.contains(ENCODED), "{path}: {status}");
+                assert!(!text.contains(SECRET_TEXT) && !text.contains(SECRET), "{path}: {status}");
             }
         }
         let listed = cached.get("/api/v1").await.expect(200);

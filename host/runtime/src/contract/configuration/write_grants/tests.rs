@@ -1,13 +1,10 @@
 use super::*;
 use crate::contract::configuration::tests::configured;
-use crate::contract::configuration::{
-    Ceiling, Configurations, Document, Keys, Layer, PluginSettings, read,
-};
+use crate::contract::configuration::{Layer, PluginSettings};
 use crate::contract::descriptor::Descriptor;
 use crate::outside::write::{How, NamedObject};
 use crate::powers::restriction::Restriction;
 use crate::powers::{PluginPowers, Powers};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The settings of a plugin `a` with this file beside it, on a host with this file.
@@ -99,13 +96,7 @@ fn the_ceiling_bounds_each_write() {
 #[track_caller]
 fn check_defaults(ceiling: &str, defaults: &str, expect: &str) {
     let host = format!("ceiling: {{writes: [{ceiling}]}}\ndefaults: {{writes: [{defaults}]}}");
-    let document = Document::read("host.yaml", host.as_bytes()).expect("it is YAML");
-    let declare = |keys: &mut Keys<'_>| {
-        let defaults = keys.object("defaults", "", Layer::of_all).unwrap_or_default();
-        (defaults, keys.object("ceiling", "", Ceiling::declare).unwrap_or_default())
-    };
-    let (defaults, ceiling) = read(&document, declare).expect("it is well formed");
-    let read = Configurations::new(defaults, BTreeMap::new(), ceiling);
+    let read = configured(&host, "");
     let problem = read.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(problem.starts_with("host.yaml line 2: defaults.writes has ") || problem.is_empty());
     let problem = problem.strip_prefix("host.yaml line 2: defaults.writes has ");
