@@ -68,7 +68,7 @@ impl Caller {
 /// Decides on callers, with answers of the API server that are 10 s old at most.
 pub(crate) struct Callers {
     reviews: Box<dyn CallerReviews>,
-    /// Answers to the tokens of known callers, who once were users.
+    /// Answers to the tokens of callers that were users before.
     users: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,
     /// Answers to new tokens. They push out no known caller.
     strangers: Mutex<RecentAnswers<Option<Arc<UserInfo>>>>,

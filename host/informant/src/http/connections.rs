@@ -1,4 +1,4 @@
-//! Connections and their bounds. It knows nothing of what is served.
+//! Connections and their bounds, whatever the router serves.
 //!
 //! HTTP/1.1 only: every probe, scraper and browser speaks it on a plain port, and it leaves one place in
 //! which a request names its host.
@@ -44,11 +44,11 @@ pub(crate) struct Bounds {
     pub(crate) served_of_others: usize,
     /// A request's head must be there by then; a connection without requests is closed after it, too.
     pub(crate) head_deadline: Duration,
-    /// What a request's head may have, and what is put together of an answer before it is sent.
+    /// Bytes of a request's head, and of the piece of an answer that is put together before it is sent.
     pub(crate) buffer_bytes: usize,
     /// Whether a connection is for more than one request.
     pub(crate) keep_alive: bool,
-    /// How long a peer may take nothing of what it is sent.
+    /// How long a peer may take no bytes of its answer.
     pub(crate) stall_max: Duration,
     /// After so long a connection takes no more requests, and after as much again it is cut off.
     pub(crate) life_max: Duration,
@@ -69,7 +69,7 @@ impl Bounds {
             buffer_bytes: 64 * 1024,
             keep_alive: true,
             stall_max: Duration::from_secs(10),
-            // As long as a page of a large resource takes that somebody reads over a slow line.
+            // The time of a page of a large resource over a slow line.
             life_max: Duration::from_secs(600),
             stop_grace: Duration::from_secs(5),
         }
@@ -85,16 +85,16 @@ impl Bounds {
     pub(crate) fn open() -> Self {
         Self {
             waiting_max: 128,
-            // Each takes some 500 KiB with what the system keeps of it.
+            // Each takes some 500 KiB, with the system's buffers.
             served_max: PAGES_MAX,
-            // Two Prometheus servers behind one proxy, and one who looks.
+            // Two Prometheus servers behind one proxy, and one person.
             served_of_peer_max: 4,
             served_of_others: 2,
             head_deadline: Duration::from_secs(2),
             buffer_bytes: 8 * 1024,
             keep_alive: false,
             stall_max: Duration::from_secs(10),
-            // Prometheus gives up after 10 s unless it is told otherwise.
+            // Prometheus gives up after 10 s by default.
             life_max: Duration::from_secs(30),
             stop_grace: Duration::from_secs(5),
         }

@@ -1,6 +1,6 @@
 //! Entity tags: a client that has an answer asks whether it is still the present one, and gets no second copy.
 //!
-//! A tag says from what an answer is made. So it is known before the answer is, and costs no look at the objects.
+//! A tag names the content that an answer is made from. So it is known before the answer, and costs no look at the objects.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -23,7 +23,7 @@ pub(super) fn of_object(asked: &str, object: &Object) -> HeaderValue {
 }
 
 /// The tag of an answer from a store of this edition. A list that is sent while objects change has some of their later
-/// states. That is no harm: the edition never comes back, so nobody is told that such a list is the present one.
+/// states. That is no harm: the edition never comes back, so no client gets 304 for such a list.
 pub(super) fn of_list(asked: &str, edition: u64) -> HeaderValue {
     tag(&["list", asked, &PROCESS.to_string(), &edition.to_string()])
 }

@@ -1,4 +1,4 @@
-//! A watch of a resource as server-sent events: what browsers' `EventSource` and `curl -N` read.
+//! A watch of a resource as server-sent events, for `EventSource` of browsers and for `curl -N`.
 //!
 //! The id of an event is a resourceVersion up to which the client knows every change, so a client that comes back
 //! with the last one misses none. The objects that are there at the beginning have no id: they are in the order of
@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep_until};
 /// The name of the header with which a client goes on.
 const LAST_EVENT_ID: &str = "last-event-id";
 const MEDIA_TYPE: &str = "text/event-stream";
-/// Proxies close what is silent for longer.
+/// Proxies close connections that are silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The ids of a client whose selectors select few changes would grow too old.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
@@ -77,11 +77,11 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, String> {
 pub(super) fn respond(
     watch: Result<Watch, Status>,
     selection: Selection,
-    shown: Option<Projection>,
+    projection: Option<Projection>,
     life: WatchLife,
 ) -> Response {
     let events = match watch {
-        Ok(watch) => Events::new(watch, selection, shown, life),
+        Ok(watch) => Events::new(watch, selection, projection, life),
         // A browser does not come back after another status than 200.
         Err(status) if status.code == StatusCode::GONE.as_u16() => {
             let only = stream::iter([Ok::<_, Infallible>(error(&status))]);
@@ -104,7 +104,7 @@ fn refused(status: &Status) -> Response {
 /// A running watch.
 struct Events {
     selection: Selection,
-    shown: Option<Projection>,
+    projection: Option<Projection>,
     /// The objects that were there at the beginning and are yet to be sent.
     initial: vec::IntoIter<Arc<ApiObject>>,
     /// The version of a bookmark that is due.
@@ -127,7 +127,12 @@ enum Awaited {
 }
 
 impl Events {
-    fn new(watch: Watch, selection: Selection, shown: Option<Projection>, life: WatchLife) -> Self {
+    fn new(
+        watch: Watch,
+        selection: Selection,
+        projection: Option<Projection>,
+        life: WatchLife,
+    ) -> Self {
         let now = Instant::now();
         let (initial, bookmark) = match watch.initial {
             Some(InitialState { objects, resource_version }) => (objects, Some(resource_version)),
@@ -135,7 +140,7 @@ impl Events {
         };
         Self {
             selection,
-            shown,
+            projection,
             initial: initial.into_iter(),
             bookmark,
             changes: Vec::new().into_iter(),
@@ -206,7 +211,7 @@ impl Events {
     }
 
     fn event(&self, event_type: WatchEventType, object: &ApiObject) -> Event {
-        let json = shown(object.json(), self.shown.as_ref());
+        let json = shown(object.json(), self.projection.as_ref());
         named(event_type).data(String::from_utf8_lossy(&json))
     }
 
@@ -235,7 +240,7 @@ mod tests {
     use std::collections::VecDeque;
     use tokio_util::sync::CancellationToken;
 
-    /// Where a watch begins (`list`: there is none), or what is said against it. Headers are `name: value`.
+    /// Where a watch begins (`list`: there is none), or why it is refused. Headers are `name: value`.
     #[track_caller]
     fn check_start(text: &str, lines: &[&str], expect: Result<&str, &str>) {
         let pods = "v1/pods".parse().expect("a resource");
@@ -309,10 +314,10 @@ mod tests {
     async fn text(watch: Result<Watch, Status>) -> String {
         let labels = "app=web".parse().expect("a selector");
         let selection = Selection { labels, ..Selection::default() };
-        let shown = Some(Projection::new(["/metadata/name"]));
+        let projection = Some(Projection::new(["/metadata/name"]));
         let stop = CancellationToken::new();
         let life = WatchLife::new(Duration::from_secs(600), stop);
-        let response = respond(watch, selection, shown, life);
+        let response = respond(watch, selection, projection, life);
         let body = to_bytes(response.into_body(), usize::MAX).await.expect("it ends");
         String::from_utf8(body.to_vec()).expect("text")
     }
@@ -346,7 +351,7 @@ mod tests {
         let data = failure.strip_prefix("data: ").and_then(|text| text.strip_suffix("\nid: 0\n\n"));
         let data: Value = serde_json::from_str(data.expect("one event")).expect("JSON");
         assert_eq!((&data["code"], &data["reason"]), (&json!(410), &json!("Expired")));
-        // The past that is gone at the beginning is told in the same way.
+        // A past that is gone at the beginning has the same event.
         assert_eq!(text(Err(gone)).await, format!("event: error\n{failure}"));
     }
 

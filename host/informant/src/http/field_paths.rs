@@ -1,4 +1,4 @@
-//! The parameter `fields`: what is answered of each object.
+//! The parameter `fields`: the parts of each object in the answer.
 //!
 //! A field is a path of names with dots between, as selectors write them: `metadata.name`. A name with dots of its own
 //! stands in brackets, as `labels[KEY]` does: `metadata.labels[app.kubernetes.io/name]`.
@@ -70,7 +70,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
 mod tests {
     use super::*;
 
-    /// The pointers of fields, or what is said against them.
+    /// The pointers of fields, or why they are refused.
     #[track_caller]
     fn check(text: &str, expect: Result<&[&str], &str>) {
         match (pointers(text), expect) {

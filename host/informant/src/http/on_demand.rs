@@ -76,7 +76,7 @@ impl OnDemand {
         let scope = place.scope();
         let stopped = |it: &Arc<InformerLease>| it.informer().is_stopped();
         self.leases.lock().give_back_if(&place, Instant::now(), stopped);
-        // A factory that covers less, which the host's does not, gives what it has.
+        // A factory that covers less gives a lease of its own scope. The host's factory covers all.
         let lease = || {
             let lease = self.informers.lease_of(gvr, scope.clone());
             Arc::new(lease.unwrap_or_else(|_| self.informers.lease(gvr)))

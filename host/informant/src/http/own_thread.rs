@@ -1,4 +1,4 @@
-//! A thread with an async runtime of its own, for what has to go on whatever other threads do.
+//! A thread with an async runtime of its own, for work that goes on whatever other threads do.
 
 use super::exposure::is_probe;
 use anyhow::{Context, Result};
@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long what was begun aside may take to end: the pages that are being written end with their connections.
+/// How long work that began aside may take to end. Pages that are being written end with their connections.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
 
-/// Runs what is made on the new thread to its end. It ends early where this is dropped, and a panic there is one here.
+/// Runs a future on the new thread to its end. It ends early if this is dropped. A panic there is a panic here.
 pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
     name: &str,
     make: impl FnOnce() -> F + Send + 'static,
@@ -44,7 +44,7 @@ pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
     }
 }
 
-/// Answers requests on another async runtime. The thread that speaks TLS only sends what the answers stream.
+/// Answers requests on another async runtime. The thread that speaks TLS only sends the streams of the answers.
 pub(super) async fn on_runtime(
     State(runtime): State<Handle>,
     request: Request,

@@ -23,7 +23,7 @@ pub(crate) struct Pages {
     /// What the query's selectors select.
     selected: Scope,
     /// What is sent of each object; none: all of it.
-    shown: Option<Projection>,
+    projection: Option<Projection>,
     member: &'static str,
     position: Position,
     /// The objects that may still be sent; none: all.
@@ -50,14 +50,24 @@ impl Pages {
         query: Query,
         member: &'static str,
     ) -> Result<Self, ScopeError> {
-        let Query { namespace, labels, fields, shown, limit: room, after, .. } = query;
+        let Query { namespace, labels, fields, projection, limit: room, after, .. } = query;
         let selected = Scope::all().with_labels(labels).with_fields(fields)?;
         let position = Position::Start(after.as_ref().map(Indexer::cursor_after));
         let (last_sent, _lease) = (None, None);
-        Ok(Self { indexer, namespace, selected, shown, member, position, room, last_sent, _lease })
+        Ok(Self {
+            indexer,
+            namespace,
+            selected,
+            projection,
+            member,
+            position,
+            room,
+            last_sent,
+            _lease,
+        })
     }
 
-    /// The same of what this lease is for.
+    /// The same for the resource of this lease.
     pub(crate) fn of(
         lease: Arc<InformerLease>,
         query: Query,
@@ -98,7 +108,7 @@ impl Pages {
         }
     }
 
-    /// Adds to the piece what some objects come to. Answers whether it is complete.
+    /// Adds some objects to the piece. Returns whether it is complete.
     fn step(&mut self, piece: &mut BytesMut) -> io::Result<bool> {
         let cursor = match std::mem::replace(&mut self.position, Position::End) {
             Position::End => return Ok(true),
@@ -159,7 +169,7 @@ impl Pages {
         if self.last_sent.replace(object.key().clone()).is_some() {
             piece.put_u8(b',');
         }
-        piece.put_slice(&shown(object.json(), self.shown.as_ref()));
+        piece.put_slice(&shown(object.json(), self.projection.as_ref()));
         self.room = self.room.map(|room| room - 1);
     }
 
@@ -203,7 +213,7 @@ mod tests {
         source
     }
 
-    /// The pieces that are sent of what is asked for.
+    /// The pieces of the answer to a query.
     async fn sent(source: FakeControllerSource, query: Query) -> Vec<Bytes> {
         let factory = SharedInformerFactory::new(Arc::new(source), FactoryOptions::default());
         let informer = factory.for_resource(&GroupVersionResource::new("", "v1", "configmaps"));
@@ -234,7 +244,7 @@ mod tests {
         assert_eq!(names(&sent), expect);
     }
 
-    /// The names of what is asked for of more than two pages.
+    /// The names in the answer to a query, with more than two pages.
     async fn check_selected(namespace: Option<&str>, fields: &str, expect: &[&str]) {
         let query = Query {
             namespace: namespace.map(str::to_owned),
@@ -261,8 +271,8 @@ mod tests {
         for (labels, expect) in [("app=web", r#"{"msg":[{"data":{}}]}"#), ("!app", r#"{"msg":[]}"#)]
         {
             let labels = labels.parse().expect("a selector");
-            let shown = Some(field_paths("data").expect("a field"));
-            let query = Query { labels, shown, ..Query::default() };
+            let projection = Some(field_paths("data").expect("a field"));
+            let query = Query { labels, projection, ..Query::default() };
             let pages = Pages::of_one(object.clone(), query, "msg").expect("no fields");
             let (piece, rest) = pages.next().await.expect("it goes on").expect("a piece");
             assert_eq!(String::from_utf8_lossy(&piece).trim_end(), expect);
@@ -301,8 +311,8 @@ mod tests {
 
     #[tokio::test]
     async fn fields_are_all_that_is_sent() {
-        let shown = field_paths("metadata.name,data.y").expect("fields");
-        let query = Query { shown: Some(shown), ..Query::default() };
+        let projection = field_paths("metadata.name,data.y").expect("fields");
+        let query = Query { projection: Some(projection), ..Query::default() };
         let sent = sent(source(2, 10), query).await.concat();
         let expect = r#"{"msg":[{"metadata":{"name":"n-00000"}},{"metadata":{"name":"n-00001"}}]}"#;
         assert_eq!(String::from_utf8_lossy(&sent).trim_end(), expect);

@@ -44,7 +44,7 @@ pub(crate) struct Query {
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
     /// What is answered of each object; none: all of it.
-    pub(crate) shown: Option<Projection>,
+    pub(crate) projection: Option<Projection>,
     /// At most so many of them; none: all.
     pub(crate) limit: Option<usize>,
     /// Only objects behind this one, by namespace and name.
@@ -72,13 +72,13 @@ struct RawQuery {
     name: Option<String>,
     limit: Option<String>,
     go_on: Option<String>,
-    shown: Option<String>,
+    projection: Option<String>,
     watch: Option<String>,
     resource_version: Option<String>,
 }
 
 impl Query {
-    /// Reads a query's text; what the path names counts as its parameters.
+    /// Reads a query's text. Namespace and name of the path count as its parameters.
     pub(crate) fn parse(
         gvr: &GroupVersionResource,
         path: InPath<'_>,
@@ -109,7 +109,7 @@ impl Query {
                 [requirements(&equalities), requirements(&selector)].concat(),
             ),
             fields: FieldSelector::new(fields.requirements().iter().cloned().chain(name)),
-            shown: raw.shown.as_deref().map(field_paths).transpose()?,
+            projection: raw.projection.as_deref().map(field_paths).transpose()?,
             limit: raw.limit.as_deref().map(limit).transpose()?,
             after: raw.go_on.as_deref().map(after).transpose()?,
             watch: raw.watch.as_deref().map(flag).transpose()?,
@@ -146,7 +146,7 @@ impl RawQuery {
             "name" => &mut self.name,
             "limit" => &mut self.limit,
             "continue" => &mut self.go_on,
-            "fields" => &mut self.shown,
+            "fields" => &mut self.projection,
             "watch" => &mut self.watch,
             "resourceVersion" => &mut self.resource_version,
             _ => {
@@ -255,7 +255,7 @@ mod tests {
         Ok(format!("{namespace} {} {}", query.labels, query.fields).trim_end().to_owned())
     }
 
-    /// Namespace (`*`: all), labels and fields that a query asks for, or what is said against it.
+    /// Namespace (`*`: all), labels and fields of a query, or why it is refused.
     #[track_caller]
     fn check(query: &str, expect: Result<&str, &str>) {
         check_in_path(InPath::default(), query, expect);
@@ -333,7 +333,7 @@ mod tests {
         check("color=red", Err("known are labels[KEY]=VALUE, "));
     }
 
-    /// Limit and start of a page, or what is said against it.
+    /// Limit and start of a page, or why it is refused.
     #[track_caller]
     fn check_page(query: &str, expect: Result<&str, &str>) {
         let pods = "v1/pods".parse().expect("a resource");

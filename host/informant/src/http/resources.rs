@@ -1,4 +1,4 @@
-//! Any resource as JSON from the cache, whose informer is started by the first who asks.
+//! Any resource as JSON from the cache, whose informer starts with the first request.
 //!
 //! The shapes are those of the two small programs this host grew out of: `GET /deploy` answers
 //! `{"data": [...]}`, `GET /{group}/{version}/{resource}` answers `{"msg": [...]}`. Both take the same
@@ -142,10 +142,10 @@ async fn watched(
     gvr: &GroupVersionResource,
     (query, start): (Query, WatchStart),
 ) -> Response {
-    let Query { namespace, labels, fields, shown, .. } = query;
+    let Query { namespace, labels, fields, projection, .. } = query;
     let selection = Selection { namespace, labels, fields };
     let watch = start_watch(shared, caller, gvr, (selection.clone(), start)).await;
-    event_stream::respond(watch, selection, shown, shared.kubernetes.watch_life())
+    event_stream::respond(watch, selection, projection, shared.kubernetes.watch_life())
 }
 
 async fn listed(

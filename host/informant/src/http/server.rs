@@ -1,4 +1,4 @@
-//! Routes and what is common to all of them: those of the HTTP API, and those of the listener for probes
+//! Routes and their common parts: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
 use super::answers::message;
@@ -44,7 +44,7 @@ pub(crate) struct ServerState {
     pub(super) kubernetes: KubernetesApi,
     pub(super) callers: Callers,
     pub(super) heartbeat: Heartbeat,
-    /// Where the HTTP API is, which decides what it may show.
+    /// The address of the HTTP API, which decides on the content that it may show.
     address: SocketAddr,
     exposure: Exposure,
     pub(super) ready: AtomicBool,
@@ -71,7 +71,7 @@ struct Door {
 }
 
 impl Server {
-    /// Serves on these what is shown of the host, and what this client may read.
+    /// Serves the state of the host, and the objects that this client may read, on these listeners.
     pub(crate) fn new(listeners: Listeners, sources: MetricSources, client: kube::Client) -> Self {
         Self { listeners, sources, client }
     }
@@ -133,7 +133,7 @@ impl Server {
 }
 
 impl ServerState {
-    /// Gives back what requests have left behind, for ever.
+    /// Gives back the leftovers of requests, for ever.
     async fn expire(&self) {
         loop {
             tokio::time::sleep(IDLE_CHECK).await;
@@ -207,7 +207,7 @@ async fn serve_here(door: Option<Door>) -> Result<()> {
     }
 }
 
-/// Handshakes and encryption have a thread of their own: they are work for whoever connects, known or not.
+/// Handshakes and encryption have a thread of their own: each connection costs them, that of a stranger too.
 async fn serve_secure(door: Option<Door>) -> Result<()> {
     match door {
         Some(door) => own_thread::run("secure-api", || door.serve()).await.flatten(),
@@ -243,7 +243,7 @@ fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
 }
 
-/// Everything, for the rights of each caller. Pages are asked for by their paths; objects by those who read them.
+/// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects.
 fn secure_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) -> Router {
     let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
     let routes = pages(scrapes).layer(right).merge(objects());
@@ -279,7 +279,7 @@ fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     routes.layer(middleware::map_response(nosniff)).with_state(shared)
 }
 
-/// Refuses what this address may not serve before anything else is looked at.
+/// Refuses a request that this address may not serve, before all other checks.
 async fn guard(
     State(shared): State<Arc<ServerState>>,
     mut request: Request,

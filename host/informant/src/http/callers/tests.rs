@@ -7,7 +7,7 @@ use informant_apimachinery::GroupVersionResource;
 use k8s_openapi::api::authorization::v1::SubjectAccessReviewSpec;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Knows the token `good`, of a user who may read all but Pods of the namespace `dark`, until the token is revoked.
+/// Knows the token `good`, of a user with the right to read all but Pods of the namespace `dark`, until the token is revoked.
 #[derive(Default)]
 struct Server {
     is_revoked: AtomicBool,
