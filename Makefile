@@ -33,6 +33,8 @@ help:
 	@echo "make election     the leader of two hosts fails 50 times while a plugin writes: SEED=n replays one"
 	@echo "make siege        generated files, requests, state and recordings thrown at a host for SIEGE_MINUTES=10: SEED=n, ONLY=files,requests"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
+	@echo "make browser      every page of the dashboard in Chromium (needs Node.js; npm and Debian fetch)"
+	@echo "make picture      host/docs/dashboard.png, the picture in README (needs the same)"
 	@echo "make fuzz         all decoders of bytes from outside, each for SECONDS=10"
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make golden-plugins  one plugin of each language for a new version of the contract: VERSION=n"
@@ -45,6 +47,7 @@ help:
 include examples/demo/demo.mk
 include plugins/plugins.mk
 include host/e2e/e2e.mk
+include host/e2e/browser/browser.mk
 include host/simulation/simulation.mk
 include host/fuzz/fuzz.mk
 include host/bench/bench.mk

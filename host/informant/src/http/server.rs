@@ -4,6 +4,7 @@
 use super::answers::message;
 use super::callers::{self, Access, Caller, Callers};
 use super::connections::{self, Bounds};
+use super::dashboard;
 use super::exposure::{Exposure, is_probe};
 use super::heartbeat::{Heartbeat, pulses};
 use super::kubernetes_api::{self, KubernetesApi, WATCHES_MAX};
@@ -258,8 +259,10 @@ fn pages(scrapes: Scrapes) -> Router<Arc<ServerState>> {
     open::routes(scrapes)
         .route("/", get(index))
         .route("/plugins", get(plugins))
+        .route("/informers", get(informers))
         .route("/why", get(why))
         .route("/problems", get(problems))
+        .merge(dashboard::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
 }
@@ -301,7 +304,7 @@ async fn nosniff(mut response: Response) -> Response {
 async fn not_found() -> Response {
     message(
         StatusCode::NOT_FOUND,
-        "nothing is here; try /plugins, /why, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
+        "nothing is here; try /ui/, /plugins, /informers, /why, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
     )
 }
 
@@ -320,7 +323,9 @@ async fn index() -> Json<Value> {
         "/livez",
         "/readyz",
         "/metrics",
+        "/ui/",
         "/plugins",
+        "/informers",
         "/why?kind=pods&namespace=default&name=NAME",
         "/problems",
         "/deploy?labels[k8s-app]=kube-dns",
@@ -341,6 +346,10 @@ async fn index() -> Json<Value> {
 async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
     let MetricSources { plugins, informers, .. } = &shared.sources;
     super::plugins::respond(plugins, informers).await
+}
+
+async fn informers(State(shared): State<Arc<ServerState>>) -> Response {
+    super::informers::respond(&shared.sources.informers).await
 }
 
 /// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.

@@ -5,6 +5,7 @@ use crate::admin::AdminSocket;
 use crate::http::Listeners;
 use crate::logging::{LogFormat, Stdout};
 use std::io::Write as _;
+use std::net::SocketAddr;
 use tracing::info;
 
 /// The first lines: cluster, user, directory and addresses.
@@ -28,7 +29,8 @@ pub(super) fn introduce(
             let _ = writeln!(
                 Stdout,
                 "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
-                 address  http://{address}  (/plugins, /metrics, /readyz)"
+                 address  http://{address}{}",
+                served_at(address)
             );
             if !options.is_cluster_embedded {
                 let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
@@ -65,5 +67,14 @@ pub(super) fn introduce(
                 "starting"
             );
         }
+    }
+}
+
+/// The rest of the address's line: an address that other machines reach serves less.
+fn served_at(address: SocketAddr) -> &'static str {
+    if address.ip().to_canonical().is_loopback() {
+        "/ui/  (the dashboard; also /plugins, /metrics, /readyz)"
+    } else {
+        "  (/metrics, /readyz)"
     }
 }

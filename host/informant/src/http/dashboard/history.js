@@ -1,0 +1,81 @@
+// The newest states of the host, and the rates between them. Counters begin anew with a host: then there is no rate.
+
+const KEPT = 150;
+
+export class History {
+  #samples = [];
+
+  push(at, plugins, informers) {
+    const sample = { at, plugins: new Map(), informers: new Map() };
+    for (const plugin of plugins) sample.plugins.set(plugin.name, numbersOf(plugin));
+    for (const informer of informers) sample.informers.set(informer.resource, eventsOf(informer));
+    this.#samples.push(sample);
+    if (this.#samples.length > KEPT) this.#samples.shift();
+  }
+
+  // The increase of one number of a plugin by the second, between the last two samples.
+  pluginRate(name, number) {
+    return this.#last((sample) => sample.plugins.get(name)?.[number]);
+  }
+
+  informerRate(resource) {
+    return this.#last((sample) => sample.informers.get(resource));
+  }
+
+  // The seconds of a call, of the calls between the last two samples.
+  callSeconds(name) {
+    const [calls, seconds] = [this.pluginRate(name, 'calls'), this.pluginRate(name, 'seconds')];
+    return calls > 0 ? seconds / calls : null;
+  }
+
+  // Times and values of a series over all samples. `of` takes a sample; `isRate`: its increase by the second.
+  series(of, isRate) {
+    if (!isRate) return this.#samples.map((sample) => ({ at: sample.at, value: of(sample) ?? null }));
+    return this.#samples.slice(1).map((sample, before) => ({
+      at: sample.at,
+      value: increase(of, this.#samples[before], sample),
+    }));
+  }
+
+  #last(of) {
+    const [before, now] = this.#samples.slice(-2);
+    return now ? increase(of, before, now) : null;
+  }
+}
+
+function increase(of, before, now) {
+  const [from, to] = [of(before), of(now)];
+  if (from === undefined || to === undefined || to < from) return null;
+  return (to - from) / Math.max(0.001, (now.at - before.at) / 1000);
+}
+
+// The sum of one number over all plugins of a sample.
+export function ofAllPlugins(number) {
+  return (sample) => {
+    let sum = 0;
+    for (const numbers of sample.plugins.values()) sum += numbers[number];
+    return sum;
+  };
+}
+
+export function ofAllInformers(sample) {
+  let sum = 0;
+  for (const events of sample.informers.values()) sum += events;
+  return sum;
+}
+
+function numbersOf({ counters: c, account, queue, workqueue, timers, deadLetters }) {
+  return {
+    calls: c.ok + c.retry + c.dead + c.keysOk + c.keysRetry + c.keysDead + c.firings + c.firingsRetry + c.firingsDead,
+    failed: c.retry + c.dead + c.keysRetry + c.keysDead + c.firingsRetry + c.firingsDead,
+    seconds: account.seconds.guest + account.seconds.hostFunctions,
+    processor: account.processorSeconds,
+    memory: account.memoryBytes,
+    waiting: queue.depth + workqueue.waiting + timers.waiting,
+    deadLetters,
+  };
+}
+
+function eventsOf({ events }) {
+  return events.added + events.modified + events.deleted;
+}

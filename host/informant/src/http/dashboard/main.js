@@ -1,0 +1,80 @@
+// The page: it reads the host every two seconds, and shows the view that the address names.
+
+import { h } from './elements.js';
+import { probe, read } from './client.js';
+import { History } from './history.js';
+import { clock } from './units.js';
+import * as overview from './overview.js';
+import * as plugins from './plugins.js';
+import * as plugin from './plugin.js';
+import * as informers from './informers.js';
+import * as changes from './changes.js';
+import * as objects from './objects.js';
+import * as object from './object.js';
+import * as health from './health.js';
+
+const EVERY_MILLISECONDS = 2000;
+
+// A view is made by `show(host, parameters)`. It has an `element`, and may have `update(host)` and `end()`.
+const VIEWS = { '': overview, plugins, plugin, informers, changes, objects, object, health };
+const PAGES = [['', 'Overview'], ['plugins', 'Plugins'], ['informers', 'Informers'], ['changes', 'Changes'],
+  ['objects', 'Objects'], ['health', 'Health']];
+// The page of a view that has no link of its own.
+const PAGE_OF = { plugin: 'plugins', object: 'objects' };
+
+// The newest known state of the host.
+const host = { plugins: [], informers: [], problems: [], ready: null, live: null, history: new History(), error: null };
+
+const content = document.getElementById('content');
+const connection = document.getElementById('connection');
+const pages = document.getElementById('pages');
+let shown = null;
+
+// `#/plugin?name=a` is the view `plugin` with the parameters `{name: "a"}`.
+function address() {
+  const [view, query] = location.hash.replace(/^#\/?/, '').split('?');
+  return { view: Object.hasOwn(VIEWS, view) ? view : '', parameters: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+function open() {
+  shown?.end?.();
+  const { view, parameters } = address();
+  const link = ([name, title]) =>
+    h('a', { href: `#/${name}`, 'aria-current': (PAGE_OF[view] ?? view) === name && 'page' }, title);
+  pages.replaceChildren(...PAGES.map(link));
+  shown = VIEWS[view].show(host, parameters);
+  content.replaceChildren(shown.element);
+  document.title = `${content.querySelector('h1')?.textContent ?? 'Overview'} · Informant`;
+  shown.update?.(host);
+}
+
+async function look() {
+  const answers = [read('/plugins'), read('/informers'), read('/problems'), probe('/readyz'), probe('/livez')];
+  [host.plugins, host.informers, host.problems, host.ready, host.live] = await Promise.all(answers);
+  host.history.push(Date.now(), host.plugins, host.informers);
+}
+
+async function run() {
+  for (;;) {
+    // A page that nobody sees asks nothing.
+    if (!document.hidden) {
+      try {
+        await look();
+        connection.textContent = `Updated ${clock(Date.now())}`;
+        connection.className = '';
+        shown.update?.(host);
+      } catch (error) {
+        connection.textContent = `The host does not answer: ${error.message}`;
+        connection.className = 'lost';
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MILLISECONDS));
+  }
+}
+
+window.addEventListener('hashchange', () => {
+  open();
+  content.focus();
+});
+open();
+run();

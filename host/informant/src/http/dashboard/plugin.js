@@ -1,0 +1,93 @@
+// One plugin.
+
+import { badge, facts, h, json, section, tile, tiles } from './elements.js';
+import { plot } from './plot.js';
+import { Table } from './table.js';
+import { ago, bytes, count, duration, rate, share } from './units.js';
+
+const ERRORS = [['lastError', 'Last error'], ['lastFilterError', 'Last error of a filter']];
+
+export function show(_, { name }) {
+  const top = h('div');
+  const rest = h('div');
+  const views = new Table('Subscriptions and reads', [
+    { name: 'Resource', value: ({ resource }) => resource,
+      show: ({ resource }) => h('a', { href: `#/changes?resource=${encodeURIComponent(resource)}` }, resource) },
+    { name: 'Use', value: ({ use }) => use },
+    { name: 'Namespaces', value: ({ namespaces }) => namespaces.join(', ') || 'all' },
+    { name: 'Informer', value: ({ informer }) => informer?.state ?? 'absent',
+      show: ({ informer }) => [badge(informer?.state ?? 'absent'), ' ', informer?.message ?? ''] },
+  ]);
+  const raw = h('div');
+  const all = h('details', {}, h('summary', {}, 'All that /plugins says'), raw);
+  const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), top, views.element(), rest, all);
+  return {
+    element,
+    update(host) {
+      const plugin = host.plugins.find((plugin) => plugin.name === name);
+      if (!plugin) {
+        top.replaceChildren(h('p', { class: 'notice' }, 'The host has no plugin of this name.'));
+        views.rows([]);
+        rest.replaceChildren();
+        return;
+      }
+      top.replaceChildren(state(plugin), numbers(plugin, host.history), plots(plugin.name, host.history));
+      views.rows([
+        ...plugin.subscriptions.map((view) => ({ ...view, use: view.name === view.resource ? 'subscription' : `subscription ${view.name}` })),
+        ...plugin.reads.map((view) => ({ ...view, use: 'reads' })),
+      ]);
+      rest.replaceChildren(...details(plugin));
+      if (all.open && !raw.contains(document.activeElement)) raw.replaceChildren(json(plugin));
+    },
+  };
+}
+
+function state({ state, since, version, why, sha256 }) {
+  return h('div', {},
+    h('p', {}, badge(state), ` for ${ago(since)}`, version && `, version ${version}`, sha256 && `, file ${sha256.slice(0, 12)}`),
+    why.length > 0 && h('ul', { class: 'attention' }, why.map((text) => h('li', { class: 'reason' }, text))));
+}
+
+function numbers(plugin, history) {
+  const { name, counters, account, queue, workqueue, timers, deadLetters } = plugin;
+  const waiting = queue.depth + workqueue.waiting + timers.waiting;
+  const age = Math.max(queue.ageSeconds ?? 0, workqueue.ageSeconds ?? 0, timers.ageSeconds ?? 0);
+  return tiles(
+    tile('Calls', rate(history.pluginRate(name, 'calls'))),
+    tile('Time of a call', duration(history.callSeconds(name))),
+    tile('Processor', share(history.pluginRate(name, 'processor'))),
+    tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)}`),
+    tile('Waiting', count(waiting), age > 0 && `for up to ${duration(age)}`),
+    tile('Dead letters', count(deadLetters), deadLetters > 0 && `informant dlq list ${name}`),
+    tile('Reloads', count(counters.reloads), counters.failedReloads > 0 && `${counters.failedReloads} refused`),
+  );
+}
+
+function plots(name, history) {
+  const of = (number) => (sample) => sample.plugins.get(name)?.[number];
+  return h('div', { class: 'plots' },
+    plot('Calls', history.series(of('calls'), true), rate),
+    plot('Failed calls', history.series(of('failed'), true), rate),
+    plot('Processor', history.series(of('processor'), true), share),
+    plot('Memory', history.series(of('memory'), false), bytes),
+    plot('Waiting', history.series(of('waiting'), false), count));
+}
+
+function details(plugin) {
+  const errors = ERRORS.filter(([key]) => plugin[key]).map(([key, title]) => section(title, json(plugin[key])));
+  const memory = Object.entries(plugin.account.memory).filter(([, value]) => value > 0);
+  const counters = Object.entries(plugin.counters).filter(([, value]) => typeof value === 'number' && value > 0);
+  return [
+    ...errors,
+    plugin.schedules.length > 0 && section('Schedules', json(plugin.schedules)),
+    plugin.lastLoad && section('Last load', facts([['Result', plugin.lastLoad.result], ['Reason', plugin.lastLoad.reason],
+      ['When', `${ago(plugin.lastLoad.at)} ago`], ['File', plugin.lastLoad.sha256]])),
+    section('Memory', facts(memory.map(([part, value]) => [words(part), bytes(value)]))),
+    section('Since the host started', facts(counters.map(([part, value]) => [words(part), count(value)]))),
+  ].filter(Boolean);
+}
+
+// `keysRetry` is "keys retry".
+function words(name) {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
