@@ -61,7 +61,7 @@ test('the overview shows informers, plugins and what needs attention', async () 
   await page.locator('svg.flow').getByRole('link', { name: 'v1/pods' }).waitFor();
   await page.locator('svg.flow path.link').first().waitFor({ state: 'attached' });
   // Two looks make a rate.
-  await page.locator('.plot', { hasText: 'Changes of the cluster' }).locator('polyline').waitFor({ state: 'attached' });
+  await page.locator('.plot', { hasText: 'Changes' }).locator('polyline').waitFor({ state: 'attached' });
   await close(page);
 });
 

@@ -40,7 +40,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 
 pub(super) fn routes() -> Router<Arc<ServerState>> {
     Router::new()
-        .route("/ui", get(async || Redirect::permanent("/ui/")))
+        .route("/ui", get(async || Redirect::temporary("/ui/")))
         .route("/ui/", get(async || file("index.html")))
         .route("/ui/{file}", get(async |Path(name): Path<String>| file(&name)))
 }

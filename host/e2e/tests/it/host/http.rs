@@ -73,6 +73,45 @@ fn any_resource_is_listed_on_first_demand_and_kept_up_to_date() {
     });
 }
 
+#[test]
+fn informers_are_listed_and_the_dashboard_is_served() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        bench.create_pods(&pod_names(0..3)).await;
+        let host = bench.start(&[]).await;
+        host.await_ready().await.unwrap();
+        let informers = check_status(&host, "/informers", 200);
+        let shown: Vec<_> = informers
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|informer| {
+                (
+                    &informer["resource"],
+                    &informer["state"],
+                    &informer["objects"],
+                    &informer["message"],
+                )
+            })
+            .collect();
+        let expect = (&json!("v1/pods"), &json!("synced"), &json!(3), &Value::Null);
+        assert_eq!(shown, [expect], "{informers}");
+
+        let page = host.get("/ui/").unwrap();
+        assert_eq!(page.status, 200, "{}", page.body);
+        assert!(
+            page.head.contains("content-security-policy: default-src 'none'; "),
+            "{}",
+            page.head
+        );
+        assert!(page.body.contains("<title>Informant</title>"), "{}", page.body);
+        let there = host.get("/ui").unwrap();
+        assert!(there.head.contains("location: /ui/"), "{}", there.head);
+        let elsewhere = http::get_with_host(host.address(), "/ui/", "example.com").unwrap();
+        assert_eq!(elsewhere.status, 403, "a name of another machine that leads here");
+    });
+}
+
 /// Checks the names of the pods that this path and query return.
 #[track_caller]
 fn check_pods(host: &Host, path: &str, expect: &[&str]) {

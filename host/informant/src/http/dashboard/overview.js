@@ -55,7 +55,7 @@ function needsAttention({ plugins, informers, problems, ready }) {
       [badge(state), h('a', { href: '#/informers' }, resource), message ?? '']),
     ...problems.map(({ path, text }) => [badge('failed'), h('a', { href: '#/health' }, path), text]),
   ];
-  if (lines.length === 0) return [h('p', { class: 'calm' }, 'Nothing. All plugins run, and all informers are in sync.')];
+  if (lines.length === 0) return [h('p', { class: 'calm' }, 'Nothing.')];
   const left = lines.length - ATTENTION_MAX;
   const item = ([state, name, text]) => h('li', {}, state, ' ', name, ' ', h('span', { class: 'reason' }, text));
   return [h('ul', { class: 'attention' }, lines.slice(0, ATTENTION_MAX).map(item)),
@@ -64,10 +64,10 @@ function needsAttention({ plugins, informers, problems, ready }) {
 
 function all(history) {
   return [
-    plot('Changes of the cluster', history.series(ofAllInformers, true), rate),
-    plot('Calls of plugins', history.series(ofAllPlugins('calls'), true), rate),
-    plot('Processor of plugins', history.series(ofAllPlugins('processor'), true), share),
-    plot('Memory of plugins', history.series(ofAllPlugins('memory'), false), bytes),
+    plot('Changes', history.series(ofAllInformers, true), rate),
+    plot('Calls', history.series(ofAllPlugins('calls'), true), rate),
+    plot('Processor', history.series(ofAllPlugins('processor'), true), share),
+    plot('Memory', history.series(ofAllPlugins('memory'), false), bytes),
     plot('Waiting', history.series(ofAllPlugins('waiting'), false), count),
   ];
 }
