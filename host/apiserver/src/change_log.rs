@@ -38,6 +38,11 @@ impl ChangeLog {
         Self { bounds, changes: VecDeque::new(), bytes: 0, floor }
     }
 
+    /// Keeps at most so many bytes from the next change on.
+    pub fn bound(&mut self, bytes_max: usize) {
+        self.bounds.bytes_max = bytes_max;
+    }
+
     /// Appends, and forgets the oldest where a bound is passed.
     pub fn push(&mut self, change: Change) {
         debug_assert!(

@@ -5,6 +5,7 @@
 //! Writes are not here: [`serve`] answers GET alone, and a server that also writes (the embedded cluster)
 //! asks [`Route::parse`] first and keeps the other verbs for itself.
 
+mod aside;
 mod catalogue;
 mod change;
 mod change_log;
@@ -28,6 +29,7 @@ pub mod table;
 mod watch;
 mod watch_life;
 
+pub use aside::aside;
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
 pub use change_log::{ChangeLog, Forgotten, LogBounds};

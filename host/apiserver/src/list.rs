@@ -1,6 +1,6 @@
 //! GET of a collection: one page, streamed in pieces so that a large list is never one large buffer.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -12,6 +12,7 @@ use informant_apimachinery::{ContinueToken, Status, reason};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::aside::aside;
 use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
@@ -21,8 +22,8 @@ use crate::{ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source
 /// A piece of a streamed list is sent when it has grown to this: large enough that its cost in system
 /// calls vanishes, small enough that a thousand lists at once fit in memory.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Bytes of objects that one piece is made of: a row of a table is far smaller than its object.
-const READ_BYTES: usize = 256 * 1024;
+/// Bytes of objects that one piece is made of, also of a watch: a row of a table is far smaller than its object.
+pub(crate) const READ_BYTES: usize = 256 * 1024;
 
 /// Answers with a page of the collection.
 pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response, Status> {
@@ -124,13 +125,14 @@ fn in_pieces(
     let body = if pieces.ended {
         Body::from(first)
     } else {
-        // Other tasks have their turn between two pieces, however fast the client reads.
-        let rest = stream::iter(pieces).then(async |piece| {
-            tokio::task::yield_now().await;
-            piece
+        // A list that is cut short must not end as a complete one.
+        let rest = stream::try_unfold(pieces, |mut pieces| async move {
+            let (piece, pieces) = aside(move || (pieces.next(), pieces))
+                .await
+                .ok_or_else(|| io::Error::other("the server stops"))?;
+            Ok::<_, io::Error>(piece.map(|piece| (piece, pieces)))
         });
-        let all = stream::iter([first]).chain(rest);
-        Body::from_stream(all.map(Ok::<Bytes, Infallible>))
+        Body::from_stream(stream::iter([Ok(first)]).chain(rest))
     };
     body_response(StatusCode::OK, JSON, body)
 }

@@ -15,6 +15,8 @@ use informant_apimachinery::watch::{WatchEventType, append_event, encode_event};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
+use crate::aside::aside;
+use crate::list::READ_BYTES;
 use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
@@ -57,6 +59,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         known,
     };
     let initial = started.initial.map(|initial| Initial {
+        begun: false,
         objects: initial.objects.into_iter(),
         end: options.wants_initial_events_end().then_some(initial.resource_version),
     });
@@ -77,6 +80,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
 }
 
 /// How this watch shows objects, and what it has shown.
+#[derive(Clone)]
 struct View {
     resource: Arc<ResourceInfo>,
     selection: Selection,
@@ -114,6 +118,7 @@ impl Bookmarks {
 
 /// What is left of the initial events.
 struct Initial {
+    begun: bool,
     objects: std::vec::IntoIter<Arc<ApiObject>>,
     /// The version to put into the bookmark that ends them, if the client asked for it.
     end: Option<u64>,
@@ -145,11 +150,8 @@ impl Room {
             self.feed.take()?.end(end);
             return None;
         }
-        if let Some(initial) = &mut self.initial {
-            let (chunk, more) = self.view.initial_chunk(initial);
-            if !more {
-                self.initial = None;
-            }
+        while let Some(initial) = self.initial.take() {
+            let chunk = self.initial_chunk(initial).await?;
             if !chunk.is_empty() {
                 return Some(chunk);
             }
@@ -185,6 +187,23 @@ impl Room {
         }
     }
 
+    /// Some of the initial events. None: the server stops.
+    async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
+        let (chunk, more) = if initial.begun {
+            let mut view = self.view.clone();
+            let make = move || (view.initial_chunk(&mut initial), view, initial);
+            let made;
+            (made, self.view, initial) = aside(make).await?;
+            made
+        } else {
+            // A few objects cost less than a change of threads.
+            initial.begun = true;
+            self.view.initial_chunk(&mut initial)
+        };
+        self.initial = more.then_some(initial);
+        Some(chunk)
+    }
+
     /// Waits for the next reason to wake up. None: the feed has ended.
     async fn wait(&mut self) -> Option<Wake> {
         let feed = self.feed.as_mut()?;
@@ -209,8 +228,8 @@ impl Room {
 impl View {
     /// Some of the initial events, and whether there are more.
     fn initial_chunk(&mut self, initial: &mut Initial) -> (Bytes, bool) {
-        let mut chunk = BytesMut::new();
-        while chunk.len() < CHUNK_BYTES {
+        let (mut chunk, mut read) = (BytesMut::new(), 0);
+        while chunk.len() < CHUNK_BYTES && read < READ_BYTES {
             let Some(object) = initial.objects.next() else {
                 if let Some(version) = initial.end {
                     chunk.extend_from_slice(&self.bookmark(version, true));
@@ -220,6 +239,7 @@ impl View {
             if self.selection.selects(&object) {
                 self.append(&mut chunk, WatchEventType::Added, &object);
             }
+            read += object.json_len();
         }
         (chunk.freeze(), true)
     }

@@ -2,7 +2,6 @@
 
 mod accept;
 mod answers;
-mod aside;
 mod callers;
 mod connections;
 mod dashboard;

@@ -99,6 +99,8 @@ struct Signals {
     terminate: Signal,
     /// `None` if the process ignores it.
     hangup: Option<Signal>,
+    /// A write beyond the limit of a file's size (`ulimit -f`) sends it. It would end the process; with this the write fails.
+    _file_size: Signal,
 }
 
 impl Signals {
@@ -110,12 +112,13 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: hangup.then(|| signal(SignalKind::hangup())).transpose()?,
+            _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 
     /// The name of the first signal.
     async fn first(&mut self) -> &'static str {
-        let Self { interrupt, terminate, hangup } = self;
+        let Self { interrupt, terminate, hangup, .. } = self;
         let hung_up = async {
             match hangup {
                 Some(hangup) => drop(hangup.recv().await),
@@ -216,6 +219,13 @@ mod tests {
         let second = ended(CHILD_MAX, 2);
         let said = String::from_utf8_lossy(&second.stderr);
         assert_eq!(second.status.code(), Some(143), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_write_beyond_the_limit_of_a_files_size_does_not_end_the_process() {
+        let _signals = Signals::listen().expect("signals");
+        kill_process(rustix::process::getpid(), Sent::XFSZ).expect("it runs");
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
     /// Invariant 22.

@@ -7,6 +7,10 @@ use serde_json::{Value, json};
 use super::format::{entries, name, plain, text};
 use super::human_duration::{since, timestamp};
 
+/// Entries that the paths of one row may visit, and bytes that its cells may have. Whoever declares columns and creates objects
+/// could have each request visit millions. The cells after that stay empty.
+const ROW_WORK_MAX: usize = 256 * 1024;
+
 /// A declared column.
 pub(super) struct CustomColumn {
     definition: Value,
@@ -67,15 +71,17 @@ pub(super) fn definitions(columns: &[CustomColumn]) -> Vec<Value> {
 
 /// The name and what is found under the declared paths; null where nothing is.
 pub(super) fn cells(columns: &[CustomColumn], object: &Value, now: Timestamp) -> Vec<Value> {
+    let mut work = Work { left: ROW_WORK_MAX };
     let found = columns.iter().map(|column| {
-        let value = column.path.as_ref().and_then(|path| find(object, path));
-        cell(column, value, now)
+        let value = column.path.as_ref().and_then(|path| work.find(object, path))?;
+        let cell = cell(column, value, now);
+        work.spend(cell.as_str().map_or(1, str::len))?;
+        Some(cell)
     });
-    std::iter::once(name(object)).chain(found).collect()
+    std::iter::once(name(object)).chain(found.map(Option::unwrap_or_default)).collect()
 }
 
-fn cell(column: &CustomColumn, value: Option<&Value>, now: Timestamp) -> Value {
-    let Some(value) = value else { return Value::Null };
+fn cell(column: &CustomColumn, value: &Value, now: Timestamp) -> Value {
     match column.kind.as_str() {
         "integer" => value.as_i64().or(value.as_f64().map(|float| float as i64)).into(),
         "number" => value.as_f64().into(),
@@ -93,24 +99,59 @@ fn cell(column: &CustomColumn, value: Option<&Value>, now: Timestamp) -> Value {
     }
 }
 
-fn find<'v>(value: &'v Value, path: &[Step]) -> Option<&'v Value> {
-    let Some((step, rest)) = path.split_first() else { return Some(value) };
-    match step {
-        Step::Member(name) => find(value.get(name)?, rest),
-        Step::Entry(index) => {
-            let all = value.as_array()?;
-            let from_end = usize::try_from(index.unsigned_abs()).ok()?;
-            let index = if *index < 0 { all.len().checked_sub(from_end)? } else { from_end };
-            find(all.get(index)?, rest)
+/// The work that is left of a row.
+struct Work {
+    left: usize,
+}
+
+impl Work {
+    /// None: the row has had its work.
+    fn spend(&mut self, work: usize) -> Option<()> {
+        let left = self.left.checked_sub(work);
+        self.left = left.unwrap_or_default();
+        left.map(drop)
+    }
+
+    fn find<'v>(&mut self, value: &'v Value, path: &[Step]) -> Option<&'v Value> {
+        self.spend(1)?;
+        let Some((step, rest)) = path.split_first() else { return Some(value) };
+        match step {
+            Step::Member(name) => self.find(value.get(name)?, rest),
+            Step::Entry(index) => {
+                let all = value.as_array()?;
+                let from_end = usize::try_from(index.unsigned_abs()).ok()?;
+                let index = if *index < 0 { all.len().checked_sub(from_end)? } else { from_end };
+                self.find(all.get(index)?, rest)
+            }
+            Step::Every => match value {
+                Value::Array(all) => self.first(all.iter(), |work, entry| work.find(entry, rest)),
+                Value::Object(all) => {
+                    self.first(all.values(), |work, entry| work.find(entry, rest))
+                }
+                _ => None,
+            },
+            Step::Where(path, expect) => self.first(value.as_array()?.iter(), |work, entry| {
+                let is_it = plain(work.find(entry, path)?) == *expect;
+                if is_it { work.find(entry, rest) } else { None }
+            }),
         }
-        Step::Every => match value {
-            Value::Array(all) => all.iter().find_map(|entry| find(entry, rest)),
-            Value::Object(all) => all.values().find_map(|entry| find(entry, rest)),
-            _ => None,
-        },
-        Step::Where(path, expect) => value.as_array()?.iter().find_map(|entry| {
-            if plain(find(entry, path)?) == *expect { find(entry, rest) } else { None }
-        }),
+    }
+
+    /// The first value that is found in an entry, as long as work is left.
+    fn first<'v>(
+        &mut self,
+        entries: impl Iterator<Item = &'v Value>,
+        find: impl Fn(&mut Self, &'v Value) -> Option<&'v Value>,
+    ) -> Option<&'v Value> {
+        for entry in entries {
+            if let Some(found) = find(self, entry) {
+                return Some(found);
+            }
+            if self.left == 0 {
+                break;
+            }
+        }
+        None
     }
 }
 
@@ -215,6 +256,32 @@ mod tests {
         check("integer", ".metadata.name", json!(null));
         check("date", ".metadata.name", json!("<invalid>"));
         check("date", ".spec.replicas", json!(null));
+    }
+
+    /// The cells of an object with so many entries, of so many columns of a path.
+    #[track_caller]
+    fn check_work(entries: usize, columns: usize, path: &str, filled: usize) {
+        let object = json!({"spec": {"a": vec![json!([0]); entries]}, "metadata": {"name": "x"}});
+        let column = json!({"name": "C", "type": "string", "jsonPath": path});
+        let columns = super::columns(&vec![column; columns].into());
+        let cells = cells(&columns, &object, Timestamp::UNIX_EPOCH);
+        assert_eq!(cells.iter().skip(1).filter(|cell| !cell.is_null()).count(), filled, "{path}");
+    }
+
+    #[test]
+    fn a_row_visits_a_bounded_number_of_entries_and_has_a_bounded_size() {
+        check_work(10, 3_000, ".spec.a[*][0]", 3_000);
+        // Nothing is found, and that costs all of the work: the last column has none left.
+        let absent = json!({"name": "C", "type": "string", "jsonPath": ".spec.a[*].z"});
+        let name = json!({"name": "N", "type": "string", "jsonPath": ".metadata.name"});
+        let object = json!({"spec": {"a": vec![0; ROW_WORK_MAX]}, "metadata": {"name": "x"}});
+        let cells = |columns: Value| {
+            super::cells(&super::columns(&columns), &object, Timestamp::UNIX_EPOCH).split_off(1)
+        };
+        assert_eq!(cells(json!([name, absent])), [json!("x"), Value::Null]);
+        assert_eq!(cells(json!([absent, name])), [Value::Null, Value::Null]);
+        // A cell of 40 KB.
+        check_work(10_000, 100, ".spec.a", 6);
     }
 
     #[test]

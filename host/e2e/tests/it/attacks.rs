@@ -17,5 +17,6 @@ mod reads;
 mod requests;
 mod secrets;
 mod system;
+mod watches;
 mod words;
 mod writes;

@@ -3,6 +3,8 @@
 //! The id of an event is a resourceVersion up to which the client knows every change, so a client that comes back
 //! with the last one misses none. The objects that are there at the beginning have no id: they are in the order of
 //! their names, and a client that has lost some of them begins anew.
+//!
+//! Events are made aside: selectors, unpacking and fields of many watches would hold the threads that bring events to plugins.
 
 use super::answers::message;
 use super::pages::shown;
@@ -13,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
+use informant_apiserver::aside;
 use informant_apiserver::{
     ApiObject, Change, ChangeFeed, InitialState, Selection, Watch, WatchLife, WatchStart,
 };
@@ -28,6 +31,8 @@ const LAST_EVENT_ID: &str = "last-event-id";
 const MEDIA_TYPE: &str = "text/event-stream";
 /// Proxies close connections that are silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Bytes of initial objects of which events are made at once, if it is more than one object.
+const MADE_BYTES: usize = 256 << 10;
 /// The ids of a client whose selectors select few changes would grow too old.
 const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -103,19 +108,25 @@ fn refused(status: &Status) -> Response {
 
 /// A running watch.
 struct Events {
-    selection: Selection,
-    projection: Option<Projection>,
+    view: Arc<EventView>,
     /// The objects that were there at the beginning and are yet to be sent.
     initial: vec::IntoIter<Arc<ApiObject>>,
     /// The version of a bookmark that is due.
     bookmark: Option<u64>,
-    changes: vec::IntoIter<Change>,
+    /// Events that are made and yet to be sent.
+    ready: vec::IntoIter<Event>,
     /// None once nothing more comes.
     feed: Option<Box<dyn ChangeFeed>>,
     /// The newest id that the client has.
     known: u64,
     next_bookmark: Instant,
     life: WatchLife,
+}
+
+/// The objects of a watch, and the parts of them in its events.
+struct EventView {
+    selection: Selection,
+    projection: Option<Projection>,
 }
 
 /// What a watch waits for.
@@ -139,11 +150,10 @@ impl Events {
             None => (Vec::new(), None),
         };
         Self {
-            selection,
-            projection,
+            view: Arc::new(EventView { selection, projection }),
             initial: initial.into_iter(),
             bookmark,
-            changes: Vec::new().into_iter(),
+            ready: Vec::new().into_iter(),
             feed: Some(watch.feed),
             known: 0,
             next_bookmark: now + BOOKMARK_INTERVAL,
@@ -157,11 +167,19 @@ impl Events {
                 self.feed.take()?.end(end);
                 return None;
             }
-            if let Some(event) = self.take() {
+            if let Some(event) = self.ready.next() {
                 return Some(event);
             }
+            if self.initial.len() > 0 {
+                self.make_initial().await?;
+                continue;
+            }
+            if let Some(version) = self.bookmark.take() {
+                self.known = self.known.max(version);
+                return Some(bookmark(version));
+            }
             match self.wait().await? {
-                Awaited::Changes(changes) => self.changes = changes.into_iter(),
+                Awaited::Changes(changes) => self.make(changes).await?,
                 Awaited::Failure(status) => {
                     self.feed = None;
                     return Some(error(&status));
@@ -177,23 +195,43 @@ impl Events {
         }
     }
 
-    /// The next event, if there is one without waiting.
-    fn take(&mut self) -> Option<Event> {
-        if let Some(object) = self.initial.next() {
-            return Some(self.event(WatchEventType::Added, &object));
+    /// Makes the events of the next initial objects. None: the host ends.
+    async fn make_initial(&mut self) -> Option<()> {
+        let mut bytes = 0;
+        let mut is_room = |object: &Arc<ApiObject>| {
+            let is_first = bytes == 0;
+            bytes += object.json_len();
+            is_first || bytes <= MADE_BYTES
+        };
+        let count = self.initial.as_slice().iter().take_while(|object| is_room(object)).count();
+        let objects: Vec<_> = self.initial.by_ref().take(count).collect();
+        let view = self.view.clone();
+        let make = move || {
+            let event = |object| view.event(WatchEventType::Added, object);
+            objects.iter().map(|object| event(object)).collect::<Vec<_>>()
+        };
+        self.ready = aside(make).await?.into_iter();
+        Some(())
+    }
+
+    /// Makes the events of the selected changes. None: the host ends.
+    async fn make(&mut self, changes: Vec<Change>) -> Option<()> {
+        let view = self.view.clone();
+        let last = changes.last().map_or(0, Change::resource_version);
+        let make = move || {
+            let selected = changes.iter().filter_map(|change| view.selection.event(change));
+            let event = |(event_type, object): (WatchEventType, Arc<ApiObject>)| {
+                view.event(event_type, &object).id(object.resource_version().to_string())
+            };
+            selected.map(event).collect::<Vec<_>>()
+        };
+        let events = aside(make).await?;
+        if !events.is_empty() {
+            self.feed.as_mut()?.sent(events.len());
+            self.known = self.known.max(last);
         }
-        if let Some(version) = self.bookmark.take() {
-            let data = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
-            return Some(self.identified(named(WatchEventType::Bookmark).data(data), version));
-        }
-        loop {
-            let change = self.changes.next()?;
-            if let Some((event_type, object)) = self.selection.event(&change) {
-                self.feed.as_mut()?.sent(1);
-                let event = self.event(event_type, &object);
-                return Some(self.identified(event, object.resource_version()));
-            }
-        }
+        self.ready = events.into_iter();
+        Some(())
     }
 
     async fn wait(&mut self) -> Option<Awaited> {
@@ -209,16 +247,18 @@ impl Events {
             () = sleep_until(self.next_bookmark) => Awaited::Bookmark,
         })
     }
+}
 
+impl EventView {
     fn event(&self, event_type: WatchEventType, object: &ApiObject) -> Event {
         let json = shown(object.json(), self.projection.as_ref());
         named(event_type).data(String::from_utf8_lossy(&json))
     }
+}
 
-    fn identified(&mut self, event: Event, version: u64) -> Event {
-        self.known = self.known.max(version);
-        event.id(version.to_string())
-    }
+fn bookmark(version: u64) -> Event {
+    let data = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
+    named(WatchEventType::Bookmark).data(data).id(version.to_string())
 }
 
 /// The last event of a watch that has missed changes. With its id the client begins anew, whatever its query says.

@@ -1,9 +1,9 @@
 //! `GET /informers`: every informer, its state, and the size of its cache.
 
 use super::answers::busy;
-use super::aside::aside;
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
+use informant_apiserver::aside;
 use informant_cache::{SharedIndexInformer, SharedInformerFactory};
 use serde_json::{Value, json};
 use std::sync::Arc;

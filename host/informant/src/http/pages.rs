@@ -1,10 +1,10 @@
 //! A resource's objects as one JSON list, in pieces of bounded size, so that a large resource is never in
 //! memory twice.
 
-use super::aside::aside;
 use super::query::{Query, continue_after};
 use bytes::{BufMut, Bytes, BytesMut};
 use informant_apimachinery::LabelSelector;
+use informant_apiserver::aside;
 use informant_cache::{Indexer, InformerLease, Object, ObjectKey, Projection, Scope, ScopeError};
 use std::io;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! enough to find that out by.
 
 use super::answers::busy;
-use super::aside::aside;
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
+use informant_apiserver::aside;
 use informant_cache::{InformerState, SharedInformerFactory};
 use informant_runtime::{PluginStatus, Plugins, watched_scope};
 use serde_json::{Value, json};

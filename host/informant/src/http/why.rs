@@ -1,7 +1,6 @@
 //! `GET /why`: why plugins were called for an object, or were not.
 
 use super::answers::message;
-use super::aside::aside;
 use super::callers::refusal;
 use super::kinds::{ResourceKinds, UnknownKind};
 use super::query::form_pairs;
@@ -9,6 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use informant_apimachinery::{Status, nearest};
+use informant_apiserver::aside;
 use informant_cache::{ObjectKey, SharedInformerFactory};
 use informant_runtime::{PluginName, Plugins, WhyQuestion};
 use std::sync::Arc;

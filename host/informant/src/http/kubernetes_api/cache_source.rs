@@ -5,13 +5,13 @@ use super::feed::Feed;
 use super::followed::ChangeFollower;
 use super::recent_changes::Place;
 use super::stored::shown;
-use crate::http::aside::aside;
 use crate::http::callers::Caller;
 use crate::http::on_demand::InformerRefusal;
 use crate::http::server::ServerState;
 use axum::http::StatusCode;
 use futures::future::BoxFuture;
 use informant_apimachinery::{GroupVersionResource, LabelSelector, Status, reason};
+use informant_apiserver::aside;
 use informant_apiserver::{
     ApiObject, Catalogue, InitialState, ListAt, ListPage, ListQuery, ResourceInfo, Selection,
     Source, Watch, WatchQuery, WatchStart,

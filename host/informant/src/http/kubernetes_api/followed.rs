@@ -1,6 +1,6 @@
 //! The resources with watchers: of each, a handler on its informer that keeps the recent changes.
 
-use super::recent_changes::{Begin, Missed, Place, RecentChanges};
+use super::recent_changes::{Begin, Missed, Place, RecentChanges, share};
 use super::stored::shown;
 use informant_apimachinery::{GroupVersionResource, Status};
 use informant_apiserver::{Change, ResourceInfo};
@@ -11,6 +11,7 @@ use informant_cache::{
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -23,6 +24,8 @@ const LINGER: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(super) struct Followed {
     resources: Mutex<HashMap<GroupVersionResource, Held>>,
+    /// How many there are, for the followers.
+    count: Arc<AtomicUsize>,
 }
 
 struct Held {
@@ -45,6 +48,8 @@ struct Changes {
     woken: watch::Sender<()>,
     resource: Arc<ResourceInfo>,
     indexer: Indexer,
+    /// The resources with kept changes.
+    sharers: Arc<AtomicUsize>,
 }
 
 impl Followed {
@@ -76,9 +81,11 @@ impl Followed {
             );
             return Err(Status::too_many_requests(message, 1));
         }
-        let follower = Arc::new(ChangeFollower::new(resource.clone(), lease));
+        let follower = ChangeFollower::new(resource.clone(), lease, self.count.clone());
+        let follower = Arc::new(follower);
         let held = Held { follower: follower.clone(), idle_since: None };
         resources.insert(resource.gvr.clone(), held);
+        self.count.store(resources.len(), Ordering::Relaxed);
         Ok(follower)
     }
 
@@ -92,7 +99,10 @@ impl Followed {
             let since = *held.idle_since.get_or_insert(now);
             now.saturating_duration_since(since) >= LINGER
         };
-        let freed: Vec<_> = self.resources.lock().extract_if(|_, held| is_over(held)).collect();
+        let mut resources = self.resources.lock();
+        let freed: Vec<_> = resources.extract_if(|_, held| is_over(held)).collect();
+        self.count.store(resources.len(), Ordering::Relaxed);
+        drop(resources);
         // Thousands of changes are freed after the lock.
         drop(freed);
     }
@@ -112,13 +122,18 @@ impl Held {
 }
 
 impl ChangeFollower {
-    fn new(resource: Arc<ResourceInfo>, lease: Arc<InformerLease>) -> Self {
+    fn new(
+        resource: Arc<ResourceInfo>,
+        lease: Arc<InformerLease>,
+        sharers: Arc<AtomicUsize>,
+    ) -> Self {
         let informer = lease.informer();
         let changes = Arc::new(Changes {
             recent: Mutex::default(),
             woken: watch::Sender::new(()),
             resource,
             indexer: informer.indexer(),
+            sharers,
         });
         let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
         // Invariant 12: the handler only notes.
@@ -177,7 +192,8 @@ impl Changes {
             Reason::Watch => {
                 // The watchers wait for the lock: the change is made before.
                 let change = change();
-                self.recent.lock().push(change);
+                let bytes_max = share(self.sharers.load(Ordering::Relaxed));
+                self.recent.lock().push(change, bytes_max);
             }
             Reason::Initial | Reason::Relist => self.recent.lock().gap(),
             Reason::Resync => {}

@@ -12,6 +12,14 @@ use informant_apiserver::{Change, ChangeLog, LogBounds};
 /// At 500 changes of Pods in a second the past seven seconds; a client further behind lists again.
 pub(super) const BOUNDS: LogBounds = LogBounds { changes_max: 20_000, bytes_max: 16 << 20 };
 
+/// The bytes of the kept changes of all resources together.
+const BYTES_OF_ALL_MAX: usize = 32 << 20;
+
+/// The bytes of one of so many resources with kept changes.
+pub(super) fn share(resources: usize) -> usize {
+    BOUNDS.bytes_max.min(BYTES_OF_ALL_MAX / resources.max(1))
+}
+
 /// Changes that a watcher takes at once, and their bytes, if it is more than one: a slow watcher holds as much as
 /// that beside the log.
 const TAKEN: LogBounds = LogBounds { changes_max: 64, bytes_max: 64 << 10 };
@@ -68,8 +76,8 @@ impl RecentChanges {
         self.has_gap = false;
     }
 
-    /// Adds a change of the informer's watch.
-    pub(super) fn push(&mut self, change: Change) {
+    /// Adds a change of the informer's watch. The kept changes have at most so many bytes.
+    pub(super) fn push(&mut self, change: Change, bytes_max: usize) {
         if self.reached.is_none() || self.has_gap {
             return;
         }
@@ -78,6 +86,7 @@ impl RecentChanges {
             self.has_gap = true;
             return;
         }
+        self.log.bound(bytes_max);
         self.log.push(change);
     }
 
@@ -174,7 +183,7 @@ mod tests {
             let version = || version.parse().expect("a number");
             match what {
                 "b" => changes.begin(version()),
-                "+" => changes.push(added(version())),
+                "+" => changes.push(added(version()), BOUNDS.bytes_max),
                 "g" => changes.gap(),
                 "r" => _ = changes.reach(version()),
                 other => panic!("{other}"),
@@ -274,7 +283,8 @@ mod tests {
         for version in 1..=count {
             let metadata = json!({"name": "a", "resourceVersion": version.to_string()});
             let value = json!({"metadata": metadata, "data": "x".repeat(bytes)});
-            changes.push(Change::Added(Arc::new(ApiObject::from_value(&value, &[]))));
+            let change = Change::Added(Arc::new(ApiObject::from_value(&value, &[])));
+            changes.push(change, BOUNDS.bytes_max);
         }
         changes.reach(count);
         let Ok(Begin::At(mut place)) = changes.place(Some(0)) else { panic!("it is known") };
@@ -301,9 +311,21 @@ mod tests {
         let mut changes = changes("b5");
         let Ok(Begin::At(mut place)) = changes.place(None) else { panic!("it is known") };
         for version in 6..=(BOUNDS.changes_max as u64 + 6) {
-            changes.push(added(version));
+            changes.push(added(version), BOUNDS.bytes_max);
         }
         let missed = changes.take(&mut place).expect_err("it was too slow");
         assert_eq!((missed.reason, missed.status.code), (WatchEndReason::TooSlow, 410));
+    }
+
+    #[test]
+    fn resources_share_the_bytes_of_their_changes() {
+        assert_eq!([0, 1, 2].map(share), [BOUNDS.bytes_max; 3]);
+        assert_eq!([4, 32].map(share), [8 << 20, 1 << 20]);
+        // With a smaller share the oldest are forgotten at the next change.
+        let mut changes = changes("b0 +1 +2 +3");
+        let Ok(Begin::At(mut place)) = changes.place(Some(0)) else { panic!("it is known") };
+        changes.push(added(4), 1);
+        let missed = changes.take(&mut place).expect_err("there is no room for four");
+        assert_eq!(missed.reason, WatchEndReason::TooSlow);
     }
 }

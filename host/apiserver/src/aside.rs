@@ -1,4 +1,4 @@
-//! Work for long answers: beside the threads that bring events to plugins and answer probes.
+//! Work for long answers: beside the threads of an async runtime, which have other work than answers.
 
 use tokio::sync::Semaphore;
 
@@ -6,9 +6,7 @@ use tokio::sync::Semaphore;
 static ONE: Semaphore = Semaphore::const_new(1);
 
 /// Does the work on a thread aside, after the work of earlier requests. None: the host ends, or the work panicked.
-pub(super) async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let place = ONE.acquire().await.ok()?;
     let working = tokio::task::spawn_blocking(move || {
         // The place is that of the work, also after the end of its request.
