@@ -5,6 +5,7 @@ mod access;
 mod accounts;
 mod configure;
 mod instances;
+mod latest_read;
 mod options;
 mod outcomes;
 mod record;
