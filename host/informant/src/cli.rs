@@ -236,8 +236,8 @@ pub(crate) enum PluginCommand {
     /// Show memory, time, log and disk of every plugin, the largest first.
     ///
     /// LIMIT is `limits.hostMemory`, the bound of MEMORY; `limits.memory` bounds one instance. OTHER is memory for series, state,
-    /// indexes, letters and documents. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that for its
-    /// selectors and filters. LOG and DISK are bytes written.
+    /// indexes, watches, letters and documents. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that
+    /// for its selectors and filters. LOG and DISK are bytes written.
     Top(ListArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),

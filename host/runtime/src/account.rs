@@ -6,10 +6,12 @@
 
 mod held;
 mod ledger;
+mod watches;
 
 pub(crate) use held::Held;
 pub use held::Overdraft;
 pub(crate) use ledger::{Holding, Ledger, Weighed};
+pub(crate) use watches::Watches;
 
 use serde_json::{Map, Value, json};
 use std::time::Duration;

@@ -237,6 +237,12 @@ impl Plugin {
         self.settings.as_ref().is_none_or(|settings| Arc::ptr_eq(settings, &prepared.settings))
     }
 
+    /// Whether the version in charge is of this file and has the latest settings. This is so if the configuration
+    /// changed during the load of that version: the load followed it, and no other load is due.
+    pub(crate) fn runs_already(&self, sha256: &str) -> bool {
+        self.settings.as_ref().is_some_and(|settings| self.core.runs(sha256, settings))
+    }
+
     /// Notes the version that took over.
     pub(crate) fn took_over(&mut self, loaded: Loaded, is_rollback: bool) {
         if is_rollback {

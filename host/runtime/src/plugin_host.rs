@@ -5,6 +5,7 @@ mod access;
 mod accounts;
 mod configure;
 mod instances;
+mod latest_read;
 mod options;
 mod outcomes;
 mod record;
@@ -249,6 +250,11 @@ impl PluginHost {
             return;
         };
         let is_asked_for = plugin.asked.load();
+        // A configuration that cannot be used has changed no settings: the load reports it.
+        let is_usable = self.configuration.settings(name).is_ok();
+        if is_usable && !is_asked_for && plugin.runs_already(&sha256) {
+            return;
+        }
         let (sha256, code) = match plugin.in_place_of(&sha256).filter(|_| !is_asked_for) {
             Some(Loaded { sha256, prepared }) => {
                 let text =

@@ -41,7 +41,8 @@ pub(super) enum PartsStep {
 #[derive(Debug)]
 pub(super) struct Parts {
     progress: Arc<Progress>,
-    parts: BTreeMap<PartId, PartState>,
+    /// Boxed: a map reserves room for eleven entries, and most informers have one.
+    parts: BTreeMap<PartId, Box<PartState>>,
     last: PartId,
     /// The deletions while parts overlapped, with their resourceVersions.
     deletions: Deletions,
@@ -72,11 +73,17 @@ impl Parts {
     }
 
     pub(super) fn get(&self, id: PartId) -> Option<&PartState> {
-        self.parts.get(&id)
+        self.parts.get(&id).map(|state| &**state)
     }
 
     pub(super) fn get_mut(&mut self, id: PartId) -> Option<&mut PartState> {
-        self.parts.get_mut(&id)
+        self.parts.get_mut(&id).map(|state| &mut **state)
+    }
+
+    /// The numbers of the parts for which this holds.
+    fn those(&self, holds: impl Fn(PartId, &PartState) -> bool) -> Vec<PartId> {
+        let parts = self.parts.iter().filter(|(id, state)| holds(**id, state));
+        parts.map(|(id, _)| *id).collect()
     }
 
     /// Sets the wanted parts. Returns the steps towards them.
@@ -106,12 +113,12 @@ impl Parts {
         self.last += 1;
         let Some((before, progress, epoch)) = before else {
             let progress = PartProgress::started(&self.progress, part.clone());
-            self.parts.insert(self.last, PartState::new(progress.clone()));
+            self.parts.insert(self.last, Box::new(PartState::new(progress.clone())));
             return Some(PartsStep::Start(self.last, progress));
         };
         self.parts.remove(&before);
         // A server that was found to be set back counts so until a list has taken that in.
-        let mut state = PartState::new(progress.clone());
+        let mut state = Box::new(PartState::new(progress.clone()));
         (state.epoch, state.was_listed) = (epoch, was_listed);
         self.parts.insert(self.last, state);
         Some(PartsStep::Restart(before, self.last, progress))
@@ -133,11 +140,10 @@ impl Parts {
             // The missing part is not wanted any more, or there never was one.
             self.progress.synced();
         }
-        let unwanted = |(id, state): (&PartId, &PartState)| (!state.wanted).then_some(*id);
-        let unwanted: Vec<_> = self.parts.iter().filter_map(unwanted).collect();
-        let awaits = |state: &PartState| state.wanted && !state.awaited.is_empty();
+        let unwanted = self.those(|_, state| !state.wanted);
+        let awaits = self.those(|_, state| state.wanted && !state.awaited.is_empty());
         // Invariant 11.
-        if !unwanted.is_empty() && self.parts.values().any(awaits) {
+        if !unwanted.is_empty() && !awaits.is_empty() {
             let until = *self.goes_on_until.get_or_insert(now + SHOWN_WITHIN);
             if now < until {
                 return Vec::new();
@@ -158,22 +164,18 @@ impl Parts {
     /// Stops unwanted parts in two cases. One was refused and never listed, so no other part relies on it. The other
     /// has a namespace to itself.
     fn let_go_of_what_is_alone(&mut self) -> Vec<PartsStep> {
-        let refused = |(id, state): (&PartId, &PartState)| {
-            let is_one = !state.wanted && !state.was_listed && state.progress.is_refused();
-            is_one.then_some(*id)
-        };
-        let refused: Vec<_> = self.parts.iter().filter_map(refused).collect();
+        let refused = self
+            .those(|_, state| !state.wanted && !state.was_listed && state.progress.is_refused());
         let mut steps: Vec<_> = refused.into_iter().filter_map(|id| self.stop(id)).collect();
-        let alone = |(id, state): (&PartId, &PartState)| {
+        let alone = self.those(|id, state| {
             let namespace = &state.part().namespace;
             let meets = |other: &PartState| {
                 let of_other = &other.part().namespace;
                 namespace.is_none() || of_other.is_none() || namespace == of_other
             };
-            let mut others = self.parts.iter().filter(|(other, _)| *other != id);
-            (!state.wanted && !others.any(|(_, other)| meets(other))).then_some(*id)
-        };
-        let alone: Vec<_> = self.parts.iter().filter_map(alone).collect();
+            let mut others = self.parts.iter().filter(|(other, _)| **other != id);
+            !state.wanted && !others.any(|(_, other)| meets(other))
+        });
         steps.extend(alone.into_iter().filter_map(|id| self.stop(id)));
         self.overlap = self.parts_overlap();
         steps
@@ -185,8 +187,7 @@ impl Parts {
 
     /// Lists parts again that have not shown all writes of others. Invariant 11.
     fn list_again(&mut self) -> Vec<PartsStep> {
-        let again = |(id, state): (&PartId, &PartState)| (!state.awaited.is_empty()).then_some(*id);
-        let again: Vec<_> = self.parts.iter().filter_map(again).collect();
+        let again = self.those(|_, state| !state.awaited.is_empty());
         let restart = |id| {
             let mut state = self.parts.remove(&id)?;
             self.last += 1;

@@ -3,6 +3,7 @@
 //!
 //! What zstd's own code allocates is not counted: contexts of threads and dictionaries, which do not grow with objects.
 
+mod absent;
 #[path = "../../benches/pods/mod.rs"]
 mod pods;
 

@@ -26,7 +26,16 @@ const COLUMNS: Columns = Columns {
         "DISK",
     ],
     row,
-    wide_heads: &["STACKS", "DOCUMENTS", "HISTORY", "STATE", "LETTERS", "COMPILE", "CPU"],
+    wide_heads: &[
+        "STACKS",
+        "DOCUMENTS",
+        "WATCHES",
+        "HISTORY",
+        "STATE",
+        "LETTERS",
+        "COMPILE",
+        "CPU",
+    ],
     wide_row,
     name: |account| cell(&account["name"]),
 };
@@ -40,7 +49,7 @@ pub(super) fn top(args: &ListArgs) -> Result<()> {
 }
 
 fn wide_row(account: &Value) -> Vec<String> {
-    let parts = ["stacks", "documents", "history", "state", "deadLetters"];
+    let parts = ["stacks", "documents", "watches", "history", "state", "deadLetters"];
     let mut cells = parts.map(|part| binary(&account["memory"][part])).to_vec();
     cells.push(seconds(&account["seconds"]["compile"]));
     cells.push(seconds(&account["processorSeconds"]));

@@ -6,7 +6,7 @@ mod awaited;
 
 pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
 
-use crate::account::Ledger;
+use crate::account::{Ledger, Watches};
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
@@ -55,6 +55,7 @@ impl ReadError {
 pub(crate) struct Reads {
     resources: HashMap<String, Readable>,
     awaiting: Awaiting,
+    _watches: Arc<Watches>,
 }
 
 struct Readable {
@@ -105,7 +106,7 @@ struct ReadableView {
 
 impl Reads {
     /// The descriptor's reads, as far as they are `granted`. `lease` gives the shared informer of a resource for a
-    /// view of these namespaces, or its substitute. Indexes are charged to the account.
+    /// view of these namespaces, or its substitute. Indexes, lists and watches are charged to the account.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
@@ -133,7 +134,8 @@ impl Reads {
             let used = shared.declare(&readable.indexer, index, ledger);
             readable.indexes.insert(index.name.clone(), used);
         }
-        Self { resources, awaiting: Awaiting::default() }
+        let _watches = Watches::charged(descriptor.watches(), ledger);
+        Self { resources, awaiting: Awaiting::default(), _watches }
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {

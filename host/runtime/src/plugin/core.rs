@@ -7,6 +7,7 @@ mod facts;
 mod replaying;
 mod settings;
 
+use crate::contract::configuration::PluginSettings;
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::plugin_queue::PluginQueue;
@@ -147,6 +148,16 @@ impl PluginCore {
         let mut facts = self.facts.lock();
         facts.step(input, now);
         facts.last_load = Some(LastLoad::new("failed", Some(reason), sha256, now));
+    }
+
+    /// Whether the last load put a version of this file and with these settings in charge, and it runs.
+    pub(crate) fn runs(&self, sha256: &str, settings: &Arc<PluginSettings>) -> bool {
+        let facts = self.facts.lock();
+        let is_it = |running: &RunningVersion| Arc::ptr_eq(&running.settings, settings);
+        let last = facts.last_load.as_ref();
+        facts.state == LifecycleState::Running
+            && last.is_some_and(|load| load.result == "ok" && load.sha256 == sha256)
+            && facts.running.as_ref().is_some_and(is_it)
     }
 
     /// The plugin got the events that these letters were redriven as.

@@ -44,8 +44,8 @@ impl Load {
 pub(crate) enum StepOutcome {
     /// The plugin's kept data was read. `None`: nothing reads or writes it any more.
     Read(Load, Option<Kept>),
-    /// The step with this number read the file beside a plugin's.
-    Configured(PluginName, u64, Box<Sidecar>),
+    /// The file beside a plugin's was read.
+    Configured(PluginName, Box<Sidecar>),
     /// The version can be started.
     Prepared(Load, Prepared),
     /// The version took over.
@@ -133,11 +133,10 @@ impl Loads {
     /// Reads the file beside a plugin's.
     pub(crate) fn spawn_configuration(
         &mut self,
-        (name, number): (PluginName, u64),
+        name: PluginName,
         read: impl Future<Output = Sidecar> + Send + 'static,
     ) {
-        self.steps
-            .spawn(async move { StepOutcome::Configured(name, number, Box::new(read.await)) });
+        self.steps.spawn(async move { StepOutcome::Configured(name, Box::new(read.await)) });
     }
 
     /// Reads the kept data of an absent plugin. If a defect ends the read, the caller gets no answer.

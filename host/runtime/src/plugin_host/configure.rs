@@ -4,8 +4,9 @@
 //! another.
 
 use super::PluginHost;
+use super::latest_read::{AfterRead, LatestRead};
 use crate::contract::configuration::{ConfigurationError, Configurations, PluginSettings, Sidecar};
-use crate::directory::ConfigurationFile;
+use crate::directory::{ConfigurationFile, PluginFile};
 use crate::guest::load_steps::LoadSteps;
 use crate::plugin_name::PluginName;
 use std::collections::BTreeMap;
@@ -30,36 +31,52 @@ impl ReadConfigurations {
         let of_host = receiver.borrow().clone();
         Self { receiver, of_host, beside: BTreeMap::new(), steps: LoadSteps::default() }
     }
+
+    /// Whether the file beside the plugin's is being read.
+    fn is_being_read(&self, name: &PluginName) -> bool {
+        self.beside.get(name).is_some_and(|beside| beside.read.is_awaited())
+    }
+
+    /// The plugin's settings with the file that was read last, or without one.
+    pub(super) fn settings(
+        &self,
+        name: &PluginName,
+    ) -> Result<Arc<PluginSettings>, ConfigurationError> {
+        let sidecar = self.beside.get(name).and_then(|beside| beside.sidecar.as_deref());
+        self.of_host.settings(name, sidecar).map(Arc::new)
+    }
 }
 
 /// The file beside a plugin's.
-enum Beside {
-    /// The step of this number reads the file. The plugin's loads wait for it.
-    Reading(u64),
-    /// A file that was read.
-    Read(Box<Sidecar>),
+#[derive(Default)]
+struct Beside {
+    /// The file that was read last; `None` without a file.
+    sidecar: Option<Box<Sidecar>>,
+    /// The plugin's loads wait for it.
+    read: LatestRead<PluginFile>,
 }
 
 impl PluginHost {
     /// Sets the configuration for the plugin's next load, which follows.
     pub(super) fn configure(&mut self, name: PluginName, file: ConfigurationFile) {
-        let file = match file {
-            ConfigurationFile::Read(file) => file,
-            ConfigurationFile::Gone => {
-                self.configuration.beside.remove(&name);
-                return self.follow_settings(&name);
-            }
-            ConfigurationFile::Unreadable(problem) => {
-                let sidecar = Sidecar::unusable(&name, problem);
-                self.configuration.beside.insert(name.clone(), Beside::Read(Box::new(sidecar)));
-                return self.follow_settings(&name);
-            }
+        let beside = self.configuration.beside.entry(name.clone()).or_default();
+        let sidecar = match file {
+            ConfigurationFile::Read(file) => match beside.read.changed(file) {
+                Some(file) => return self.read_configuration(name, file),
+                None => return,
+            },
+            ConfigurationFile::Gone => None,
+            ConfigurationFile::Unreadable(problem) => Some(Sidecar::unusable(&name, problem)),
         };
-        self.loads_begun += 1;
-        let number = self.loads_begun;
-        self.configuration.beside.insert(name.clone(), Beside::Reading(number));
+        beside.read.gone();
+        beside.sidecar = sidecar.map(Box::new);
+        self.follow_settings(&name);
+        self.forget_absent(&name);
+    }
+
+    fn read_configuration(&mut self, name: PluginName, file: PluginFile) {
         let (steps, of) = (self.configuration.steps.clone(), name.clone());
-        self.loads.spawn_configuration((name, number), async move {
+        self.loads.spawn_configuration(name, async move {
             let named = of.clone();
             let read = move || Sidecar::read(&named, file.content.as_deref().unwrap_or_default());
             let read = steps.run(read).await;
@@ -68,38 +85,35 @@ impl PluginHost {
     }
 
     /// The file beside the plugin's was read.
-    pub(super) fn configured(&mut self, name: &PluginName, number: u64, sidecar: Box<Sidecar>) {
+    pub(super) fn configured(&mut self, name: &PluginName, sidecar: Box<Sidecar>) {
         let Some(beside) = self.configuration.beside.get_mut(name) else { return };
-        if !matches!(beside, Beside::Reading(awaited) if *awaited == number) {
-            return;
+        match beside.read.ended() {
+            AfterRead::Take => beside.sidecar = Some(sidecar),
+            AfterRead::Drop => return self.forget_absent(name),
+            AfterRead::Read(file) => return self.read_configuration(name.clone(), file),
         }
-        *beside = Beside::Read(sidecar);
         self.follow_settings(name);
         self.load_next(name);
     }
 
-    /// Whether the file beside the plugin's is being read.
-    pub(super) fn is_being_configured(&self, name: &PluginName) -> bool {
-        matches!(self.configuration.beside.get(name), Some(Beside::Reading(_)))
+    /// Forgets a file that is gone, once no step reads it.
+    fn forget_absent(&mut self, name: &PluginName) {
+        let beside = self.configuration.beside.get(name);
+        if beside.is_some_and(|beside| beside.sidecar.is_none() && beside.read.is_none()) {
+            self.configuration.beside.remove(name);
+        }
     }
 
-    /// The plugin's settings from now on. `None` while the file beside its own is being read.
-    fn settings(
-        &self,
-        name: &PluginName,
-    ) -> Option<Result<Arc<PluginSettings>, ConfigurationError>> {
-        let sidecar = match self.configuration.beside.get(name) {
-            Some(Beside::Reading(_)) => return None,
-            Some(Beside::Read(sidecar)) => Some(&**sidecar),
-            None => None,
-        };
-        Some(self.configuration.of_host.settings(name, sidecar).map(Arc::new))
+    /// Whether the file beside the plugin's is being read.
+    pub(super) fn is_being_configured(&self, name: &PluginName) -> bool {
+        self.configuration.is_being_read(name)
     }
 
     /// Restricts the plugin to its new settings. An unusable configuration changes nothing: the next load reports its
-    /// problem.
+    /// problem. While a newer file beside the plugin's is being read, the earlier file counts: a file that changes
+    /// again and again does not delay a revocation by the host's own configuration.
     pub(super) fn follow_settings(&mut self, name: &PluginName) {
-        let Some(Ok(settings)) = self.settings(name) else { return };
+        let Ok(settings) = self.configuration.settings(name) else { return };
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.is_to_have(name, settings);
         }
@@ -111,14 +125,14 @@ impl PluginHost {
         &mut self,
         name: &PluginName,
     ) -> Result<Arc<PluginSettings>, ConfigurationError> {
-        let Some(settings) = self.settings(name) else {
+        if self.is_being_configured(name) {
             let known = self.plugins.get(name).and_then(|plugin| plugin.settings());
             let problem = "it is being read; the plugin is loaded once that is done";
             let file = format!("{name}.yaml");
             let unknown = || ConfigurationError::new(&file, 0, "", problem.to_owned());
             return known.cloned().ok_or_else(unknown);
-        };
-        let settings = settings?;
+        }
+        let settings = self.configuration.settings(name)?;
         if let Some(plugin) = self.plugins.get_mut(name) {
             plugin.is_to_have(name, settings.clone());
         }
@@ -148,5 +162,31 @@ impl PluginHost {
             plugins = concerned.len(),
             "the host's own configuration says something else; plugins that it concerns are loaded again"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Invariant 40.
+    #[test]
+    fn a_file_that_is_read_delays_no_revocation() {
+        let of_host = Arc::new(Configurations::default());
+        let (_sender, receiver) = watch::channel(of_host);
+        let mut read = ReadConfigurations::new(receiver);
+        let name: PluginName = "a".parse().expect("a name");
+        let config = |read: &ReadConfigurations| {
+            let settings = read.settings(&name).expect("it can be used");
+            settings.config.to_vec()
+        };
+        let awaits = |sidecar| Beside { sidecar, read: LatestRead::UnderWay };
+        read.beside.insert(name.clone(), awaits(None));
+        assert_eq!(config(&read), b"{}", "there was no file");
+        let text = b"apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\nconfig: 7\n";
+        let sidecar = Box::new(Sidecar::read(&name, text));
+        read.beside.insert(name.clone(), awaits(Some(sidecar)));
+        assert_eq!(config(&read), b"7", "the file before counts");
+        assert!(read.is_being_read(&name));
     }
 }

@@ -67,9 +67,7 @@ impl PluginHost {
     /// Continues after a step that belongs to no load.
     fn settle_beside(&mut self, outcome: StepOutcome) {
         match outcome {
-            StepOutcome::Configured(name, number, sidecar) => {
-                self.configured(&name, number, sidecar)
-            }
+            StepOutcome::Configured(name, sidecar) => self.configured(&name, sidecar),
             outcome => self.purge_absent(outcome),
         }
     }

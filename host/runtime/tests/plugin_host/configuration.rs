@@ -4,6 +4,7 @@ use super::{Bench, HELLO, handled, hello, hello_again, hello_with, is, last_load
 use informant_runtime::PluginStatus;
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
@@ -170,6 +171,34 @@ async fn no_version_takes_over_with_an_outdated_configuration() {
     };
     bench.until("hello", ran).await;
     assert_eq!(version(bench.status("hello").as_ref()), "2");
+    bench.stop().await;
+}
+
+/// The file beside the plugin's changes while the version describes itself. The load follows it, and there is no other.
+#[tokio::test]
+async fn a_configuration_that_changes_during_a_load_is_loaded_once() {
+    let config = |version: u32| {
+        let subscriptions = "subscriptions: [{resource: v1/pods}]";
+        yaml(&format!(r#"config: {{version: "{version}", {subscriptions}}}"#))
+    };
+    let bench = Bench::start();
+    bench.drop_in("hello.yaml", &config(1));
+    bench.drop_in("hello.wasm", &slow_mirror());
+    bench.until("hello", |status| is(status, "loading")).await;
+    bench.drop_in("hello.yaml", &config(2));
+    // On a machine that does nothing else for so long, the first version may be in charge before.
+    let was_first = Cell::new(false);
+    let runs = |status: Option<&PluginStatus>| {
+        was_first.set(was_first.get() || version(status) == "1");
+        is(status, "running") && version(status) == "2"
+    };
+    bench.until("hello", runs).await;
+    // Of what the directory had before this file, all was looked at.
+    bench.drop_in("other.wasm", &hello());
+    bench.until("other", |status| is(status, "running")).await;
+    bench.until("hello", |status| is(status, "running")).await;
+    let status = bench.status("hello").expect("it is there");
+    assert_eq!(status.counters.reloads_ok.load(Relaxed), u64::from(was_first.get()));
     bench.stop().await;
 }
 

@@ -58,6 +58,38 @@ fn a_version_whose_instances_are_too_much_together_is_refused() {
     });
 }
 
+/// Every list and watch that a plugin may have, of resources that the cluster does not serve. They are shown in its
+/// account, and count for its limit.
+#[test]
+fn lists_and_watches_of_absent_resources_are_charged_to_the_plugin() {
+    host_fact(async |bench| {
+        let host = start_with_good(&bench).await;
+        let promises = measure(&bench, &host).await;
+        let namespaces: Value = (0..64).map(|number| json!(format!("n{number}"))).collect();
+        let views: Value = (0..8)
+            .map(|number| {
+                let resource = format!("absent{number}.example.com/v1/things{number}");
+                json!({"name": number.to_string(), "resource": resource, "namespaces": namespaces})
+            })
+            .collect();
+        let descriptor = json!({"version": "1", "subscriptions": views}).to_string();
+        bench.limit_plugin("limited", "hostMemory: 4Mi");
+        drop_doing(&bench, "limited", &descriptor, "");
+        // Its watches leave no room for its start.
+        let is_refused = |plugin: &Value| {
+            plugin["state"] == "stopped" && reason(plugin).contains("(limits.hostMemory)")
+        };
+        host.await_plugin("limited", "it to be refused", is_refused).await.unwrap();
+        drop_doing(&bench, "waits", &descriptor, "");
+        let is_charged = |plugin: &Value| {
+            let bytes = plugin["account"]["memory"]["watches"].as_u64().unwrap_or_default();
+            plugin["state"] == "running" && bytes > 4 << 20
+        };
+        host.await_plugin("waits", "its watches to be charged", is_charged).await.unwrap();
+        check_kept(promises).await;
+    });
+}
+
 /// The largest number of passes over an object's bytes, each with the largest number of pointers, and objects with
 /// many keys. There are fewer keys than fit: the program of the tests is not optimised, and needs longer for each key.
 #[test]

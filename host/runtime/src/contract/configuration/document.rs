@@ -2,6 +2,7 @@
 
 use super::ConfigurationError;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{Options, Spanned, UserMessageFormatter};
 use std::collections::HashSet;
@@ -62,10 +63,9 @@ impl Document {
             return Err(fail(0, problem));
         }
         let text = std::str::from_utf8(text).map_err(|error| fail(0, error.to_string()))?;
-        let read: Result<Option<Spanned<DocumentPart>>, _> =
-            serde_saphyr::from_str_with_options(text, options());
+        let read: Result<Option<Node>, _> = serde_saphyr::from_str_with_options(text, options());
         match read {
-            Ok(Some(root)) => Ok(Self { file: file.to_owned(), root: Node::from(root) }),
+            Ok(Some(root)) => Ok(Self { file: file.to_owned(), root }),
             Ok(None) => Err(fail(0, "it is empty".to_owned())),
             Err(error) => {
                 let line = error.location().map_or(0, |location| location.line());
@@ -124,99 +124,92 @@ impl Node {
     }
 }
 
-impl From<Spanned<DocumentPart>> for Node {
-    fn from(part: Spanned<DocumentPart>) -> Self {
-        let line = part.referenced.line();
-        let tree = match part.value {
-            DocumentPart::Scalar(value) => Tree::Scalar(value),
-            DocumentPart::List(parts) => Tree::List(parts.into_iter().map(Self::from).collect()),
-            DocumentPart::Object(entries) => Tree::Object(
-                entries
-                    .into_iter()
-                    .map(|(key, part)| {
-                        let (line, node) = (key.referenced.line(), Self::from(part));
-                        DocumentEntry { key: key.value, line, node }
-                    })
-                    .collect(),
-            ),
-        };
-        Self { line, tree }
+/// As JSON, without a second tree.
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.tree {
+            Tree::Scalar(value) => value.serialize(serializer),
+            Tree::List(nodes) => serializer.collect_seq(nodes),
+            Tree::Object(entries) => {
+                serializer.collect_map(entries.iter().map(|entry| (&entry.key, &entry.node)))
+            }
+        }
     }
 }
 
-/// A value from the library, which bounds the nesting to 64 levels.
-enum DocumentPart {
-    Scalar(Value),
-    List(Vec<Spanned<DocumentPart>>),
-    Object(Vec<(Spanned<String>, Spanned<DocumentPart>)>),
-}
-
-impl<'de> Deserialize<'de> for DocumentPart {
+/// Each value becomes a node at once: the library's places take several times the memory of a line.
+impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PartVisitor)
+        let Spanned { referenced, value: tree, .. } = Spanned::<Tree>::deserialize(deserializer)?;
+        Ok(Self { line: referenced.line(), tree })
     }
 }
 
-struct PartVisitor;
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TreeVisitor)
+    }
+}
 
-impl<'de> Visitor<'de> for PartVisitor {
-    type Value = DocumentPart;
+struct TreeVisitor;
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Tree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(value.into()))
+    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
+        Ok(Tree::Scalar(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
+        Ok(Tree::Scalar(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
+        Ok(Tree::Scalar(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<DocumentPart, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Tree, E> {
         let number = Number::from_f64(value);
         let number = number.ok_or_else(|| E::custom("JSON has no such number"))?;
-        Ok(DocumentPart::Scalar(number.into()))
+        Ok(Tree::Scalar(number.into()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(value.into()))
+    fn visit_str<E>(self, value: &str) -> Result<Tree, E> {
+        Ok(Tree::Scalar(value.into()))
     }
 
-    fn visit_unit<E>(self) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(Value::Null))
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Scalar(Value::Null))
     }
 
-    fn visit_none<E>(self) -> Result<DocumentPart, E> {
-        Ok(DocumentPart::Scalar(Value::Null))
+    fn visit_none<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Scalar(Value::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<DocumentPart, A::Error> {
-        let mut parts = Vec::new();
-        while let Some(part) = list.next_element()? {
-            parts.push(part);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+        let mut nodes = Vec::new();
+        while let Some(node) = list.next_element()? {
+            nodes.push(node);
         }
-        Ok(DocumentPart::List(parts))
+        Ok(Tree::List(nodes))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<DocumentPart, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Tree, A::Error> {
         let (mut entries, mut keys) = (Vec::new(), HashSet::new());
-        while let Some((key, part)) =
-            object.next_entry::<Spanned<String>, Spanned<DocumentPart>>()?
-        {
+        while let Some((key, node)) = object.next_entry::<Spanned<String>, Node>()? {
+            let (line, key) = (key.referenced.line(), key.value);
             // `1` and `"1"` are two keys in YAML, and one in JSON.
-            if !keys.insert(key.value.clone()) {
+            if !keys.insert(key.clone()) {
                 let text = "a key is there twice, as a text and as something else";
                 return Err(A::Error::custom(text));
             }
-            entries.push((key, part));
+            entries.push(DocumentEntry { key, line, node });
         }
-        Ok(DocumentPart::Object(entries))
+        Ok(Tree::Object(entries))
     }
 }
 

@@ -7,14 +7,20 @@ use super::declared::{Declared, ValueKind};
 use super::document::{Document, DocumentEntry, Node, Tree};
 use crate::contract::limits::Unit;
 use crate::contract::unknown_key::unknown_key;
+use crate::one_line::one_line;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 mod nested;
 
 /// The most entries of a list or of a map of named objects.
 const ENTRIES_MAX: usize = 256;
+
+/// The keys of a value of any kind that are shown, and the bytes of each.
+const KEYS_SHOWN_MAX: usize = 64;
+const KEY_BYTES_MAX: usize = 128;
 
 /// The keys of one object.
 pub struct Keys<'a> {
@@ -111,21 +117,18 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A key with any value; only the value's keys are shown.
+    /// A key with any value, as JSON; only the value's first keys are shown.
     pub fn any(
         &mut self,
         key: &'static str,
         default: &'static str,
         doc: &'static str,
-    ) -> Option<Value> {
+    ) -> Option<Arc<[u8]>> {
         let node = self.take(key, ValueKind::Any, default, doc)?;
-        let (line, value) = (node.line, node.json());
-        let shown = match &value {
-            Value::Object(object) => object.keys().cloned().collect(),
-            _ => Value::from(format!("({})", node.kind())),
-        };
-        self.say(key, line, shown, false);
-        Some(value)
+        let (line, json) = (node.line, serde_json::to_vec(node));
+        let json = self.sound(key, line, json.map_err(|error| format!("is no JSON: {error}")))?;
+        self.say(key, line, keys_of(node), false);
+        Some(json.into())
     }
 
     /// A number with a unit and bounds; `default` holds without the key.
@@ -322,6 +325,17 @@ impl Findings {
             self.error = Some(ConfigurationError::new(&self.file, line, path, problem));
         }
     }
+}
+
+/// The first keys of a value, or its kind: its texts may be secrets.
+fn keys_of(node: &Node) -> Value {
+    let Tree::Object(entries) = &node.tree else {
+        return Value::from(format!("({})", node.kind()));
+    };
+    let shown = entries.iter().take(KEYS_SHOWN_MAX);
+    let shown = shown.map(|entry| one_line(&entry.key, KEY_BYTES_MAX).into_owned());
+    let more = entries.len().checked_sub(KEYS_SHOWN_MAX).filter(|more| *more > 0);
+    shown.chain(more.map(|more| format!("({more} more)"))).collect()
 }
 
 fn texts(node: &Node) -> Result<&str, String> {

@@ -8,8 +8,8 @@ use super::{API_VERSION, ConfigurationError, Document};
 use crate::contract::limits::{Limit, TABLE, Unit};
 use crate::outside::service_account::ServiceAccount;
 use crate::shard::{SHARDS_MAX, SHARDS_OF_FILES};
-use serde_json::Value;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A plugin that needs a longer wait should use a schedule.
@@ -27,7 +27,8 @@ pub(crate) type LimitValues = Vec<(&'static Limit, u64)>;
 /// missing settings.
 #[derive(Debug, Clone, Default)]
 pub struct Layer {
-    pub(super) config: Option<Value>,
+    /// JSON.
+    pub(super) config: Option<Arc<[u8]>>,
     pub(super) sha256: Option<String>,
     pub(super) shards: Option<usize>,
     pub(super) limits: LimitValues,

@@ -12,6 +12,7 @@ use crate::outside::service_account::ServiceAccount;
 use crate::plugin_name::PluginName;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The host's own configuration of plugins; empty by default.
@@ -29,8 +30,8 @@ pub struct Configurations {
 /// The settings of one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PluginSettings {
-    /// JSON.
-    pub(crate) config: Vec<u8>,
+    /// JSON. The layers and the versions with these settings share it.
+    pub(crate) config: Arc<[u8]>,
     /// The required hash of the plugin file, and the place of that setting.
     pub(crate) sha256: Option<(String, String)>,
     pub(crate) limits: Limits,
@@ -97,16 +98,14 @@ impl Configurations {
         // The later layer counts.
         let layers = [Some(&self.defaults), sidecar, named];
         let (mut limits, mut differs) = self.limits_by_default();
-        let (mut config, mut sha256) = (b"{}".to_vec(), None);
+        let (mut config, mut sha256) = (Arc::from(*b"{}"), None);
         let (mut shards, mut debounce, mut rate_limit) = (None, Duration::ZERO, None);
         let (mut on_removal, mut service_account) = (OnRemoval::default(), None);
         for layer in layers.into_iter().flatten() {
             for (limit, number) in &layer.limits {
                 (limit.set)(&mut limits, *number);
             }
-            if let Some(value) = &layer.config {
-                config = value.to_string().into_bytes();
-            }
+            config = layer.config.clone().unwrap_or(config);
             if let Some(hash) = &layer.sha256 {
                 let place = layer.said.get("sha256").map_or(String::new(), Setting::place);
                 sha256 = Some((hash.clone(), place));

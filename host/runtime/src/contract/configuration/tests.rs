@@ -98,7 +98,7 @@ fn every_setting_that_is_written_is_taken() {
     crate::contract::limits::TABLE
         .iter()
         .for_each(|limit| (limit.set)(&mut most, limit.of_files()));
-    assert_eq!((settings.limits, settings.config), (most, b"7".to_vec()));
+    assert_eq!((settings.limits, &*settings.config), (most, b"7".as_slice()));
 }
 
 /// The result of these defaults, this ceiling and this sidecar: the differing settings, or the problem.
@@ -307,4 +307,32 @@ fn the_line_that_would_grant_is_yaml_for_what_was_asked() {
     let forged = br#"{"version":"1","reads":[{"resource":"v1/pods","namespaces":["a]}, {resources: [v1/secrets"]}]}"#;
     let error = Descriptor::parse(forged).expect_err("it is no namespace").to_string();
     assert!(error.contains("cannot be the name of a namespace"), "{error}");
+}
+
+#[test]
+fn keys_of_a_config_are_shown_up_to_their_bound() {
+    let shown = |count: usize| {
+        let keys: Vec<String> = (0..count).map(|number| format!("k{number}: 1")).collect();
+        let settings = settings(Some(&format!("config: {{{}}}", keys.join(", "))));
+        settings.to_json()["config"]["value"].clone()
+    };
+    assert_eq!(shown(2), json!(["k0", "k1"]));
+    assert_eq!(shown(64).as_array().map(Vec::len), Some(64));
+    let many = shown(1_000);
+    assert_eq!((many.as_array().map(Vec::len), &many[64]), (Some(65), &json!("(936 more)")));
+    let long = settings(Some(&format!("config: {{{}: 1}}", "x".repeat(200)))).to_json();
+    assert!(long["config"]["value"][0].as_str().is_some_and(|key| key.len() < 160));
+}
+
+#[test]
+fn a_config_is_handed_on_as_json() {
+    let json = |text: &str| {
+        let settings = settings(Some(&format!("config: {text}")));
+        String::from_utf8(settings.config.to_vec()).expect("it is text")
+    };
+    assert_eq!(
+        json("{b: [1, -1, 1.5, ~, true, {}], a: \"\\u0001\\\"\"}"),
+        r#"{"b":[1,-1,1.5,null,true,{}],"a":"\u0001\""}"#
+    );
+    assert_eq!(json("[]"), "[]");
 }

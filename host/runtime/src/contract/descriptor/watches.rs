@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const WATCHES_MAX: usize = 512;
 
 impl Descriptor {
-    pub(super) fn check_watches(&self) -> Result<(), DescriptorError> {
+    /// The lists and watches for the descriptor's views, if no other plugin has any.
+    pub(crate) fn watches(&self) -> usize {
         let subscribed = self.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
         let views = subscribed.chain(self.reads.iter().map(|it| (&it.resource, &it.namespaces)));
         // `None`: all namespaces at once.
@@ -21,7 +22,11 @@ impl Descriptor {
                 (None, _) | (_, None) => *all = None,
             }
         }
-        let found: usize = watched.values().map(|it| it.as_ref().map_or(1, BTreeSet::len)).sum();
+        watched.values().map(|it| it.as_ref().map_or(1, BTreeSet::len)).sum()
+    }
+
+    pub(super) fn check_watches(&self) -> Result<(), DescriptorError> {
+        let found = self.watches();
         if found <= WATCHES_MAX {
             return Ok(());
         }

@@ -60,9 +60,9 @@ limits! {
     "the instance ends (cause `memory`)", "informant_plugin_memory_bytes", "memories_are_summed";
 
     /// Memory that the host holds for the plugin, all parts of its account together: instances in all shards, stacks,
-    /// code, documents, requests under way, indexes, recordings, queue, workqueue, series, state, dead letters. This
-    /// limit applies beside the other limits: with higher ones, it may have to be higher too. A Python plugin has 33Mi
-    /// of code for each of up to three versions, and holds some 150Mi during a reload.
+    /// code, documents, requests under way, indexes, watches, recordings, queue, workqueue, series, state, dead
+    /// letters. This limit applies beside the other limits: with higher ones, it may have to be higher too. A Python
+    /// plugin has 33Mi of code for each of up to three versions, and holds some 150Mi during a reload.
     host_memory_max: u64, "hostMemory" = 1 << 30, up to 64 << 30, Bytes;
     "the plugin is stopped alone until its file or its configuration changes; a version is refused until the plugin holds less; a request is not sent",
     "informant_plugin_account_bytes", "a_plugin_that_holds_too_much_in_all_is_stopped_alone";

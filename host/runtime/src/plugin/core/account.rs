@@ -22,6 +22,7 @@ impl PluginCore {
         let series = self.metrics.lock().size().1;
         let read = [
             ("indexes", ledger.weighed_bytes("indexes")),
+            ("watches", ledger.weighed_bytes("watches")),
             ("recordings", ledger.weighed_bytes("recordings")),
             ("queue", queue as u64),
             ("history", history as u64),
