@@ -9,6 +9,7 @@ mod entity_tag;
 mod event_stream;
 mod exposure;
 mod field_paths;
+mod gzip;
 mod heartbeat;
 mod kinds;
 mod kubernetes_api;

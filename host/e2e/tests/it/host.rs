@@ -13,6 +13,7 @@ mod deployed;
 mod election;
 mod embedded;
 pub mod golden;
+mod gzip;
 mod held_up;
 mod http;
 mod http_events;

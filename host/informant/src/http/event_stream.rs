@@ -5,6 +5,7 @@
 //! their names, and a client that has lost some of them begins anew.
 
 use super::answers::message;
+use super::gzip::Live;
 use super::pages::shown;
 use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -85,7 +86,7 @@ pub(super) fn respond(
         // A browser does not come back after another status than 200.
         Err(status) if status.code == StatusCode::GONE.as_u16() => {
             let only = stream::iter([Ok::<_, Infallible>(error(&status))]);
-            return Sse::new(only).into_response();
+            return live(Sse::new(only));
         }
         Err(status) => return refused(&status),
     };
@@ -93,7 +94,13 @@ pub(super) fn respond(
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    live(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+}
+
+fn live(events: impl IntoResponse) -> Response {
+    let mut response = events.into_response();
+    response.extensions_mut().insert(Live);
+    response
 }
 
 fn refused(status: &Status) -> Response {
