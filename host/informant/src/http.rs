@@ -4,6 +4,7 @@ mod accept;
 mod answers;
 mod aside;
 mod callers;
+mod client_certificate;
 mod connections;
 mod entity_tag;
 mod event_stream;

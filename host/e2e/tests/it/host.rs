@@ -7,6 +7,7 @@ pub mod bench;
 mod book;
 mod burst;
 mod check;
+mod client_certificates;
 pub mod commands;
 mod configuration;
 mod deployed;

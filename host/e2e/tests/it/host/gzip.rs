@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
+use ::http::{Method, header};
+
 use crate::host::bench::{host_fact, pod_names};
+use crate::host::secure::{Caller, certificate, options};
 use informant_e2e::http::{self, Answer};
 
 /// The answer to a caller that accepts gzip. A body in gzip is decompressed.
@@ -69,5 +72,20 @@ fn watches_are_not_compressed() {
         let api = format!("/api/v1/namespaces/{}/pods", bench.namespace);
         let watch = check(host.address(), &format!("{api}?watch=true&timeoutSeconds=1"), false);
         assert_eq!(watch.body.matches("\"ADDED\"").count(), 20);
+    });
+}
+
+#[test]
+fn the_secure_address_compresses_too() {
+    host_fact(async |bench| {
+        bench.create_pods(&pod_names(0..20)).await;
+        let [certificate, key] = ["server.pem", "server.key"].map(certificate);
+        let host = bench.start(&options(&certificate, &key)).await;
+        let caller = Caller::new(&bench, &host).await;
+        let client = caller.client(&caller.token().await).await;
+        let accepted = [(header::ACCEPT_ENCODING, "gzip")];
+        let reply = client.call(Method::GET, &caller.own()[0], &accepted, Vec::new()).await;
+        assert_eq!(reply.headers[header::CONTENT_ENCODING], "gzip");
+        assert_eq!(reply.body[..2], [0x1f, 0x8b]);
     });
 }
