@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::Context;
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// An answer's status and body.
@@ -15,7 +16,7 @@ pub struct Answer {
     pub status: u16,
     /// The status line and the headers.
     pub head: String,
-    /// The body as text.
+    /// The body as text. A body in gzip is decompressed.
     pub body: String,
 }
 
@@ -65,12 +66,22 @@ pub fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Answer> {
     let mut bytes = Vec::new();
     let what = || format!("read the answer to {}", request.lines().next().unwrap_or_default());
     stream.read_to_end(&mut bytes).with_context(what)?;
-    parse(&String::from_utf8_lossy(&bytes)).with_context(what)
+    parse(&bytes).with_context(what)
 }
 
-fn parse(text: &str) -> anyhow::Result<Answer> {
-    let (head, body) = text.split_once("\r\n\r\n").context("the answer has no header's end")?;
+fn parse(answer: &[u8]) -> anyhow::Result<Answer> {
+    const END: &[u8] = b"\r\n\r\n";
+    let end = answer.windows(END.len()).position(|bytes| bytes == END);
+    let (head, body) = answer.split_at(end.context("the answer has no header's end")?);
+    let (head, body) = (String::from_utf8_lossy(head).into_owned(), &body[END.len()..]);
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status = status.context("the answer has no status")?;
-    Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
+    let mut answer = Answer { status, head, body: String::new() };
+    let mut content = Vec::new();
+    match answer.header("content-encoding") {
+        Some("gzip") => _ = GzDecoder::new(body).read_to_end(&mut content)?,
+        _ => content.extend_from_slice(body),
+    }
+    answer.body = String::from_utf8_lossy(&content).into_owned();
+    Ok(answer)
 }

@@ -3,12 +3,14 @@
 mod accept;
 mod answers;
 mod callers;
+mod client_certificate;
 mod connections;
 mod dashboard;
 mod entity_tag;
 mod event_stream;
 mod exposure;
 mod field_paths;
+mod gzip;
 mod heartbeat;
 mod informers;
 mod kinds;

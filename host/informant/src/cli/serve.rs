@@ -35,8 +35,8 @@ pub(crate) struct MetricsArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct SecureArgs {
     /// Address of the HTTP API for callers on other machines, with TLS. Each request needs a bearer
-    /// token of the cluster. Its user reads what the cluster's roles let this user read. The host's
-    /// user needs the ClusterRole system:auth-delegator.
+    /// token of the cluster or, with --client-ca-file, a client certificate. Its user reads what the
+    /// cluster's roles let this user read. The host's user needs the ClusterRole system:auth-delegator.
     #[arg(long, value_name = "ADDRESS", requires_all = ["tls_cert_file", "tls_private_key_file"])]
     pub(crate) secure_listen_address: Option<SocketAddr>,
     /// Certificate of that address and its issuers, PEM. A replaced file is used within 10 s.
@@ -45,6 +45,11 @@ pub(crate) struct SecureArgs {
     /// Private key of the certificate, PEM.
     #[arg(long, value_name = "FILE", requires = "secure_listen_address")]
     pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// Authorities of client certificates, PEM. A caller with a certificate of one of them is the user
+    /// that its common name says, in the groups that its organizations say. A replaced file is used
+    /// within 10 s.
+    #[arg(long, value_name = "FILE", requires = "secure_listen_address")]
+    pub(crate) client_ca_file: Option<PathBuf>,
 }
 
 /// Where a running host is changed.

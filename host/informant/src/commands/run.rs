@@ -27,6 +27,10 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
 /// None where no address is named. Its files are named with it.
 fn secure(args: SecureArgs) -> Option<SecureAddress> {
     let address = args.secure_listen_address?;
-    let files = TlsFiles { certificate: args.tls_cert_file?, key: args.tls_private_key_file? };
+    let files = TlsFiles {
+        certificate: args.tls_cert_file?,
+        key: args.tls_private_key_file?,
+        client_authorities: args.client_ca_file,
+    };
     Some(SecureAddress { address, files })
 }

@@ -1,14 +1,17 @@
-//! Callers of the secure address: each is known by its bearer token, and reads what the API server lets it read.
+//! Callers of the secure address: each is known by its certificate or its bearer token, and reads what the API server
+//! lets it read.
 //!
 //! Invariant 42: the secure address answers no caller with data that the API server would not let it read. A revoked
-//! role is obeyed within 10 s, and a revoked token within 20 s: the API server itself remembers tokens for 10 s.
+//! role is obeyed within 10 s, and a revoked token within 20 s: the API server itself remembers tokens for 10 s. The end of
+//! a client certificate is obeyed at once.
 
 mod access;
 mod recent;
 mod reviews;
 
 use super::answers::message;
-use super::exposure::is_probe;
+use super::client_certificate::ClientCertificate;
+use super::exposure::{check_site, is_probe};
 use super::places::Peer;
 use super::server::ServerState;
 use super::shares::Shares;
@@ -27,7 +30,7 @@ use reviews::{ApiServerReviews, CallerReviews};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 use tracing::warn;
 
@@ -101,25 +104,33 @@ impl Callers {
         }
     }
 
-    /// The caller whose token a request has.
+    /// The caller that the connection's certificate names, or else the caller whose token a request has. An API server
+    /// takes them in the same order.
     ///
     /// # Errors
-    /// 401 without a valid token, 403 for a request in another user's name, 429 if this peer has too many new tokens, 503
+    /// 401 without either of them, 403 for a request in another user's name, 429 if this peer has too many new tokens, 503
     /// if the API server does not answer.
-    async fn authenticate(&self, headers: &HeaderMap, peer: Peer) -> Result<Caller, Status> {
+    async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        peer: Peer,
+        certificate: Option<&ClientCertificate>,
+    ) -> Result<Caller, Status> {
         if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
             let text = "impersonation is not supported here; send the request to the Kubernetes API server";
             self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
             return Err(Status::failure(403, reason::FORBIDDEN, text));
         }
-        let user = match bearer(headers) {
-            Some(token) => self.user_of(token, peer).await?,
-            None => None,
+        let now = SystemTime::now();
+        let user = match (certificate.and_then(|known| known.user(now)), bearer(headers)) {
+            (Some(user), _) => Some(user),
+            (None, Some(token)) => self.user_of(token, peer).await?,
+            (None, None) => None,
         };
         user.map(Caller::User).ok_or_else(|| {
             self.refused.unauthenticated.fetch_add(1, Ordering::Relaxed);
-            let text = "the request has no valid bearer token; send one of the cluster in the header \
-                        Authorization (kubectl create token prints one of a service account)";
+            let text = "the request has neither a client certificate nor a valid bearer token; send a token of the \
+                        cluster in the header Authorization (kubectl create token prints one of a service account)";
             Status::failure(401, reason::UNAUTHORIZED, text)
         })
     }
@@ -228,7 +239,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
 }
 
-/// Lets a request with a valid token through, with its caller. Probes need none, and then say no more than `ok`.
+/// Lets a request of a known caller through. Probes are for everybody, and then say no more than `ok`.
 pub(super) async fn authenticated(
     State(shared): State<Arc<ServerState>>,
     mut request: Request,
@@ -243,10 +254,15 @@ pub(super) async fn authenticated(
         let text = format!("the path is longer than {PATH_BYTES_MAX} bytes");
         return message(StatusCode::URI_TOO_LONG, text);
     }
+    // A browser sends a certificate also where another site's page asks.
+    if let Err(reason) = check_site(request.headers()) {
+        return message(StatusCode::FORBIDDEN, reason);
+    }
     let Some(peer) = request.extensions().get::<Peer>().copied() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    match shared.callers.authenticate(request.headers(), peer).await {
+    let certificate = request.extensions().get::<ClientCertificate>();
+    match shared.callers.authenticate(request.headers(), peer, certificate).await {
         Ok(caller) => _ = request.extensions_mut().insert(caller),
         Err(status) => return refusal(&status),
     }

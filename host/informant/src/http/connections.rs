@@ -5,9 +5,10 @@
 
 use super::accept::{ByteStream, Listener, Peered, accept};
 use super::answers::busy;
+use super::client_certificate::ClientCertificate;
 use super::places::{ConnectionPlace, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
-use super::tls::Transport;
+use super::tls::{Opened, Transport};
 use super::write_deadline::WriteDeadline;
 use crate::metrics::RefusedCounts;
 use axum::Router;
@@ -197,27 +198,15 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, common: Common) {
     let Common { http, router, is_probe, transport, shutdown, bounds } = common;
     let asked = place.clone();
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(asked.peer());
-        let answer = match is_probe(request.uri().path()) {
-            true => Ok(None),
-            false => asked.serve().map(Some).ok_or(()),
-        };
-        let answer = answer.map(|served| (router.clone().oneshot(request.map(Body::new)), served));
-        async move {
-            Ok::<_, Infallible>(match answer {
-                Ok((answer, served)) => held(answer.await?, served),
-                Err(()) => busy("too many requests are being answered; ask again in a second"),
-            })
-        }
-    });
     let stream = WriteDeadline::new(stream, bounds.stall_max);
     let answered = async {
         let opened = tokio::select! {
             opened = tokio::time::timeout(bounds.head_deadline, transport.open(stream)) => opened,
             () = shutdown.cancelled() => return Ok(()),
         };
-        let Ok(Ok(stream)) = opened else { return Ok(()) };
+        let Ok(Ok(Opened { stream, client })) = opened else { return Ok(()) };
+        let service =
+            service_fn(move |request| answer(request, &asked, client.as_ref(), &router, is_probe));
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
@@ -235,6 +224,31 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
     // Clients come and go as they like; an error here is theirs.
     if let Err(error) = ended {
         debug!(%error, "an HTTP connection broke");
+    }
+}
+
+/// Answers a request, if there is room for it.
+fn answer(
+    mut request: Request<Incoming>,
+    place: &Arc<ConnectionPlace>,
+    client: Option<&ClientCertificate>,
+    router: &Router,
+    is_probe: fn(&str) -> bool,
+) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<> {
+    request.extensions_mut().insert(place.peer());
+    if let Some(client) = client {
+        request.extensions_mut().insert(client.clone());
+    }
+    let served = match is_probe(request.uri().path()) {
+        true => Some(None),
+        false => place.serve().map(Some),
+    };
+    let answer = served.map(|served| (router.clone().oneshot(request.map(Body::new)), served));
+    async move {
+        Ok(match answer {
+            Some((answer, served)) => held(answer.await?, served),
+            None => busy("too many requests are being answered; ask again in a second"),
+        })
     }
 }
 

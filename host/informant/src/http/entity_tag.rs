@@ -1,6 +1,7 @@
 //! Entity tags: a client that has an answer asks whether it is still the present one, and gets no second copy.
 //!
 //! A tag names the content that an answer is made from. So it is known before the answer, and costs no look at the objects.
+//! It is weak (RFC 9110, 8.8.3): the same content is sent plain and compressed, which are other bytes.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -35,7 +36,7 @@ fn tag(parts: &[&str]) -> HeaderValue {
         hash.update(part);
     }
     let text = URL_SAFE_NO_PAD.encode(&hash.finalize()[..HASH_BYTES]);
-    HeaderValue::from_str(&format!("\"{text}\"")).expect("base64 in quotes is a header's value")
+    HeaderValue::from_str(&format!("W/\"{text}\"")).expect("base64 in quotes is a header's value")
 }
 
 /// Whether the client has the answer with this tag (RFC 9110, `If-None-Match`).
@@ -44,8 +45,13 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let mut known = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     known.any(|one| {
         let one = one.trim_ascii();
-        one == b"*" || one.strip_prefix(b"W/").unwrap_or(one) == tag.as_bytes()
+        one == b"*" || opaque(one) == opaque(tag.as_bytes())
     })
+}
+
+/// The tag without the mark of weak ones.
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
 #[cfg(test)]
@@ -76,12 +82,12 @@ mod tests {
         assert_eq!(of_list("/core/v1/pods", 1), tags[4]);
     }
 
-    /// Whether a client with these headers has the answer with the tag `"x"`.
+    /// Whether a client with these headers has the answer with the tag `W/"x"`.
     #[track_caller]
     fn check(values: &[&'static str], expect: bool) {
         let values = values.iter().map(|value| HeaderValue::from_static(value));
         let headers = values.map(|value| (header::IF_NONE_MATCH, value)).collect();
-        assert_eq!(is_known(&headers, &HeaderValue::from_static("\"x\"")), expect, "{headers:?}");
+        assert_eq!(is_known(&headers, &HeaderValue::from_static("W/\"x\"")), expect, "{headers:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Events are made aside: selectors, unpacking and fields of many watches would hold the threads that bring events to plugins.
 
 use super::answers::message;
+use super::gzip::Live;
 use super::pages::shown;
 use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -90,7 +91,7 @@ pub(super) fn respond(
         // A browser does not come back after another status than 200.
         Err(status) if status.code == StatusCode::GONE.as_u16() => {
             let only = stream::iter([Ok::<_, Infallible>(error(&status))]);
-            return Sse::new(only).into_response();
+            return live(Sse::new(only));
         }
         Err(status) => return refused(&status),
     };
@@ -98,7 +99,13 @@ pub(super) fn respond(
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    live(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+}
+
+fn live(events: impl IntoResponse) -> Response {
+    let mut response = events.into_response();
+    response.extensions_mut().insert(Live);
+    response
 }
 
 fn refused(status: &Status) -> Response {

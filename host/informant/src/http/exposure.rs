@@ -43,10 +43,7 @@ impl Exposure {
             Self::Loopback if !all_local(uri, headers) => {
                 Err("the Host header names another machine; use 127.0.0.1 or localhost")
             }
-            Self::Loopback if from_another_site(headers) => {
-                Err("another site's page asked for this; open the address by itself")
-            }
-            Self::Loopback => Ok(()),
+            Self::Loopback => check_site(headers),
             Self::HealthOnly if is_open(path) => Ok(()),
             Self::HealthOnly => Err(
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
@@ -66,9 +63,12 @@ fn all_local(uri: &Uri, headers: &HeaderMap) -> bool {
     named && authority && hosts.all(|host| host.to_str().is_ok_and(is_local))
 }
 
-/// What a browser says of a request that another site's page makes (Fetch Metadata). Others say nothing.
-fn from_another_site(headers: &HeaderMap) -> bool {
-    headers.get_all("sec-fetch-site").iter().any(|site| site == "cross-site")
+/// Why a request is refused that another site's page makes. A browser says so (Fetch Metadata); others say nothing.
+pub(super) fn check_site(headers: &HeaderMap) -> Result<(), &'static str> {
+    match headers.get_all("sec-fetch-site").iter().any(|site| site == "cross-site") {
+        true => Err("another site's page asked for this; open the address by itself"),
+        false => Ok(()),
+    }
 }
 
 /// Whether a `Host` names this machine: a name or an address, then perhaps a port, and nothing else.

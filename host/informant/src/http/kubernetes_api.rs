@@ -13,6 +13,7 @@ mod served;
 mod stored;
 
 use super::callers::{Access, Caller, refusal};
+use super::gzip::Live;
 use super::on_demand::not_namespaced;
 use super::server::ServerState;
 use super::shares::{Share, Shares};
@@ -137,8 +138,9 @@ async fn answer(
         let why = "Secrets are never served from the cache; ask the Kubernetes API server";
         return status_response(&Status::forbidden(&path.gvr, name, why));
     }
+    let verb = resource.map_or("get", |path| path.verb(uri.query()));
     let access = match resource {
-        Some(path) => Access::of_path(path, path.verb(uri.query())),
+        Some(path) => Access::of_path(path, verb),
         None => Access::Path(uri.path()),
     };
     if let Err(status) = shared.callers.authorize(&caller, access).await {
@@ -147,7 +149,12 @@ async fn answer(
     match api.served.catalogue(resource.map(|path| &path.gvr)).await {
         Ok(catalogue) => {
             let source = CacheSource::new(shared.clone(), catalogue, caller);
-            serve(&source, &route, uri.query(), request.headers(), &api.options).await
+            let mut response =
+                serve(&source, &route, uri.query(), request.headers(), &api.options).await;
+            if verb == "watch" {
+                response.extensions_mut().insert(Live);
+            }
+            response
         }
         Err(status) => status_response(&status),
     }

@@ -6,6 +6,7 @@ use super::callers::{self, Access, Caller, Callers};
 use super::connections::{self, Bounds};
 use super::dashboard;
 use super::exposure::{Exposure, is_probe};
+use super::gzip::{self, Compressor};
 use super::heartbeat::{Heartbeat, pulses};
 use super::kubernetes_api::{self, KubernetesApi, WATCHES_MAX};
 use super::listeners::{Bound, Listeners, SecureBound};
@@ -240,8 +241,8 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
 
 /// Everything, each request with its caller: the process of this machine.
 fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
-    let routes = pages(scrapes).merge(objects());
-    routes.layer(middleware::from_fn_with_state(shared.clone(), guard)).with_state(shared)
+    let guarded = middleware::from_fn_with_state(shared.clone(), guard);
+    compressed(pages(scrapes).merge(objects()).layer(guarded)).with_state(shared)
 }
 
 /// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects.
@@ -251,7 +252,7 @@ fn secure_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) ->
     let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
     let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
     let nosniff = middleware::map_response(nosniff);
-    routes.layer(known).layer(on_runtime).layer(nosniff).with_state(shared)
+    compressed(routes.layer(known).layer(on_runtime).layer(nosniff)).with_state(shared)
 }
 
 /// Pages about the host, and the answer to all other paths.
@@ -279,7 +280,12 @@ fn objects() -> Router<Arc<ServerState>> {
 
 fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let routes = open::routes(scrapes).fallback(not_a_probe);
-    routes.layer(middleware::map_response(nosniff)).with_state(shared)
+    compressed(routes.layer(middleware::map_response(nosniff))).with_state(shared)
+}
+
+/// The same, with answers in gzip for callers that accept it.
+fn compressed(routes: Router<Arc<ServerState>>) -> Router<Arc<ServerState>> {
+    routes.layer(middleware::from_fn_with_state(Compressor::default(), gzip::compress))
 }
 
 /// Refuses a request that this address may not serve, before all other checks.

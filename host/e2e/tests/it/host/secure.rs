@@ -18,7 +18,7 @@ use informant_e2e::{paths, poll};
 
 /// More than the 10 s for which answers about callers count, on a busy machine.
 const REVOKED_DEADLINE: Duration = Duration::from_secs(60);
-const PAGES: [&str; 4] =
+pub const PAGES: [&str; 4] =
     ["/plugins", "/problems", "/metrics", "/why?kind=pods&namespace=default&name=a"];
 
 /// A file of the certificate of `server.test`: `server.pem`, `server.key` or `authority.pem`.
@@ -27,8 +27,14 @@ pub fn certificate(file: &str) -> String {
     path.display().to_string()
 }
 
+/// A file of the callers' certificates.
+pub fn client_certificate(file: &str) -> String {
+    let path = paths::root().join("host/informant/src/http/testdata").join(file);
+    path.display().to_string()
+}
+
 /// The options of the secure address.
-fn options<'a>(certificate: &'a str, key: &'a str) -> [&'a str; 6] {
+pub fn options<'a>(certificate: &'a str, key: &'a str) -> [&'a str; 6] {
     let address = "--secure-listen-address";
     [address, "127.0.0.1:0", "--tls-cert-file", certificate, "--tls-private-key-file", key]
 }
@@ -42,22 +48,41 @@ async fn start(bench: &HostBench<'_>) -> Host {
 pub struct Caller<'a> {
     bench: &'a HostBench<'a>,
     address: SocketAddr,
+    /// The file of its certificate. None: it is a service account, with a token.
+    certificate: Option<&'static str>,
     directory: tempfile::TempDir,
 }
 
 impl<'a> Caller<'a> {
     pub async fn new(bench: &'a HostBench<'a>, host: &Host) -> Self {
+        Self::with(bench, host, None).await
+    }
+
+    /// The user `jane` of the group `readers`, with the certificate of this file.
+    pub async fn certified(bench: &'a HostBench<'a>, host: &Host, file: &'static str) -> Self {
+        Self::with(bench, host, Some(file)).await
+    }
+
+    async fn with(
+        bench: &'a HostBench<'a>,
+        host: &Host,
+        certificate: Option<&'static str>,
+    ) -> Self {
         bench.create_pods(&["web".to_owned()]).await;
         let address = host.secure_address().expect("it is announced");
         let address = SocketAddr::from(([127, 0, 0, 1], address.port()));
-        let this = Self { bench, address, directory: tempfile::tempdir().expect("a directory") };
+        let directory = tempfile::tempdir().expect("a directory");
+        let this = Self { bench, address, certificate, directory };
         this.grant().await;
         this
     }
 
     /// It reads that, and is refused everything else in its own name.
     pub async fn check(&self) {
-        let client = self.client(&self.token().await).await;
+        let client = match self.certificate {
+            Some(file) => self.client_with(file).await,
+            None => self.client(&self.token().await).await,
+        };
         for path in self.own() {
             assert_eq!(code(&client, &path).await, 200, "{path}");
         }
@@ -89,6 +114,9 @@ impl<'a> Caller<'a> {
     }
 
     fn user(&self) -> String {
+        if self.certificate.is_some() {
+            return "jane".to_owned();
+        }
         format!("system:serviceaccount:{}:caller", self.bench.namespace)
     }
 
@@ -111,7 +139,10 @@ impl<'a> Caller<'a> {
             "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": {"name": "caller"},
             "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}],
         });
-        let subject = json!({"kind": "ServiceAccount", "name": "caller", "namespace": namespace});
+        let subject = match self.certificate {
+            Some(_) => json!({"apiGroup": group, "kind": "Group", "name": "readers"}),
+            None => json!({"kind": "ServiceAccount", "name": "caller", "namespace": namespace}),
+        };
         let binding = json!({
             "apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": {"name": "caller"},
             "roleRef": {"apiGroup": group, "kind": "Role", "name": "caller"}, "subjects": [subject],
@@ -143,7 +174,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    async fn token(&self) -> String {
+    pub async fn token(&self) -> String {
         if let TestCluster::Embedded(_) = &*self.bench.cluster {
             return format!("token-of-{}", self.user());
         }
@@ -157,20 +188,34 @@ impl<'a> Caller<'a> {
         answer["status"]["token"].as_str().expect("a token").to_owned()
     }
 
+    /// A client of the secure address with a token.
+    pub async fn client(&self, token: &str) -> Api {
+        self.client_of(&json!({"token": token})).await
+    }
+
+    /// A client of the secure address with the certificate of a file.
+    pub async fn client_with(&self, file: &str) -> Api {
+        let user = json!({
+            "client-certificate": client_certificate(file),
+            "client-key": client_certificate("client.key"),
+        });
+        self.client_of(&user).await
+    }
+
     /// A client of the secure address, as a kubeconfig describes it.
-    async fn client(&self, token: &str) -> Api {
+    async fn client_of(&self, user: &Value) -> Api {
         let server = format!("https://{}", self.address);
         let path = self.directory.path().join("kubeconfig");
         let authority = certificate("authority.pem");
         let cluster = json!({
             "server": server, "certificate-authority": authority, "tls-server-name": "server.test",
         });
-        write_kubeconfig(&path, &cluster, &json!({"token": token})).expect("a file");
+        write_kubeconfig(&path, &cluster, user).expect("a file");
         Api::from_kubeconfig(&path).await.expect("a client")
     }
 
     /// Every path of objects of the fact's namespace.
-    fn own(&self) -> [String; 5] {
+    pub fn own(&self) -> [String; 5] {
         let namespace = &self.bench.namespace;
         [
             format!("/core/v1/namespaces/{namespace}/pods"),
@@ -182,7 +227,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-async fn code(api: &Api, path: &str) -> u16 {
+pub async fn code(api: &Api, path: &str) -> u16 {
     api.get(path).await.status.as_u16()
 }
 
@@ -272,5 +317,8 @@ fn a_certificate_that_cannot_be_used_ends_the_host_with_its_option() {
         check(&absent, "--tls-cert-file /nowhere/tls.crt cannot be read");
         let without_key = options(&certificate, &certificate);
         check(&without_key, &format!("--tls-private-key-file {certificate} has no private key"));
+        let both = options(&certificate, &key);
+        let with_clients = [&both[..], &["--client-ca-file", &key]].concat();
+        check(&with_clients, &format!("--client-ca-file {key} has no certificate"));
     });
 }

@@ -68,6 +68,16 @@ impl Bench {
 
     /// The status of a request with these headers for Pods of a namespace.
     async fn code(&self, headers: &[(&'static str, &'static str)], namespace: &str) -> u16 {
+        self.code_with(None, headers, namespace).await
+    }
+
+    /// The same over a connection with this certificate.
+    async fn code_with(
+        &self,
+        certificate: Option<&ClientCertificate>,
+        headers: &[(&'static str, &'static str)],
+        namespace: &str,
+    ) -> u16 {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_static(value));
@@ -80,7 +90,7 @@ impl Bench {
             name: None,
         };
         let outcome = async {
-            let caller = self.callers.authenticate(&map, PEER).await?;
+            let caller = self.callers.authenticate(&map, PEER, certificate).await?;
             self.callers.authorize(&caller, access).await
         };
         outcome.await.map_or_else(|status| refusal(&status).status().as_u16(), |()| 200)
@@ -115,6 +125,29 @@ async fn a_request_needs_one_valid_token_and_the_right() {
     let refused = &bench.callers.refused;
     let counts = [&refused.unauthenticated, &refused.forbidden, &refused.unknown];
     assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [11, 3, 0]);
+}
+
+/// Invariant 42.
+#[tokio::test]
+async fn a_certificate_names_the_caller_until_it_ends() {
+    let bench = Bench::new();
+    let (valid, ended) =
+        (ClientCertificate::of_test("joe", true), ClientCertificate::of_test("joe", false));
+    let code = async |certificate, headers: &[_], namespace| {
+        bench.code_with(Some(certificate), headers, namespace).await
+    };
+    assert_eq!(code(&valid, &[], "shop").await, 200);
+    assert_eq!(code(&valid, &[], "dark").await, 403);
+    assert_eq!(code(&valid, &[("impersonate-user", "admin")], "shop").await, 403);
+    assert_eq!(code(&ended, &[], "shop").await, 401);
+    assert_eq!(code(&ended, &[GOOD], "shop").await, 200);
+    // The certificate counts, and not the token.
+    let certified = bench.callers.authenticate(&HeaderMap::new(), PEER, Some(&valid)).await;
+    let token = [(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))];
+    let both = bench.callers.authenticate(&token.into_iter().collect(), PEER, Some(&valid)).await;
+    for caller in [certified, both] {
+        assert_eq!(caller.expect("it is known").user().as_deref(), Some("joe"));
+    }
 }
 
 #[tokio::test]

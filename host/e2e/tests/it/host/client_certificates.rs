@@ -1,0 +1,69 @@
+//! Callers of the secure address with a certificate: the common name is the user, and the organizations are its groups.
+
+use http::{Method, header};
+
+use crate::host::bench::{HostBench, host_fact};
+use crate::host::secure::{Caller, PAGES, certificate, client_certificate, code, options};
+use informant_e2e::host::Host;
+
+/// A host that takes certificates of the test's authority.
+async fn start(bench: &HostBench<'_>) -> Host {
+    let [certificate, key] = ["server.pem", "server.key"].map(certificate);
+    let clients = client_certificate("clients.pem");
+    let secure = options(&certificate, &key);
+    bench.start(&[&secure[..], &["--client-ca-file", &clients]].concat()).await
+}
+
+/// Invariant 42.
+#[test]
+fn a_caller_with_a_certificate_reads_what_its_group_may_read_and_nothing_else() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        Caller::certified(&bench, &host, "jane.pem").await.check().await;
+    });
+}
+
+/// The API server says so, and not the host.
+#[test]
+fn a_caller_in_the_group_of_masters_reads_everything_but_secrets() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let admin = Caller::new(&bench, &host).await.client_with("admin.pem").await;
+        for path in PAGES.into_iter().chain(["/core/v1/pods", "/apis"]) {
+            assert_eq!(code(&admin, path).await, 200, "{path}");
+        }
+        assert_eq!(code(&admin, "/core/v1/secrets").await, 403);
+    });
+}
+
+#[test]
+fn a_caller_without_a_certificate_or_a_name_goes_on_with_its_token() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let caller = Caller::new(&bench, &host).await;
+        caller.check().await;
+        let nameless = caller.client_with("nameless.pem").await;
+        let path = &caller.own()[0];
+        assert_eq!(code(&nameless, path).await, 401);
+        let bearer = format!("Bearer {}", caller.token().await);
+        let token = [(header::AUTHORIZATION, bearer.as_str())];
+        let reply = nameless.call(Method::GET, path, &token, Vec::new()).await;
+        assert_eq!(reply.status.as_u16(), 200);
+    });
+}
+
+/// Invariant 42.
+#[test]
+fn a_caller_whose_certificate_is_not_valid_is_refused_in_the_handshake() {
+    host_fact(async |bench| {
+        let host = start(&bench).await;
+        let caller = Caller::new(&bench, &host).await;
+        for file in ["ended.pem", "early.pem", "server-usage.pem", "stranger.pem"] {
+            let client = caller.client_with(file).await;
+            for path in ["/livez", &caller.own()[0]] {
+                let answer = client.send(Method::GET, path, &[], Vec::new()).await;
+                assert!(answer.is_err(), "{file} {path}");
+            }
+        }
+    });
+}
