@@ -13,6 +13,8 @@
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch;
 #                    LANGUAGES="js python" for some
+#   make openapi     a validator reads /openapi.json of a host, and a fuzzer compares its answers with it (pip fetches both);
+#                    SEED=n replays, EXAMPLES=100 of each path
 #   make deny        the dependency policy (deny.toml), where cargo-deny is installed
 #   make image       the container image; without a container engine its root is laid out in
 #                    target/image-root and started there (PROFILE=dev: with the everyday build)
@@ -26,7 +28,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege soak-plugins deny image
+.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege soak-plugins openapi deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -86,6 +88,22 @@ siege: build plugins test-guests
 # SOAK_MINUTES=m: how long all are together.
 soak-plugins: build test-guests
 	cargo run --release -p informant-e2e --bin soak -- --minutes $(SOAK_MINUTES)
+
+OPENAPI_OUT      := target/openapi
+OPENAPI_PYTHON   := $(CURDIR)/$(OPENAPI_OUT)/venv/bin/python
+OPENAPI_TOOLS    := host/e2e/openapi/requirements.txt
+EXAMPLES         ?= 100
+
+openapi: everyday-build
+	@mkdir -p $(OPENAPI_OUT); \
+	if ! cmp -s $(OPENAPI_TOOLS) $(OPENAPI_OUT)/fetched.pip; then \
+		if ! { $(PYTHON) -m venv $(OPENAPI_OUT)/venv && $(OPENAPI_PYTHON) -m pip install --quiet --disable-pip-version-check --retries 1 -r $(OPENAPI_TOOLS); }; then \
+			echo "SKIPPED: make $@ needs Python 3.10 or newer, and pip cannot fetch the tools of $(OPENAPI_TOOLS): see above." >&2; \
+			echo "         The description of the HTTP API was not tried." >&2; exit 0; \
+		fi; \
+		cp $(OPENAPI_TOOLS) $(OPENAPI_OUT)/fetched.pip; \
+	fi; \
+	host/e2e/openapi/run.sh target/debug/informant $(OPENAPI_PYTHON) --max-examples $(EXAMPLES) $(if $(SEED),--seed $(SEED))
 
 # Installing cargo-deny compiles for minutes, which is not asked of anybody who only builds.
 deny: prerequisites

@@ -26,7 +26,7 @@ fn bytes(namespaces: usize) -> u64 {
     let info = measure(|| {
         let _entered = runtime.enter();
         leases.extend((0..INFORMERS).map(|number| {
-            let gvr = GroupVersionResource::new("example.com", "v1", &format!("things{number}"));
+            let gvr = GroupVersionResource::new("example.com", "v1", format!("things{number}"));
             let scope = Scope::namespaces(names.iter().map(String::as_str));
             factory.lease_of(&gvr, scope).expect("the factory has no narrower scope")
         }));

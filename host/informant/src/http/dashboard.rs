@@ -2,13 +2,11 @@
 //! reads the same paths as any other client, and changes nothing.
 
 use super::answers::message;
-use super::server::ServerState;
-use axum::Router;
+use super::operations::{self, ServedOperation};
 use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use std::sync::Arc;
 
 /// A file of the page.
 struct PageFile {
@@ -38,11 +36,14 @@ const PAGES: &[PageFile] = files!("text/html; charset=utf-8": "index.html");
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub(super) fn routes() -> Router<Arc<ServerState>> {
-    Router::new()
-        .route("/ui", get(async || Redirect::temporary("/ui/")))
-        .route("/ui/", get(async || file("index.html")))
-        .route("/ui/{file}", get(async |Path(name): Path<String>| file(&name)))
+pub(super) fn table() -> [ServedOperation; 3] {
+    let [redirect, page, any] = &operations::DASHBOARD;
+    let served = |operation, handler| ServedOperation { operation, handler };
+    [
+        served(redirect, get(async || Redirect::temporary("/ui/"))),
+        served(page, get(async || file("index.html"))),
+        served(any, get(async |Path(name): Path<String>| file(&name))),
+    ]
 }
 
 fn file(name: &str) -> Response {

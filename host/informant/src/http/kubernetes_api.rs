@@ -15,9 +15,9 @@ mod stored;
 use super::callers::{Access, Caller, refusal};
 use super::gzip::Live;
 use super::on_demand::not_namespaced;
+use super::operations::{KUBERNETES_API, ServedOperation};
 use super::server::ServerState;
 use super::shares::{Share, Shares};
-use axum::Router;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::any;
@@ -102,20 +102,9 @@ impl KubernetesApi {
 }
 
 /// The paths of the API. Probes are the host's own, and `/metrics` too.
-pub(super) fn routes() -> Router<Arc<ServerState>> {
-    let paths = [
-        "/api",
-        "/api/",
-        "/api/{*rest}",
-        "/apis",
-        "/apis/",
-        "/apis/{*rest}",
-        "/version",
-        "/openapi/v2",
-        "/openapi/v3",
-        "/openapi/v3/{*rest}",
-    ];
-    paths.into_iter().fold(Router::new(), |routes, path| routes.route(path, any(answer)))
+pub(super) fn table() -> Vec<ServedOperation> {
+    let served = |operation| ServedOperation { operation, handler: any(answer) };
+    KUBERNETES_API.iter().map(served).collect()
 }
 
 async fn answer(

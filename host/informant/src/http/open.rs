@@ -4,11 +4,11 @@
 
 use super::answers::message;
 use super::heartbeat::Heartbeat;
+use super::operations::{self, Operation, ServedOperation};
 use super::probe_checks::{Check, page};
 use super::readiness::checks;
 use super::scrapes::Scrapes;
 use super::server::ServerState;
-use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -17,16 +17,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Pages of metrics are those of one listener.
-pub(super) fn routes(scrapes: Scrapes) -> Router<Arc<ServerState>> {
+pub(super) fn table(scrapes: Scrapes) -> Vec<ServedOperation> {
     let metrics = move |State(shared): State<Arc<ServerState>>| async move {
         scrapes.serve(shared.sources.clone())
     };
-    Router::new()
-        .route("/healthz", get(livez))
-        .route("/livez", get(livez))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
-        .method_not_allowed_fallback(method_not_allowed)
+    let served = |operation: &'static Operation, handler| ServedOperation { operation, handler };
+    vec![
+        served(&operations::HEALTHZ, get(livez)),
+        served(&operations::LIVEZ, get(livez)),
+        served(&operations::READYZ, get(readyz)),
+        served(&operations::METRICS, get(metrics)),
+    ]
 }
 
 pub(super) async fn method_not_allowed() -> Response {

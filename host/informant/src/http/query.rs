@@ -4,13 +4,15 @@
 //! them must hold.
 
 use super::field_paths::field_paths;
+use super::parameters::{Given, Parameter, Values, flag, unknown};
 use informant_apimachinery::{
     ContinueToken, FieldRequirement, FieldSelector, GroupVersionResource, LabelRequirement,
     LabelSelector,
 };
 use informant_cache::{ObjectKey, Part, Projection};
-use informant_runtime::configuration::nearest;
-use informant_runtime::selectors::{check_fields, field_selector, label_selector};
+use informant_runtime::selectors::{
+    SELECTOR_BYTES_MAX, check_fields, field_selector, label_selector,
+};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
@@ -22,19 +24,41 @@ const QUERY_BYTES_MAX: usize = 8 * 1024;
 /// The objects of a page.
 const LIMITS: RangeInclusive<usize> = 1..=10_000;
 
-/// The parameters, as an unknown one is compared with them.
-const KNOWN: [&str; 10] = [
-    "labels",
-    "labelSelector",
-    "fieldSelector",
-    "namespace",
-    "name",
-    "limit",
-    "continue",
-    "fields",
-    "watch",
-    "resourceVersion",
+/// The objects of a page, as [`LIMITS`] has them.
+const PAGE: Values = Values::Whole(*LIMITS.start() as u64, *LIMITS.end() as u64);
+
+/// The parameters.
+pub(super) static PARAMETERS: [Parameter; 10] = [
+    Parameter::new("labels", Values::Equalities, "Objects with this label: `labels[KEY]=VALUE`."),
+    Parameter::new(
+        "labelSelector",
+        Values::UpTo(SELECTOR_BYTES_MAX),
+        "A label selector in Kubernetes' syntax, with at most 64 requirements.",
+    )
+    .like("app in (web,api),!canary"),
+    Parameter::new(
+        "fieldSelector",
+        Values::UpTo(SELECTOR_BYTES_MAX),
+        "A field selector with the fields that Kubernetes supports for the resource, with at most 32 requirements.",
+    )
+    .like("metadata.name!=web"),
+    Parameter::new("namespace", Values::Pattern(NAMESPACE_PATTERN), "Objects of one namespace.")
+        .like("default"),
+    Parameter::new("name", Values::Text, "Objects of this name.").like("web"),
+    Parameter::new("limit", PAGE, "A page of at most so many objects."),
+    Parameter::new("continue", Values::Text, "The next page, with the token of the page before."),
+    Parameter::new("fields", Values::Text, "Of each object these fields alone, with commas between.")
+        .like("metadata.name,status.phase"),
+    Parameter::new("watch", Values::Flag, "Events instead of a list."),
+    Parameter::new(
+        "resourceVersion",
+        Values::Whole(0, u64::MAX),
+        "With `watch`: the changes after this version.",
+    ),
 ];
+
+/// The namespace of a path or a query.
+pub(super) const NAMESPACE_PATTERN: &str = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 
 /// The objects that are asked for. The default is all of a resource.
 #[derive(Debug, Default)]
@@ -62,21 +86,6 @@ pub(crate) struct InPath<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
-/// Parameters as they stand, each at most once.
-#[derive(Debug, Default)]
-struct RawQuery {
-    equalities: Vec<String>,
-    label_selector: Option<String>,
-    field_selector: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    limit: Option<String>,
-    go_on: Option<String>,
-    projection: Option<String>,
-    watch: Option<String>,
-    resource_version: Option<String>,
-}
-
 impl Query {
     /// Reads a query's text. Namespace and name of the path count as its parameters.
     pub(crate) fn parse(
@@ -84,90 +93,58 @@ impl Query {
         path: InPath<'_>,
         query: Option<&str>,
     ) -> Result<Self, String> {
-        let raw = RawQuery::parse(path, query.unwrap_or_default())?;
-        if let Some(namespace) = &raw.namespace
+        let (mut given, equalities) = read(path, query.unwrap_or_default())?;
+        let namespace = given.take("namespace");
+        if let Some(namespace) = &namespace
             && !Part::namespace(namespace.as_str()).has_valid_namespace()
         {
             return Err(format!("namespace {namespace:?} cannot be the name of a namespace"));
         }
-        let equalities = label_selector(&raw.equalities.join(","))
+        let equalities = label_selector(&equalities.join(","))
             .map_err(|problem| format!("labels: {problem}"))?;
-        let selector = label_selector(&raw.label_selector.unwrap_or_default())
+        let selector = label_selector(&given.take("labelSelector").unwrap_or_default())
             .map_err(|problem| format!("labelSelector: {problem}"))?;
-        let fields = field_selector(&raw.field_selector.unwrap_or_default())
+        let fields = field_selector(&given.take("fieldSelector").unwrap_or_default())
             .map_err(|problem| format!("fieldSelector: {problem}"))?;
         check_fields(gvr, &fields)?;
         let requirements =
             |it: &LabelSelector| -> Vec<LabelRequirement> { it.requirements().to_vec() };
-        let name = raw.name.map(|value| {
+        let name = given.take("name").map(|value| {
             let field = "metadata.name".to_owned();
             FieldRequirement { field, value, equal: true }
         });
         Ok(Self {
-            namespace: raw.namespace,
+            namespace,
             labels: LabelSelector::new(
                 [requirements(&equalities), requirements(&selector)].concat(),
             ),
             fields: FieldSelector::new(fields.requirements().iter().cloned().chain(name)),
-            projection: raw.projection.as_deref().map(field_paths).transpose()?,
-            limit: raw.limit.as_deref().map(limit).transpose()?,
-            after: raw.go_on.as_deref().map(after).transpose()?,
-            watch: raw.watch.as_deref().map(flag).transpose()?,
-            resource_version: raw.resource_version.as_deref().map(version).transpose()?,
+            projection: given.take("fields").as_deref().map(field_paths).transpose()?,
+            limit: given.take("limit").as_deref().map(limit).transpose()?,
+            after: given.take("continue").as_deref().map(after).transpose()?,
+            watch: given.take("watch").as_deref().map(watch).transpose()?,
+            resource_version: given.take("resourceVersion").as_deref().map(version).transpose()?,
         })
     }
 }
 
-impl RawQuery {
-    fn parse(path: InPath<'_>, query: &str) -> Result<Self, String> {
-        if query.len() > QUERY_BYTES_MAX {
-            return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));
-        }
-        let mut raw = Self {
-            namespace: path.namespace.map(str::to_owned),
-            name: path.name.map(str::to_owned),
-            ..Self::default()
-        };
-        for (count, pair) in form_pairs(query).enumerate() {
-            if count == PARAMETERS_MAX {
-                return Err(format!("more than {PARAMETERS_MAX} parameters"));
-            }
-            let (key, value) = pair?;
-            raw.add(&key, value)?;
-        }
-        Ok(raw)
-    }
-
-    fn add(&mut self, key: &str, value: String) -> Result<(), String> {
-        let place = match key {
-            "labelSelector" => &mut self.label_selector,
-            "fieldSelector" => &mut self.field_selector,
-            "namespace" => &mut self.namespace,
-            "name" => &mut self.name,
-            "limit" => &mut self.limit,
-            "continue" => &mut self.go_on,
-            "fields" => &mut self.projection,
-            "watch" => &mut self.watch,
-            "resourceVersion" => &mut self.resource_version,
-            _ => {
-                self.equalities.push(equality(key, &value)?);
-                return Ok(());
-            }
-        };
-        if value.is_empty() {
-            return Err(format!("{key} is empty; give it a value or leave it out"));
-        }
-        match place.replace(value) {
-            None => Ok(()),
-            Some(_) => Err(format!("{key} is given twice; give it once")),
-        }
-    }
+/// The values of a query, and its equalities of labels.
+fn read(path: InPath<'_>, query: &str) -> Result<(Given, Vec<String>), String> {
+    let given = Given::default().with("namespace", path.namespace).with("name", path.name);
+    let mut equalities = Vec::new();
+    let mut unlisted = |key: &str, value: String| {
+        equalities.push(equality(key, &value)?);
+        Ok(())
+    };
+    let bounds = (QUERY_BYTES_MAX, PARAMETERS_MAX);
+    let given = Given::read(&PARAMETERS, given, query, bounds, &mut unlisted)?;
+    Ok((given, equalities))
 }
 
 /// The requirement of `labels[KEY]=VALUE`.
 fn equality(key: &str, value: &str) -> Result<String, String> {
     let label = key.strip_prefix("labels[").and_then(|rest| rest.strip_suffix(']'));
-    let Some(label) = label else { return Err(unknown(key)) };
+    let Some(label) = label else { return Err(unknown(&PARAMETERS, key)) };
     // The selector's own characters would make something else of it than an equality.
     let plain =
         |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/".contains(&b));
@@ -185,12 +162,8 @@ fn limit(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("limit is {text:?}; it is a whole number from {least} to {most}"))
 }
 
-fn flag(text: &str) -> Result<bool, String> {
-    match text {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err(format!("watch is {text:?}; it is true or false")),
-    }
+fn watch(text: &str) -> Result<bool, String> {
+    flag(text).ok_or_else(|| format!("watch is {text:?}; it is true or false"))
 }
 
 fn version(text: &str) -> Result<u64, String> {
@@ -212,21 +185,6 @@ fn after(token: &str) -> Result<ObjectKey, String> {
 pub(super) fn continue_after(key: &ObjectKey) -> String {
     let start_after = format!("{}/{}", key.namespace(), key.name());
     ContinueToken::inconsistent(start_after).encode()
-}
-
-fn unknown(key: &str) -> String {
-    let written = |known: &str| match known {
-        "labels" => "labels[KEY]=VALUE".to_owned(),
-        other => format!("{other}=VALUE"),
-    };
-    let word = key.split('[').next().unwrap_or_default();
-    match nearest(word, &KNOWN) {
-        Some(known) => format!("unknown parameter {key:?}; did you mean {}?", written(known)),
-        None => {
-            let known = KNOWN.map(written).join(", ");
-            format!("unknown parameter {key:?}; known are {known}")
-        }
-    }
 }
 
 /// The parameters of a query, decoded.
@@ -378,5 +336,15 @@ mod tests {
         assert!(parse(InPath::default(), &"labels[a]=b&".repeat(PARAMETERS_MAX)).is_ok());
         check(&"labels[a]=b&".repeat(PARAMETERS_MAX + 1), Err("more than 32 parameters"));
         check("name=%ff", Err("\"%ff\" does not decode to UTF-8"));
+    }
+
+    #[test]
+    fn descriptions_have_the_bounds() {
+        let check = |name: &str, bound: usize| {
+            let found = PARAMETERS.iter().find(|one| one.name == name).expect("a parameter");
+            assert!(found.description.contains(&format!("at most {bound} ")), "{found:?}");
+        };
+        check("labelSelector", LABEL_REQUIREMENTS_MAX);
+        check("fieldSelector", FIELD_REQUIREMENTS_MAX);
     }
 }

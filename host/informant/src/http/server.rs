@@ -1,32 +1,20 @@
-//! Routes and their common parts: those of the HTTP API, and those of the listener for probes
-//! and metrics.
+//! The server: its listeners, each with its routes and its bounds.
 
-use super::answers::message;
-use super::callers::{self, Access, Caller, Callers};
+use super::callers::Callers;
 use super::connections::{self, Bounds};
-use super::dashboard;
 use super::exposure::{Exposure, is_probe};
-use super::gzip::{self, Compressor};
 use super::heartbeat::{Heartbeat, pulses};
-use super::kubernetes_api::{self, KubernetesApi, WATCHES_MAX};
+use super::kubernetes_api::{KubernetesApi, WATCHES_MAX};
 use super::listeners::{Bound, Listeners, SecureBound};
 use super::on_demand::{IDLE_CHECK, OnDemand};
-use super::open::{self, method_not_allowed};
+use super::openapi::CallerSchemes;
 use super::own_thread;
-use super::resources;
+use super::routes::{api_routes, open_routes, secure_routes};
 use super::scrapes::Scrapes;
 use super::tls::{ServerTls, Transport};
-use super::why::SecretAccess;
 use crate::metrics::{MetricSources, RefusedCounts};
 use anyhow::{Context, Result};
-use axum::extract::{Extension, RawQuery, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
-use axum::response::Response;
-use axum::routing::get;
-use axum::{Json, Router};
-use informant_runtime::WhyQuestion;
-use serde_json::{Value, json};
+use axum::Router;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,8 +35,8 @@ pub(crate) struct ServerState {
     pub(super) callers: Callers,
     pub(super) heartbeat: Heartbeat,
     /// The address of the HTTP API, which decides on the content that it may show.
-    address: SocketAddr,
-    exposure: Exposure,
+    pub(super) address: SocketAddr,
+    pub(super) exposure: Exposure,
     pub(super) ready: AtomicBool,
     pub(super) stopping: CancellationToken,
 }
@@ -186,7 +174,11 @@ impl Door {
         ended: &CancellationToken,
     ) -> Self {
         let refused = shared.sources.refused.secure.clone();
-        let router = secure_routes(shared.clone(), scrapes, Handle::current());
+        let schemes = match secure.tls.takes_certificates() {
+            true => CallerSchemes::TokensAndCertificates,
+            false => CallerSchemes::Tokens,
+        };
+        let router = secure_routes(shared.clone(), scrapes, schemes, Handle::current());
         let (listener, transport) = (secure.bound.listener, Transport::Tls(secure.tls));
         let _ends = ended.clone().drop_guard();
         let bounds = Bounds::secure(WATCHES_MAX);
@@ -237,144 +229,4 @@ async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
         }
     };
     own_thread::run("probes", serve).await.flatten()
-}
-
-/// Everything, each request with its caller: the process of this machine.
-fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
-    let guarded = middleware::from_fn_with_state(shared.clone(), guard);
-    compressed(pages(scrapes).merge(objects()).layer(guarded)).with_state(shared)
-}
-
-/// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects.
-fn secure_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) -> Router {
-    let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
-    let routes = pages(scrapes).layer(right).merge(objects());
-    let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
-    let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
-    let nosniff = middleware::map_response(nosniff);
-    compressed(routes.layer(known).layer(on_runtime).layer(nosniff)).with_state(shared)
-}
-
-/// Pages about the host, and the answer to all other paths.
-fn pages(scrapes: Scrapes) -> Router<Arc<ServerState>> {
-    open::routes(scrapes)
-        .route("/", get(index))
-        .route("/plugins", get(plugins))
-        .route("/informers", get(informers))
-        .route("/why", get(why))
-        .route("/problems", get(problems))
-        .merge(dashboard::routes())
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
-}
-
-/// Objects of the cache. Each handler asks for its caller's right to them.
-fn objects() -> Router<Arc<ServerState>> {
-    kubernetes_api::routes()
-        .route("/deploy", get(resources::deployments))
-        .route("/{group}/{version}/{resource}", get(resources::any))
-        .route("/{group}/{version}/namespaces/{namespace}/{resource}", get(resources::of_namespace))
-        .route("/{group}/{version}/namespaces/{namespace}/{resource}/{name}", get(resources::one))
-        .method_not_allowed_fallback(method_not_allowed)
-}
-
-fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
-    let routes = open::routes(scrapes).fallback(not_a_probe);
-    compressed(routes.layer(middleware::map_response(nosniff))).with_state(shared)
-}
-
-/// The same, with answers in gzip for callers that accept it.
-fn compressed(routes: Router<Arc<ServerState>>) -> Router<Arc<ServerState>> {
-    routes.layer(middleware::from_fn_with_state(Compressor::default(), gzip::compress))
-}
-
-/// Refuses a request that this address may not serve, before all other checks.
-async fn guard(
-    State(shared): State<Arc<ServerState>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    request.extensions_mut().insert(Caller::Local);
-    match shared.exposure.check(request.uri(), request.headers()) {
-        Ok(()) => nosniff(next.run(request).await).await,
-        Err(reason) => message(StatusCode::FORBIDDEN, reason),
-    }
-}
-
-async fn nosniff(mut response: Response) -> Response {
-    let nosniff = HeaderValue::from_static("nosniff");
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-    response
-}
-
-async fn not_found() -> Response {
-    message(
-        StatusCode::NOT_FOUND,
-        "nothing is here; try /ui/, /plugins, /informers, /why, /problems, /metrics, /readyz, /deploy or /core/v1/pods",
-    )
-}
-
-async fn not_a_probe(State(shared): State<Arc<ServerState>>) -> Response {
-    let text = format!(
-        "only /healthz, /livez, /readyz and /metrics are served on this address; the HTTP API is \
-         served on {} (--listen)",
-        shared.address
-    );
-    message(StatusCode::NOT_FOUND, text)
-}
-
-async fn index() -> Json<Value> {
-    let paths = [
-        "/healthz",
-        "/livez",
-        "/readyz",
-        "/metrics",
-        "/ui/",
-        "/plugins",
-        "/informers",
-        "/why?kind=pods&namespace=default&name=NAME",
-        "/problems",
-        "/deploy?labels[k8s-app]=kube-dns",
-        "/core/v1/pods",
-        "/core/v1/pods?namespace=default&labelSelector=app in (web)&fieldSelector=status.phase=Running",
-        "/core/v1/pods?limit=100&fields=metadata.name,status.phase",
-        "/core/v1/pods?watch=true",
-        "/core/v1/namespaces/default/pods",
-        "/core/v1/namespaces/default/pods/NAME",
-        "/apps/v1/deployments",
-        "/api",
-        "/apis",
-        "/api/v1/namespaces/default/pods?watch=true",
-    ];
-    Json(json!({ "informant": env!("CARGO_PKG_VERSION"), "paths": paths }))
-}
-
-async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
-    let MetricSources { plugins, informers, .. } = &shared.sources;
-    super::plugins::respond(plugins, informers).await
-}
-
-async fn informers(State(shared): State<Arc<ServerState>>) -> Response {
-    super::informers::respond(&shared.sources.informers).await
-}
-
-/// Why plugins were called for an object, or were not. Objects are those that this address serves: no Secrets.
-async fn why(
-    State(shared): State<Arc<ServerState>>,
-    Extension(caller): Extension<Caller>,
-    RawQuery(query): RawQuery,
-) -> Response {
-    let MetricSources { plugins, informers, .. } = &shared.sources;
-    let may_read = async |question: &WhyQuestion| {
-        let WhyQuestion { resource, key, .. } = question;
-        let namespace = Some(key.namespace());
-        let name = Some(key.name());
-        let access = Access::Objects { verb: "get", resource, subresource: None, namespace, name };
-        shared.callers.authorize(&caller, access).await
-    };
-    super::why::respond(plugins, informers, query, SecretAccess::Refused, may_read).await
-}
-
-async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {
-    Json(super::problems::list(&shared.sources.plugins, &shared.sources.configuration))
 }

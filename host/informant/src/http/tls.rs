@@ -141,6 +141,11 @@ impl ServerTls {
         Ok(Self { files, current: Mutex::new(Loaded { contents, config }) })
     }
 
+    /// Whether callers may have certificates.
+    pub(super) fn takes_certificates(&self) -> bool {
+        self.files.client_authorities.is_some()
+    }
+
     fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.current.lock().config.clone())
     }

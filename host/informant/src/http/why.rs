@@ -3,7 +3,7 @@
 use super::answers::message;
 use super::callers::refusal;
 use super::kinds::{ResourceKinds, UnknownKind};
-use super::query::form_pairs;
+use super::parameters::{Given, Parameter, Values, unknown};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,17 @@ use std::sync::Arc;
 
 /// Bytes of a query: a resource and three names at their bounds.
 const QUERY_BYTES_MAX: usize = 2 << 10;
-const KNOWN: [&str; 4] = ["kind", "namespace", "name", "plugin"];
+
+/// The parameters.
+pub(super) static PARAMETERS: [Parameter; 4] = [
+    Parameter::new("kind", Values::Text, "A resource, in a form that kubectl takes.")
+        .required()
+        .like("pods"),
+    Parameter::new("namespace", Values::Any, "The object's namespace, if its resource has them.")
+        .like("default"),
+    Parameter::new("name", Values::Text, "The object's name.").required().like("web"),
+    Parameter::new("plugin", Values::Text, "Only this plugin."),
+];
 
 /// Whether the caller may ask about Secrets.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,45 +65,6 @@ pub(crate) async fn respond(
     aside(answer).await.unwrap_or_else(stopping)
 }
 
-/// The parameters as they stand.
-#[derive(Default)]
-struct RawQuestion {
-    kind: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    plugin: Option<String>,
-}
-
-impl RawQuestion {
-    fn parse(query: &str) -> Result<Self, String> {
-        if query.len() > QUERY_BYTES_MAX {
-            return Err(format!("the query is longer than {QUERY_BYTES_MAX} bytes"));
-        }
-        let mut raw = Self::default();
-        for pair in form_pairs(query) {
-            let (key, value) = pair?;
-            let place = match &*key {
-                "kind" => &mut raw.kind,
-                "namespace" => &mut raw.namespace,
-                "name" => &mut raw.name,
-                "plugin" => &mut raw.plugin,
-                _ => return Err(unknown(&key)),
-            };
-            if place.replace(value).is_some() {
-                return Err(format!("{key} is given twice; give it once"));
-            }
-        }
-        Ok(raw)
-    }
-}
-
-fn unknown(key: &str) -> String {
-    match nearest(key, &KNOWN) {
-        Some(known) => format!("unknown parameter {key:?}; did you mean {known}=VALUE?"),
-        None => format!("unknown parameter {key:?}; known are {}", KNOWN.join(", ")),
-    }
-}
-
 fn question(
     query: &str,
     kinds: impl FnOnce() -> ResourceKinds,
@@ -104,9 +75,12 @@ fn question(
     let missing = |key: &str| {
         bad(format!("{key} is missing; ask for example /why?kind=pods&namespace=shop&name=web-1"))
     };
-    let raw = RawQuestion::parse(query).map_err(bad)?;
-    let word = raw.kind.ok_or_else(|| missing("kind"))?;
-    let name = raw.name.filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
+    let bounds = (QUERY_BYTES_MAX, PARAMETERS.len() + 1);
+    let mut unlisted = |key: &str, _| Err(unknown(&PARAMETERS, key));
+    let given = Given::read(&PARAMETERS, Given::default(), query, bounds, &mut unlisted);
+    let mut given = given.map_err(bad)?;
+    let word = given.take("kind").ok_or_else(|| missing("kind"))?;
+    let name = given.take("name").ok_or_else(|| missing("name"))?;
     let kind = kinds().named(&word).map_err(|unknown| match unknown {
         UnknownKind::Malformed(text) => bad(text),
         UnknownKind::NotThere(text) => (StatusCode::NOT_FOUND, text),
@@ -114,7 +88,7 @@ fn question(
     if secrets == SecretAccess::Refused && kind.resource.is_secrets() {
         return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
     }
-    let namespace = raw.namespace.unwrap_or_default();
+    let namespace = given.take("namespace").unwrap_or_default();
     if kind.is_namespaced == Some(true) && namespace.is_empty() {
         return Err(bad(format!(
             "objects of {} have a namespace: write NAMESPACE/NAME",
@@ -124,7 +98,7 @@ fn question(
     if kind.is_namespaced == Some(false) && !namespace.is_empty() {
         return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
     }
-    let plugin = raw.plugin.map(|name| named_plugin(&name, &plugins())).transpose()?;
+    let plugin = given.take("plugin").map(|name| named_plugin(&name, &plugins())).transpose()?;
     Ok(WhyQuestion { resource: kind.resource, key: ObjectKey::new(namespace, name), plugin })
 }
 

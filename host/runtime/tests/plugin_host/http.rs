@@ -127,11 +127,12 @@ fn requests(bench: &Bench, result: &'static str) -> u64 {
     requests.into_iter().filter(|((_, of), _)| *of == result).map(|(_, n)| n).sum()
 }
 
-/// What a call fails with, how it is counted, and how often somebody was asked.
+/// What a call fails with, how it is counted, and how often somebody was asked by each attempt. A slow machine may have made
+/// more than one.
 async fn check(
     configurations: Configurations,
     plugin: &[u8],
-    (answer, asked): (Answer, usize),
+    (answer, asked_by_each): (Answer, usize),
     expect: &str,
     result: &'static str,
 ) {
@@ -140,7 +141,10 @@ async fn check(
     bench.drop_in("hello.wasm", plugin);
     bench.until("hello", |status| !told(status).is_empty()).await;
     assert_eq!(told(bench.status("hello").as_ref()), format!("the plugin answered: {expect}"));
-    assert_eq!((world.asked().len(), requests(&bench, result)), (asked, 1));
+    let asked = world.asked().len();
+    let counted = requests(&bench, result) as usize;
+    assert!(counted > 0, "no request counts as {result}");
+    assert!((asked_by_each..=asked_by_each * counted).contains(&asked), "{asked}, {counted}");
     bench.stop().await;
 }
 

@@ -33,6 +33,12 @@ fn a_caller_in_the_group_of_masters_reads_everything_but_secrets() {
             assert_eq!(code(&admin, path).await, 200, "{path}");
         }
         assert_eq!(code(&admin, "/core/v1/secrets").await, 403);
+        let description = admin.get("/openapi.json").await.json();
+        let schemes = &description["components"]["securitySchemes"];
+        assert_eq!(
+            (&schemes["bearer"]["scheme"], &schemes["certificate"]["type"]),
+            (&"bearer".into(), &"mutualTLS".into())
+        );
     });
 }
 

@@ -18,8 +18,13 @@ use informant_e2e::{paths, poll};
 
 /// More than the 10 s for which answers about callers count, on a busy machine.
 const REVOKED_DEADLINE: Duration = Duration::from_secs(60);
-pub const PAGES: [&str; 4] =
-    ["/plugins", "/problems", "/metrics", "/why?kind=pods&namespace=default&name=a"];
+pub const PAGES: [&str; 5] = [
+    "/plugins",
+    "/problems",
+    "/metrics",
+    "/openapi.json",
+    "/why?kind=pods&namespace=default&name=a",
+];
 
 /// A file of the certificate of `server.test`: `server.pem`, `server.key` or `authority.pem`.
 pub fn certificate(file: &str) -> String {
@@ -126,7 +131,9 @@ impl<'a> Caller<'a> {
         if let TestCluster::Embedded(cluster) = &*self.bench.cluster {
             let faults = cluster.dev_cluster().faults();
             faults.forbid(&self.user(), "pods", Some("default"));
-            for resource in ["deployments", "/plugins", "/problems", "/metrics", "/why"] {
+            for resource in
+                ["deployments", "/plugins", "/problems", "/metrics", "/openapi.json", "/why"]
+            {
                 faults.forbid(&self.user(), resource, None);
             }
             return;
@@ -276,7 +283,7 @@ fn without_a_valid_token_nothing_but_probes_is_served() {
             assert_eq!(code(&stranger, "/livez").await, 200);
         }
         let refused = host.get("/metrics").expect("it serves").body;
-        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 22";
+        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 24";
         assert!(refused.contains(line), "{refused}");
     });
 }
