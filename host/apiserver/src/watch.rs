@@ -28,6 +28,9 @@ use crate::{
 /// A chunk of events is sent when it has grown to this.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Bytes of objects that are read at once on the thread of the request.
+const SMALL_BYTES: usize = 16 * 1024;
+
 /// How long a watch lasts whose client names no time: within the 30 to 60 minutes of a real server
 /// (`--min-request-timeout`), without its jitter.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
@@ -189,17 +192,19 @@ impl Room {
 
     /// Some of the initial events. None: the server stops.
     async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
-        let (chunk, more) = if initial.begun {
-            let mut view = self.view.clone();
-            let make = move || (view.initial_chunk(&mut initial), view, initial);
-            let made;
-            (made, self.view, initial) = aside(make).await?;
-            made
-        } else {
-            // A few objects cost less than a change of threads.
-            initial.begun = true;
-            self.view.initial_chunk(&mut initial)
-        };
+        let is_small = |object: &Arc<ApiObject>| object.json_len() <= SMALL_BYTES;
+        let (chunk, more) =
+            if !initial.begun && initial.objects.as_slice().iter().take(1).all(is_small) {
+                // A few small objects cost less than a change of threads.
+                initial.begun = true;
+                self.view.initial_chunk(&mut initial, SMALL_BYTES)
+            } else {
+                let mut view = self.view.clone();
+                let make = move || (view.initial_chunk(&mut initial, READ_BYTES), view, initial);
+                let made;
+                (made, self.view, initial) = aside(make).await?;
+                made
+            };
         self.initial = more.then_some(initial);
         Some(chunk)
     }
@@ -226,10 +231,10 @@ impl Room {
 }
 
 impl View {
-    /// Some of the initial events, and whether there are more.
-    fn initial_chunk(&mut self, initial: &mut Initial) -> (Bytes, bool) {
+    /// The initial events of so many bytes of objects, and whether there are more.
+    fn initial_chunk(&mut self, initial: &mut Initial, read_max: usize) -> (Bytes, bool) {
         let (mut chunk, mut read) = (BytesMut::new(), 0);
-        while chunk.len() < CHUNK_BYTES && read < READ_BYTES {
+        while chunk.len() < CHUNK_BYTES && read < read_max {
             let Some(object) = initial.objects.next() else {
                 if let Some(version) = initial.end {
                     chunk.extend_from_slice(&self.bookmark(version, true));
