@@ -1,15 +1,11 @@
 //! The scopes that callers request of an informer. It covers their union.
 
 use crate::list_watch::Part;
-use crate::scope::{Namespaces, Scope};
+use crate::scope::{Scope, union};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The most namespaces of one resource that are listed and watched individually. With more, all namespaces are listed
-/// and watched at once.
-const NAMESPACES_MAX: usize = 256;
 
 /// The requested scopes, each until it is given back and for a while after.
 #[derive(Debug, Default)]
@@ -60,8 +56,7 @@ impl Demand {
     }
 
     /// The parts to list and watch, if they may have changed since the last call. None in it: there
-    /// is no request. If the API server refuses a list of all namespaces, the requests for single
-    /// namespaces are served all the same, because those may be allowed.
+    /// is no request.
     pub(crate) fn changed(
         &self,
         now: Instant,
@@ -79,20 +74,10 @@ impl Demand {
             |entry: &DemandEntry| entry.given_back.and_then(|since| since.checked_add(linger));
         asked.scopes.retain(|_, entry| ends(entry).is_none_or(|end| end > now));
         asked.due = asked.scopes.values().filter_map(ends).min();
-        let scopes = || asked.scopes.values().map(|entry| &*entry.scope);
+        let scopes = asked.scopes.values().map(|entry| &*entry.scope);
         // Invariant 9.
-        let union = Scope::union(scopes());
-        let mut wanted = union.map(|union| match union.covered_namespaces() {
-            Namespaces::Set(set) if set.len() > NAMESPACES_MAX => union.everywhere().parts(),
-            Namespaces::Set(_) | Namespaces::All => union.parts(),
-        });
-        // Invariant 10.
-        if let (Some(wanted), true) = (&mut wanted, is_refused_whole) {
-            let narrow = scopes().filter(|it| *it.covered_namespaces() != Namespaces::All);
-            let parts = Scope::union(narrow).map(|union| union.parts()).unwrap_or_default();
-            wanted.extend(parts.into_iter().take(NAMESPACES_MAX));
-        }
-        Some(wanted)
+        let parts = || union::parts(scopes, is_refused_whole);
+        Some((!asked.scopes.is_empty()).then(parts))
     }
 
     /// Whether this holds for every requested scope.
@@ -111,6 +96,7 @@ impl Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::union::NAMESPACES_MAX;
 
     fn shown(wanted: Option<Option<BTreeSet<Part>>>) -> Option<String> {
         let parts = wanted?.unwrap_or_default();

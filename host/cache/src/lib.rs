@@ -170,7 +170,7 @@ pub use resource_event_handler::{
     Cause, FilteringResourceEventHandler, FinalState, Notification, Reason, ResourceEventHandler,
     ResourceEventHandlerFuncs,
 };
-pub use scope::{Namespaces, Scope, ScopeError};
+pub use scope::{Namespaces, Scope, ScopeError, field_pointer};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};
 pub use shared_processor::{Registration, RoomSignal};
 pub use store::Store;

@@ -14,6 +14,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
+pub(crate) mod union;
+
 /// The namespaces of a [`Scope`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Namespaces {
@@ -77,6 +79,14 @@ const WITH_DEFAULT: [(&str, &str, &str); 5] = [
     ("reportingComponent", "/reportingComponent", ""),
 ];
 
+/// The JSON pointer of a field selector's field, and the text that stands for an absent value.
+pub fn field_pointer(field: &str) -> (String, &'static str) {
+    match WITH_DEFAULT.iter().find(|(name, _, _)| *name == field) {
+        Some((_, pointer, absent)) => ((*pointer).to_owned(), absent),
+        None => (format!("/{}", field.replace('.', "/")), ""),
+    }
+}
+
 impl FieldPath {
     fn of(field: &str) -> Result<Self, ScopeError> {
         let refused = || ScopeError::Field(field.to_owned());
@@ -87,11 +97,7 @@ impl FieldPath {
             "source" => return Err(refused()),
             _ => {}
         }
-        let known = WITH_DEFAULT.iter().find(|(name, _, _)| *name == field);
-        let (pointer, absent) = match known {
-            Some((_, pointer, absent)) => ((*pointer).to_owned(), *absent),
-            None => (format!("/{}", field.replace('.', "/")), ""),
-        };
+        let (pointer, absent) = field_pointer(field);
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_');
         if !pointer.chars().all(plain) || pointer.contains("//") || pointer.ends_with('/') {
             return Err(refused());
@@ -182,75 +188,26 @@ impl Scope {
         &self.namespaces
     }
 
-    /// Whether this scope surely covers `other`: it has the other's namespaces, and the same selectors or none.
+    /// Whether this scope surely covers `other`: it has the other's namespaces, and no requirement beside the other's.
     pub fn covers(&self, other: &Self) -> bool {
-        let namespaces = match (&self.namespaces, &other.namespaces) {
-            (Namespaces::All, _) => true,
-            (Namespaces::Set(_), Namespaces::All) => false,
-            (Namespaces::Set(here), Namespaces::Set(there)) => there.is_subset(here),
-        };
-        let same = |here: &str, there: &str| here.is_empty() || here == there;
-        let (labels, fields) = (self.labels.to_string(), self.fields.to_string());
-        namespaces
-            && same(&labels, &other.labels.to_string())
-            && same(&fields, &other.fields.to_string())
+        other.is_covered_by(std::iter::once(self))
     }
 
-    /// The smallest scope that covers all of these, among those that the API server supports: selectors are kept only
-    /// if all agree. `None` for no scopes.
-    pub(crate) fn union<'a>(scopes: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
-        let mut scopes = scopes.into_iter();
-        let first = scopes.next()?.clone();
-        Some(scopes.fold(first, |union, scope| {
-            let namespaces = match (union.namespaces, &scope.namespaces) {
-                (Namespaces::Set(mut set), Namespaces::Set(more)) => {
-                    set.extend(more.iter().cloned());
-                    Namespaces::Set(set)
-                }
-                (Namespaces::All, _) | (_, Namespaces::All) => Namespaces::All,
-            };
-            if union.labels == scope.labels && union.fields == scope.fields {
-                Self { namespaces, ..union }
-            } else {
-                Self { namespaces, ..Self::default() }
+    /// Whether this scope selects what `other` selects: each of its requirements is one of the other's.
+    fn selects_no_less(&self, other: &Self) -> bool {
+        let (labels, fields) = (other.labels.requirements(), other.fields.requirements());
+        self.labels.requirements().iter().all(|one| labels.contains(one))
+            && self.fields.requirements().iter().all(|one| fields.contains(one))
+    }
+
+    /// Whether these scopes of parts together cover it.
+    pub(crate) fn is_covered_by<'a>(&self, parts: impl Iterator<Item = &'a Self> + Clone) -> bool {
+        let parts = parts.filter(|part| part.selects_no_less(self));
+        match &self.namespaces {
+            Namespaces::All => parts.clone().any(|part| part.namespaces == Namespaces::All),
+            Namespaces::Set(names) => {
+                names.iter().all(|name| parts.clone().any(|part| part.covers_namespace(name)))
             }
-        }))
-    }
-
-    /// The same in all namespaces.
-    pub(crate) fn everywhere(self) -> Self {
-        Self { namespaces: Namespaces::All, ..self }
-    }
-
-    /// The parts to list and watch for it.
-    pub(crate) fn parts(&self) -> BTreeSet<Part> {
-        let part = |namespace| Part {
-            namespace,
-            label_selector: self.labels.to_string(),
-            field_selector: self.fields.to_string(),
-        };
-        match &self.namespaces {
-            Namespaces::All => [part(None)].into(),
-            Namespaces::Set(set) => set.iter().map(|name| part(Some(name.clone()))).collect(),
-        }
-    }
-
-    /// Whether these parts together cover it.
-    pub(crate) fn is_covered_by<'a>(&self, parts: impl Iterator<Item = &'a Part> + Clone) -> bool {
-        let (labels, fields) = (self.labels.to_string(), self.fields.to_string());
-        let selects = |part: &Part| {
-            (part.label_selector.is_empty() || part.label_selector == labels)
-                && (part.field_selector.is_empty() || part.field_selector == fields)
-        };
-        let parts = parts.filter(|part| selects(part));
-        let covered = |namespace: Option<&str>| {
-            parts
-                .clone()
-                .any(|part| part.namespace.is_none() || part.namespace.as_deref() == namespace)
-        };
-        match &self.namespaces {
-            Namespaces::All => covered(None),
-            Namespaces::Set(set) => set.iter().all(|namespace| covered(Some(namespace))),
         }
     }
 
@@ -326,24 +283,15 @@ mod tests {
     }
 
     #[test]
-    fn selectors_reach_the_server_only_where_all_agree() {
-        let web = Scope::namespace("x").with_labels(labels("app=web"));
-        let union = |scopes: &[Scope]| Scope::union(scopes).expect("not empty").to_string();
-        let more = Scope::namespace("y").with_labels(labels("app=web"));
-        assert_eq!(union(&[web.clone(), more]), "namespaces x, y, labels app=web");
-        assert_eq!(union(&[web.clone(), Scope::namespace("y")]), "namespaces x, y");
-        assert_eq!(union(&[web, Scope::all()]), "all namespaces");
-        assert_eq!(Scope::union([]), None);
-    }
-
-    #[test]
     fn parts_cover_a_scope_by_namespace_and_selector() {
-        let parts = |scope: &Scope| scope.parts();
         let web = Scope::namespace("x").with_labels(labels("app=web"));
-        let covered = |scope: &Scope, by: &Scope| scope.is_covered_by(parts(by).iter());
+        let covered = |scope: &Scope, by: &Scope| by.covers(scope);
         assert!(covered(&web, &Scope::all()) && covered(&web, &Scope::namespaces(["x", "y"])));
         assert!(covered(&web, &web) && !covered(&Scope::namespace("x"), &web));
         assert!(!covered(&Scope::all(), &Scope::namespace("x")));
-        assert!(Scope::all().covers(&web) && !web.covers(&Scope::namespace("x")));
+        let narrow = web.clone().with_labels(labels("tier,app=web"));
+        assert!(covered(&narrow, &web) && !covered(&web, &narrow));
+        let each = [Scope::namespace("x"), Scope::namespace("y")];
+        assert!(Scope::namespaces(["x", "y"]).is_covered_by(each.iter()));
     }
 }

@@ -17,14 +17,19 @@ mod staged;
 use crate::demand::Demand;
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
-use crate::list_watch::{ListTweaks, ListerWatcher, ListerWatcherSource, OneListerWatcher};
+use crate::list_watch::{
+    ListEvent, ListOptions, ListTweaks, ListWatchError, ListerWatcher, ListerWatcherSource,
+    OneListerWatcher, Part,
+};
+use crate::object::{Object, ObjectKey};
 use crate::pulse::Pulse;
 use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::Scope;
 use crate::shared_processor::Inbox;
 use crate::transform::Transform;
-use informant_apimachinery::GroupVersionResource;
+use futures::StreamExt;
+use informant_apimachinery::{FieldSelector, GroupVersionResource};
 use informer_task::InformerTask;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,6 +210,30 @@ impl SharedIndexInformer {
     /// Whether all objects of the scope are in the cache now, whichever request covers them.
     pub fn covers(&self, scope: &Scope) -> bool {
         self.shared.progress.covers(scope)
+    }
+
+    /// The parts that are listed and watched now: for each the requirements that all scopes of its namespaces have.
+    pub fn parts(&self) -> Vec<Part> {
+        self.shared.progress.parts()
+    }
+
+    /// The object as the API server has it now, by a list of this one, for objects that no part shows. It is not
+    /// cached.
+    pub async fn look_up(&self, key: &ObjectKey) -> Result<Option<Object>, ListWatchError> {
+        let InformerShared { resource, source, options, .. } = &*self.shared;
+        let namespace = Some(key.namespace()).filter(|namespace| !namespace.is_empty());
+        let field_selector = FieldSelector::name(key.name()).to_string();
+        let namespace = namespace.map(Into::into);
+        let part = Part { namespace, field_selector, ..Part::default() };
+        let lister = source.lister_watcher(resource, &part);
+        let mut listed = lister.list(ListOptions::default()).await?;
+        while let Some(event) = listed.next().await {
+            if let ListEvent::Object(object, _) = event? {
+                let transform = options.transform.as_ref();
+                return Ok(Some(transform.map_or(object.clone(), |it| it.apply(object).0)));
+            }
+        }
+        Ok(None)
     }
 
     /// Waits until the condition holds, which the informer's progress changes; `false` if the informer stopped before.

@@ -38,8 +38,8 @@ struct ViewState {
 impl SharedInformerFactory {
     /// A view of the resource, until it is dropped: the informer covers the scope beside the scopes of other requests,
     /// and the view shows just its own. A new namespace is listed while the others go on. A scope without requests is
-    /// given up after the linger. Selectors reach the API server while all requests for the resource have the same
-    /// ones; otherwise each view is filtered on the host. If the API server refuses a request for all namespaces,
+    /// given up after the linger. The requirements of selectors that all requests for a namespace have reach the API
+    /// server; the host evaluates the others for each view. If the API server refuses a request for all namespaces,
     /// requests for some of them are still served. For more than 256 namespaces of one resource, all are listed at
     /// once.
     pub fn view(&self, resource: &GroupVersionResource, scope: Scope) -> Result<View, ScopeError> {

@@ -324,7 +324,7 @@ impl Plugin {
         told_before: Vec<Object>,
         informers: &SharedInformerFactory,
     ) -> Active {
-        let informer = coverage::lease(informers, &spec.resource, &spec.namespaces);
+        let informer = coverage::lease(informers, &spec.resource, coverage::subscribed_scope(spec));
         let queue = self.core.queue.clone();
         let handler = match &before {
             Some(Active { handler, .. }) => {

@@ -314,7 +314,7 @@ impl PluginHost {
         }
         let (descriptor, account) = (&prepared.descriptor, &prepared.settings.service_account);
         let granted = self.access.of(account.as_ref(), descriptor);
-        let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
+        let lease = |gvr: &_, scope| coverage::lease(&self.informers, gvr, scope);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);

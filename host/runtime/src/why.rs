@@ -40,8 +40,9 @@ struct Sight<'a> {
     question: &'a WhyQuestion,
     /// The informer of the question's resource.
     informer: Option<&'a SharedIndexInformer>,
-    /// The object in the cache.
+    /// The object in the cache, or one that the informer leaves out.
     object: Option<Object>,
+    is_left_out: bool,
     clocks: Clocks,
     shown: ShownValues,
 }
@@ -58,10 +59,16 @@ struct Looked<'a> {
 }
 
 impl Plugins {
-    /// Answers the question with the present data. Changes nothing.
-    pub fn why(&self, question: &WhyQuestion, informers: &SharedInformerFactory) -> Why {
+    /// Answers the question with the present data. Changes nothing. `left_out` is the object of
+    /// [`WhyQuestion::left_out`].
+    pub fn why(
+        &self,
+        question: &WhyQuestion,
+        informers: &SharedInformerFactory,
+        left_out: Option<Object>,
+    ) -> Why {
         let informers = informers.informers();
-        let sight = Sight::new(question, &informers);
+        let sight = Sight::new(question, &informers, left_out);
         let is_asked = |core: &&Arc<PluginCore>| {
             question.plugin.as_ref().is_none_or(|plugin| *plugin == core.name)
         };
@@ -80,12 +87,18 @@ impl Plugins {
 }
 
 impl<'a> Sight<'a> {
-    fn new(question: &'a WhyQuestion, informers: &'a [SharedIndexInformer]) -> Self {
+    fn new(
+        question: &'a WhyQuestion,
+        informers: &'a [SharedIndexInformer],
+        left_out: Option<Object>,
+    ) -> Self {
         let informer = informers.iter().find(|it| *it.resource() == question.resource);
+        let cached = informer.and_then(|informer| informer.indexer().get(&question.key));
         Self {
             question,
             informer,
-            object: informer.and_then(|informer| informer.indexer().get(&question.key)),
+            is_left_out: cached.is_none() && left_out.is_some(),
+            object: cached.or(left_out),
             clocks: Clocks::read(),
             shown: ShownValues::of(&question.resource),
         }
@@ -95,6 +108,7 @@ impl<'a> Sight<'a> {
         let state = self.informer.map(SharedIndexInformer::state);
         let place = match (self.informer, &self.object) {
             (None, _) => "not-cached",
+            (Some(_), Some(_)) if self.is_left_out => "left-out",
             (Some(_), Some(_)) => "present",
             (Some(_), None) => "absent",
         };

@@ -75,7 +75,9 @@ impl Clients {
             return Some(scope);
         }
         if random.bool() {
-            scope = scope.with_labels(["app=red", "app!=blue"][random.usize(..2)].parse().ok()?);
+            // The third has a requirement in common with each of the others.
+            let labels = ["app=red", "app!=blue", "app!=blue,app=red"][random.usize(..3)];
+            scope = scope.with_labels(labels.parse().ok()?);
         }
         if random.u32(..4) == 0 {
             scope = scope.with_fields("metadata.name!=o1".parse().ok()?).ok()?;

@@ -27,6 +27,8 @@ struct Options {
     list: bool,
     /// Namespaces of the pods; empty means all.
     namespaces: Vec<String>,
+    /// A selector of the pods' labels; empty means all.
+    labels: String,
 }
 
 /// The plugin.
@@ -37,8 +39,9 @@ pub struct EventPrinter {
 
 impl Plugin for EventPrinter {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let namespaces = config.parse::<Options>()?.namespaces;
+        let Options { namespaces, labels, .. } = config.parse()?;
         let pods = Subscription::to(PODS).with_old();
+        let pods = if labels.is_empty() { pods } else { pods.labels(labels) };
         let pods = namespaces.into_iter().fold(pods, Subscription::in_namespace);
         Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(pods))
     }

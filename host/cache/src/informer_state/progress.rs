@@ -125,7 +125,12 @@ impl Progress {
     /// Whether the parts that have synced cover the scope.
     pub(crate) fn covers(&self, scope: &Scope) -> bool {
         let parts = self.parts.lock();
-        scope.is_covered_by(parts.iter().filter(|(_, state)| state.synced).map(|(part, _)| part))
+        scope.is_covered_by(parts.values().filter(|part| part.synced).map(|part| &*part.selection))
+    }
+
+    /// The parts that are listed and watched.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        self.parts.lock().keys().cloned().collect()
     }
 
     /// The next time at which [`Progress::covers`] or [`Progress::has_synced`] may change to `true`, or the end.
@@ -163,9 +168,7 @@ impl Progress {
 
     /// The state of the worst part becomes that of the informer.
     fn sum_up(&self, parts: &BTreeMap<Part, StateOfPart>) {
-        if let Some(worst) = worst(parts.iter()) {
-            self.set(worst);
-        }
+        worst(parts.iter()).into_iter().for_each(|worst| self.set(worst));
     }
 
     pub(crate) fn stopped(&self, message: Option<String>) {
@@ -264,6 +267,7 @@ fn worst<'a>(
 #[derive(Debug)]
 struct StateOfPart {
     state: InformerState,
+    selection: Arc<Scope>,
     /// Whether its first list is in the store.
     synced: bool,
     /// Whether the API server forbade it, and has not allowed it since.
@@ -275,6 +279,7 @@ struct StateOfPart {
 pub(crate) struct PartProgress {
     progress: Arc<Progress>,
     part: Part,
+    selection: Arc<Scope>,
     /// How often this part has found the API server set back, counted from the informer's epoch at its start.
     epoch: Arc<AtomicU64>,
     /// Whether a list has shown an object that is older than the stored one. The reflector then announces the
@@ -285,14 +290,21 @@ pub(crate) struct PartProgress {
 impl PartProgress {
     /// A part in its first list.
     pub(crate) fn started(progress: &Arc<Progress>, part: Part) -> Self {
-        let state = InformerState::Syncing { message: None };
+        let (state, synced, is_refused) = (InformerState::Syncing { message: None }, false, false);
+        let selection = Arc::new(Scope::of_part(&part));
+        let of_part = StateOfPart { state, selection: selection.clone(), synced, is_refused };
         let mut parts = progress.parts.lock();
-        parts.insert(part.clone(), StateOfPart { state, synced: false, is_refused: false });
+        parts.insert(part.clone(), of_part);
         progress.note_refusal(&parts);
         progress.sum_up(&parts);
         drop(parts);
         let epoch = Arc::new(AtomicU64::new(progress.epoch()));
-        Self { progress: progress.clone(), part, epoch, set_back: Arc::default() }
+        Self { progress: progress.clone(), part, selection, epoch, set_back: Arc::default() }
+    }
+
+    /// The scope of the part's lists and watches.
+    pub(crate) fn selection(&self) -> &Arc<Scope> {
+        &self.selection
     }
 
     /// The part.

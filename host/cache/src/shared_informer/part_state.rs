@@ -24,7 +24,6 @@ pub(super) struct Listing {
 #[derive(Debug)]
 pub(super) struct PartState {
     pub(super) progress: PartProgress,
-    selection: Arc<Scope>,
     pub(super) wanted: bool,
     /// Whether its first list is complete.
     pub(super) synced: bool,
@@ -44,13 +43,11 @@ pub(super) struct PartState {
 
 impl PartState {
     pub(super) fn new(progress: PartProgress) -> Self {
-        let selection = Arc::new(Scope::of_part(progress.part()));
         let (wanted, synced, epoch) = (true, false, progress.epoch());
         let (listing, resource_version) = (None, None);
         let (awaited, gave_way, was_listed) = (Awaited::default(), false, false);
         Self {
             progress,
-            selection,
             wanted,
             synced,
             listing,
@@ -68,13 +65,13 @@ impl PartState {
 
     /// The scope of its lists and watches, for the store.
     pub(super) fn selection(&self) -> &Arc<Scope> {
-        &self.selection
+        self.progress.selection()
     }
 
     /// Whether its lists and watches show the object. The API server decides that; this is the same decision on the
     /// host.
     pub(super) fn contains(&self, object: &Object) -> bool {
-        self.selection.contains(object)
+        self.selection().contains(object)
     }
 
     /// The part shows a state of an object, or its deletion.
@@ -106,6 +103,6 @@ impl PartState {
     /// Whether a deletion may also mean that an object left the selectors: the API server reports both in the same
     /// way.
     pub(super) fn selects(&self) -> bool {
-        !self.part().label_selector.is_empty() || !self.part().field_selector.is_empty()
+        !self.selection().selects_everything()
     }
 }

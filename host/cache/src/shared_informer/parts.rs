@@ -354,17 +354,14 @@ impl Parts {
     /// A part has shown an object's deletion as of this resourceVersion. With selectors the object may only have left
     /// them, which is the same for parts with the same selectors.
     pub(super) fn note_deleted(&mut self, by: PartId, key: &ObjectKey, resource_version: &str) {
-        if self.overlap && self.is_end_for_all(by) {
-            self.deletions.note(key, resource_version);
-        }
-    }
-
-    fn is_end_for_all(&self, by: PartId) -> bool {
-        let Some(by) = self.parts.get(&by) else { return false };
+        let Some(part) = self.parts.get(&by).filter(|_| self.overlap) else { return };
         let same = |one: &Part, other: &Part| {
             one.label_selector == other.label_selector && one.field_selector == other.field_selector
         };
-        !by.selects() || self.parts.values().all(|other| same(other.part(), by.part()))
+        let is_end_for_all =
+            !part.selects() || self.parts.values().all(|other| same(other.part(), part.part()));
+        let left = (!is_end_for_all).then(|| part.selection().clone());
+        self.deletions.note(key, resource_version, left);
     }
 
     /// The resourceVersion of another part's deletion of this object.

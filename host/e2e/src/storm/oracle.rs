@@ -209,6 +209,8 @@ fn next(
         (Change::Added, Reason::Watch) => (entered(known, at, is_in), at, true),
         (Change::Updated, Reason::Watch) => (follows && is_in(at), at, true),
         (Change::Deleted, Reason::Watch) => (follows && states[at].colour.is_none(), at, false),
+        // Where the API server selects, it does not say whether the object is gone or left the view.
+        (Change::Lost, Reason::Watch) => (follows && !is_in(at), at, false),
         (Change::Left, Reason::Watch) => {
             let stands = known.is_told && known.last == Some(at) && at + 1 < states.len();
             // It may have left the view before.
@@ -229,9 +231,7 @@ fn next(
             (knew && has_changed, at, false)
         }
         // Nobody was away.
-        (_, Reason::Initial | Reason::Reload | Reason::Relist) | (Change::Lost, _) => {
-            (false, at, false)
-        }
+        (_, Reason::Initial | Reason::Reload | Reason::Relist) => (false, at, false),
     };
     (known.last, known.is_told) = (Some(last), is_told);
     if right { Ok(()) } else { Err("it does not follow on what was told") }

@@ -30,6 +30,7 @@ mod recordings;
 mod reload;
 mod sdk;
 pub mod secure;
+mod selectors;
 mod service_account;
 mod shipped;
 mod siege;

@@ -28,11 +28,17 @@ fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
         let informer = informers.get(resource)?;
         Some(informer.state_in(&watched_scope(namespaces)))
     };
+    let parts = |resource: &str, namespaces: &BTreeSet<String>| {
+        let parts = informers.get(resource).map(|informer| informer.parts()).unwrap_or_default();
+        let is_of = |name: &str| namespaces.is_empty() || namespaces.contains(name);
+        let parts = parts.iter().filter(|part| part.namespace.as_deref().is_none_or(is_of));
+        parts.map(ToString::to_string).collect()
+    };
     let state_directory = plugins.state_directory().unwrap_or_default();
     let entry = |plugin: &PluginStatus| {
-        let mut why = plugin.why(state);
+        let mut why = plugin.why(&state);
         let mut entry = plugin.to_json();
-        add_informers(&mut entry, state);
+        add_informers(&mut entry, &state, parts);
         if entry["kept"].is_object() {
             entry["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
             entry["kept"]["error"] = state_directory.error.clone().into();
@@ -45,26 +51,30 @@ fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
     plugins.status().iter().map(entry).collect()
 }
 
-/// Puts `informer: {state, message}` into each subscription and each read whose informer is there.
+/// Puts `informer: {state, message, parts}` into each subscription and each read whose informer is there.
 fn add_informers(
     plugin: &mut Value,
     state: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
+    parts: impl Fn(&str, &BTreeSet<String>) -> Vec<String>,
 ) {
     for key in ["subscriptions", "reads"] {
         let views = plugin.get_mut(key).and_then(Value::as_array_mut);
-        views.into_iter().flatten().for_each(|view| add_informer(view, &state));
+        views.into_iter().flatten().for_each(|view| add_informer(view, &state, &parts));
     }
 }
 
 fn add_informer(
     view: &mut Value,
     state: &impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
+    parts: &impl Fn(&str, &BTreeSet<String>) -> Vec<String>,
 ) {
     let resource = view["resource"].as_str().unwrap_or_default();
     let namespaces = view["namespaces"].as_array().into_iter().flatten();
     let namespaces = namespaces.filter_map(Value::as_str).map(str::to_owned).collect();
     if let Some(state) = state(resource, &namespaces) {
-        view["informer"] = json!({ "state": state.as_str(), "message": state.message() });
+        let parts = parts(resource, &namespaces);
+        view["informer"] =
+            json!({ "state": state.as_str(), "message": state.message(), "parts": parts });
     }
 }
 
@@ -78,19 +88,25 @@ mod tests {
             {"name": "a", "resource": "v1/pods", "namespaces": ["shop"]},
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
         ], "reads": [{"resource": "v1/pods", "namespaces": []}]});
-        add_informers(&mut plugin, |resource, namespaces| {
-            let message = format!("pods is forbidden in {namespaces:?}");
-            (resource == "v1/pods").then_some(InformerState::Forbidden { message })
-        });
+        add_informers(
+            &mut plugin,
+            |resource, namespaces| {
+                let message = format!("pods is forbidden in {namespaces:?}");
+                (resource == "v1/pods").then_some(InformerState::Forbidden { message })
+            },
+            |_, _| vec!["all namespaces, labels app=web".to_owned()],
+        );
         let expect = json!({"subscriptions": [
             {
                 "name": "a", "resource": "v1/pods", "namespaces": ["shop"],
-                "informer": {"state": "forbidden", "message": "pods is forbidden in {\"shop\"}"},
+                "informer": {"state": "forbidden", "message": "pods is forbidden in {\"shop\"}",
+                    "parts": ["all namespaces, labels app=web"]},
             },
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
         ], "reads": [{
             "resource": "v1/pods", "namespaces": [],
-            "informer": {"state": "forbidden", "message": "pods is forbidden in {}"},
+            "informer": {"state": "forbidden", "message": "pods is forbidden in {}",
+                "parts": ["all namespaces, labels app=web"]},
         }]});
         assert_eq!(plugin, expect);
     }

@@ -61,7 +61,8 @@ pub(crate) async fn respond(
     if let Err(status) = may_read(&question).await {
         return refusal(&status);
     }
-    let answer = move || Json(plugins.why(&question, &informers)).into_response();
+    let left_out = question.left_out(&informers).await;
+    let answer = move || Json(plugins.why(&question, &informers, left_out)).into_response();
     aside(answer).await.unwrap_or_else(stopping)
 }
 

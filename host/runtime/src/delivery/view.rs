@@ -2,7 +2,7 @@
 
 use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
 use informant_apimachinery::{FieldSelector, LabelRequirement, LabelSelector};
-use informant_cache::{Object, Projection};
+use informant_cache::{Object, Projection, field_pointer};
 use std::collections::BTreeSet;
 
 /// Namespaces and selectors. An object that enters the view is `added`, and one that leaves it is `deleted`.
@@ -41,9 +41,12 @@ pub(crate) struct KeyTest {
 /// A field selector's requirement on a value in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldTest {
+    pub(crate) field: String,
     pub(crate) pointer: String,
     pub(crate) value: String,
     pub(crate) equal: bool,
+    /// Stands for an absent value.
+    pub(crate) absent: &'static str,
 }
 
 impl From<&SubscriptionSpec> for View {
@@ -68,8 +71,9 @@ impl View {
                 "metadata.name" => key.push(KeyTest { is_name: true, value, equal }),
                 "metadata.namespace" => key.push(KeyTest { is_name: false, value, equal }),
                 field => {
-                    let pointer = format!("/{}", field.replace('.', "/"));
-                    fields.push(FieldTest { pointer, value, equal });
+                    let (pointer, absent) = field_pointer(field);
+                    let field = field.to_owned();
+                    fields.push(FieldTest { field, pointer, value, equal, absent });
                 }
             }
         }
@@ -126,7 +130,7 @@ impl View {
     fn unmet_field(&self, values: &[Option<&[u8]>]) -> Option<&FieldTest> {
         let tests = self.fields.iter().zip(values);
         let mut unmet = tests.filter(|(test, value)| {
-            let value = value.unwrap_or_default();
+            let value = value.unwrap_or(test.absent.as_bytes());
             is_text(value, &test.value) != test.equal
         });
         unmet.next().map(|(test, _)| test)
@@ -209,6 +213,9 @@ mod tests {
         check("spec.nodeName=", true);
         check("spec.nodeName!=a,status.phase.deeper=", true);
         check("spec.nodeName=a", false);
+        // The API server fills these in.
+        check("spec.unschedulable=false,spec.hostNetwork!=true,status.successful=0", true);
+        check("spec.unschedulable=", false);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod awaited;
 pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
 
 use crate::account::{Ledger, Watches};
+use crate::contract::coverage::{subscribed_scope, watched_scope};
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
@@ -14,8 +15,10 @@ use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
 use answer::{OfObject, fill};
 use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
-use informant_cache::{Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Store};
-use std::collections::{BTreeSet, HashMap};
+use informant_cache::{
+    Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Scope, Store,
+};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Objects in one step of a search in a narrow view.
@@ -106,17 +109,17 @@ struct ReadableView {
 
 impl Reads {
     /// The descriptor's reads, as far as they are `granted`. `lease` gives the shared informer of a resource for a
-    /// view of these namespaces, or its substitute. Indexes, lists and watches are charged to the account.
+    /// scope, or its substitute. Indexes, lists and watches are charged to the account.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
         granted: &VersionPermissions,
-        lease: impl Fn(&GroupVersionResource, &BTreeSet<String>) -> T,
+        lease: impl Fn(&GroupVersionResource, Scope) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
         let mut readable =
-            |resource: &GroupVersionResource, view: View, permissions: &Permissions| {
-                let origin = lease(resource, &view.namespaces).into();
+            |(resource, scope): (&GroupVersionResource, Scope), view, permissions: &Permissions| {
+                let origin = lease(resource, scope).into();
                 let entry = resources.entry(resource.to_string()).or_insert_with(|| {
                     let indexer = origin.indexer();
                     Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
@@ -124,10 +127,12 @@ impl Reads {
                 entry.views.push(ReadableView { view, permissions: permissions.clone(), origin });
             };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
-            readable(&spec.resource, View::from(spec), permissions);
+            let scope = subscribed_scope(spec);
+            readable((&spec.resource, scope), View::from(spec), permissions);
         }
         for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {
-            readable(&spec.resource, View::from(spec), permissions);
+            let scope = watched_scope(&spec.namespaces);
+            readable((&spec.resource, scope), View::from(spec), permissions);
         }
         for index in &descriptor.indexes {
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
@@ -150,17 +155,16 @@ impl Reads {
         Ok(readable)
     }
 
-    /// An object that exists and that no view contains is refused: the answer "not there" would be wrong.
+    /// An object outside the views' selectors is absent, whether or not it exists: it may not be cached.
     pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_namespace(resource, key.namespace())?;
         match readable.indexer.get(key) {
             Some(object) if readable.sees(&object) => Ok(Some(object)),
-            Some(_) => Err(ReadError::NotGranted(format!(
-                "{resource} {key} is outside the selectors of the plugin's subscriptions"
-            ))),
-            None => {
-                readable.check_synced(resource, |view| view.covers_namespace(key.namespace()))?;
+            _ => {
+                let is_asked = |view: &View| view.covers_namespace(key.namespace());
+                readable.check_allowed(is_asked)?;
+                readable.check_synced(resource, is_asked)?;
                 Ok(None)
             }
         }

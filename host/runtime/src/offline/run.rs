@@ -81,7 +81,7 @@ impl Run {
         let core = Arc::new(core(&plugin.name, prepared, begins));
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
         let granted = VersionPermissions::everything(descriptor);
-        let stores = |resource: &GroupVersionResource, _: &_| Origin::Store(world.store(resource));
+        let stores = |resource: &GroupVersionResource, _| Origin::Store(world.store(resource));
         let charged = (&SharedIndexes::default(), &core.counters.ledger);
         let version = Version {
             load: LOAD,

@@ -17,14 +17,15 @@ impl PluginHost {
     /// The version takes over when this host leads, unless another one is ready by then.
     pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
         let descriptor = &prepared.descriptor;
-        let lease = |gvr: &_, named: &_| coverage::lease(&self.informers, gvr, named);
+        let lease = |gvr: &_, scope| coverage::lease(&self.informers, gvr, scope);
         // The standby version reads nothing. Its permissions are reviewed when it takes over.
         let granted = VersionPermissions::everything(descriptor);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
         let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         let subscribed = descriptor.subscriptions.iter();
-        let subscriptions = subscribed.map(|spec| lease(&spec.resource, &spec.namespaces));
+        let subscriptions =
+            subscribed.map(|spec| lease(&spec.resource, coverage::subscribed_scope(spec)));
         let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
         self.informers.start();
         plugin.core.loaded(&load.sha256, Timestamp::now());

@@ -24,11 +24,12 @@ pub struct Why {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CachedObject {
-    /// `present`, `absent`, or `not-cached` if no informer watches the resource.
+    /// `present`, `absent`, `left-out` if it exists and no plugin's selector selects it, or `not-cached` if no informer
+    /// watches the resource.
     pub state: String,
-    /// For a present object.
+    /// For an object that exists.
     pub resource_version: Option<String>,
-    /// For a present object.
+    /// For an object that exists.
     pub uid: Option<String>,
     /// The state of the resource's informer.
     pub informer: Option<String>,

@@ -2,7 +2,11 @@
 
 use crate::plugin_name::PluginName;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::ObjectKey;
+use informant_cache::{Object, ObjectKey, Part, SharedInformerFactory};
+use std::time::Duration;
+
+/// How long an answer waits for an object that the informer leaves out.
+const LOOK_UP_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The object, and the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,4 +17,25 @@ pub struct WhyQuestion {
     pub key: ObjectKey,
     /// `None`: every plugin.
     pub plugin: Option<PluginName>,
+}
+
+impl WhyQuestion {
+    /// The object as the API server has it, if the informer's selectors may leave it out. Without an answer in time
+    /// there is none.
+    pub async fn left_out(&self, informers: &SharedInformerFactory) -> Option<Object> {
+        let informers = informers.informers();
+        let informer = informers.iter().find(|it| *it.resource() == self.resource)?;
+        let is_cached = informer.indexer().get(&self.key).is_some();
+        if is_cached || !informer.parts().iter().any(|part| self.may_be_left_out(part)) {
+            return None;
+        }
+        let found = tokio::time::timeout(LOOK_UP_TIME_MAX, informer.look_up(&self.key)).await;
+        found.ok()?.ok()?
+    }
+
+    /// Whether a part of the informer may leave the object out by its selectors.
+    pub(super) fn may_be_left_out(&self, part: &Part) -> bool {
+        let selects = !part.label_selector.is_empty() || !part.field_selector.is_empty();
+        selects && part.namespace.as_deref().is_none_or(|it| it == self.key.namespace())
+    }
 }

@@ -11,7 +11,7 @@ use crate::contract::filter::FilterVerdict;
 use crate::delivery::view::{Unmet, View};
 use crate::event::{Change, Event, SubscriptionId};
 use crate::plugin::core::{Replaying, RunningVersion};
-use informant_cache::{InformerState, Object};
+use informant_cache::{InformerState, Object, SharedIndexInformer};
 use std::time::Instant;
 
 /// The questions, in their order.
@@ -117,7 +117,15 @@ impl SubscriptionLook<'_> {
     }
 
     fn absent(&self) -> String {
-        format!("the cache has no {} {}", self.spec.resource, self.sight.question.key)
+        let question = self.sight.question;
+        let parts = self.sight.informer.map(SharedIndexInformer::parts).unwrap_or_default();
+        let parts = parts.iter().filter(|part| question.may_be_left_out(part));
+        let only: Vec<String> = parts.map(ToString::to_string).collect();
+        let only = match only.is_empty() {
+            true => String::new(),
+            false => format!("; it has only those of {}", only.join("; ")),
+        };
+        format!("the cache has no {} {}{only}", self.spec.resource, question.key)
     }
 
     fn of_namespaces(&self, view: &View) -> UnmetQuestion {
@@ -146,11 +154,11 @@ impl SubscriptionLook<'_> {
                 refusal("labelSelector", format!("labelSelector {requirement}: {value}"))
             }
             Unmet::Field(test) => {
-                let field = test.pointer.trim_start_matches('/').replace('/', ".");
+                let field = &test.field;
                 let json = object.json();
                 let projection = informant_cache::Projection::new([&test.pointer]);
                 let found = projection.values(&json)[0].map(String::from_utf8_lossy);
-                let value = shown.value(&field, found.as_deref());
+                let value = shown.value(field, found.as_deref());
                 let asked = format!("{field}{}{}", sign(test.equal), test.value);
                 refusal("fieldSelector", format!("fieldSelector {asked}: {value}"))
             }

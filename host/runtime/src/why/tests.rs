@@ -94,7 +94,7 @@ impl Fixture {
             plugin: None,
         };
         let informers = self.factory.informers();
-        let sight = Sight::new(&question, &informers);
+        let sight = Sight::new(&question, &informers, None);
         let why = sight.of(&self.core);
         let cached = sight.cached(std::slice::from_ref(&why));
         (why, cached)

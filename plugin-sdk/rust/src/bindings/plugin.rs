@@ -459,7 +459,7 @@ pub mod informant {
             /// The reason for a refused read. The text beside it is for people.
             #[derive(Clone, Eq, Hash, PartialEq)]
             pub enum Error {
-                /// Also for an object that exists, but outside the plugin's selectors.
+                /// The resource or the namespace is outside the plugin's subscriptions and `reads`.
                 NotGranted(_rt::String),
                 UnknownResource(_rt::String),
                 UnknownIndex(_rt::String),
@@ -505,7 +505,7 @@ pub mod informant {
             }
             impl ::core::error::Error for Error {}
             #[allow(unused_unsafe, clippy::all)]
-            /// One object; none if it does not exist.
+            /// One object; none if it does not exist, or is outside the plugin's selectors.
             #[allow(async_fn_in_trait)]
             pub fn get(gvr: &str, key: &ObjectKey) -> Result<Option<Json>, Error> {
                 unsafe {
@@ -707,7 +707,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The JSON value of one object at each of these JSON pointers, none for a pointer without a value; none at all if the object does not exist.
+            /// The JSON value of one object at each of these JSON pointers, none for a pointer without a value; none at all if `get` has none.
             #[allow(async_fn_in_trait)]
             pub fn fields(
                 gvr: &str,

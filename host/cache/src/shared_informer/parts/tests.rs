@@ -219,6 +219,26 @@ fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
     assert!(parts.deletions.is_empty());
 }
 
+/// Invariant 9.
+#[test]
+fn a_part_that_is_behind_does_not_bring_an_object_back_into_selectors_that_it_left() {
+    let labelled = |version: u32, app: &str| {
+        let json = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"a","name":"x","resourceVersion":"{version}","labels":{{"app":"{app}"}}}}}}"#
+        );
+        Object::decode(json.as_bytes(), None).expect("it decodes")
+    };
+    let mut parts = parts();
+    want(&mut parts, &[""]);
+    sync(&mut parts, 1, "5");
+    let web = Part { label_selector: "app=web".to_owned(), ..Part::all() };
+    parts.want(&[web].into(), Instant::now());
+    parts.note_deleted(2, labelled(9, "web").key(), "9");
+    assert_eq!(parts.was_deleted(&labelled(8, "web")).as_deref(), Some("9"));
+    assert!(parts.was_deleted(&labelled(9, "db")).is_none(), "that is where it is now");
+    assert!(parts.was_deleted(&labelled(10, "web")).is_none(), "it came back");
+}
+
 #[test]
 fn deletions_are_forgotten_once_nothing_overlaps() {
     let mut parts = parts();

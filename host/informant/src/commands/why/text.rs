@@ -41,6 +41,9 @@ fn object(why: &Why) -> String {
     let CachedObject { resource_version, informer, message, nearest, .. } = cache;
     let place = match (&*cache.state, resource_version, nearest) {
         ("present", Some(version), _) => format!("is in the cache: resourceVersion {version}"),
+        ("left-out", Some(version), _) => format!(
+            "exists, and is not cached because no selector wants it: resourceVersion {version}"
+        ),
         ("absent", _, Some(near)) => format!("is not in the cache; did you mean {near}?"),
         ("absent", _, None) => "is not in the cache".to_owned(),
         _ => "is of a resource that nothing here watches".to_owned(),

@@ -1,0 +1,193 @@
+//! The parts to list and watch for several scopes: one for each of their namespaces, or one for all of them.
+//!
+//! A part's selectors have the requirements that each of its scopes has; the host evaluates the others. So a part
+//! covers its scopes, whatever their selectors are. Requirements are compared as they are written: `app=web` and
+//! `app in (web)` are two. One part for each selector would be narrower. But such parts would overlap for good, and an
+//! object that goes from one to another would be deleted and added. client-go has one selector for a whole factory.
+
+use super::{Namespaces, Scope};
+use crate::list_watch::Part;
+use informant_apimachinery::{FieldRequirement, FieldSelector, LabelRequirement, LabelSelector};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most namespaces of one resource that are listed and watched individually. With more, all namespaces are listed
+/// and watched at once.
+pub(crate) const NAMESPACES_MAX: usize = 256;
+
+/// The parts for these scopes. If the API server refuses a list of all namespaces, the scopes of single namespaces are
+/// served all the same, because those may be allowed.
+pub(crate) fn parts<'a>(
+    scopes: impl Iterator<Item = &'a Scope> + Clone,
+    is_refused_whole: bool,
+) -> BTreeSet<Part> {
+    let mut single: BTreeMap<&str, Common> = BTreeMap::new();
+    let mut is_whole = false;
+    for scope in scopes.clone() {
+        match &scope.namespaces {
+            Namespaces::All => is_whole = true,
+            Namespaces::Set(names) => names.iter().for_each(|name| {
+                let common = single.entry(name).and_modify(|common| common.keep_those_of(scope));
+                common.or_insert_with(|| Common::of(scope));
+            }),
+        }
+    }
+    is_whole |= single.len() > NAMESPACES_MAX;
+    let mut parts = BTreeSet::new();
+    if is_whole {
+        let covers_any = |scope: &&Scope| scope.namespaces != Namespaces::Set(BTreeSet::new());
+        let mut scopes = scopes.filter(covers_any);
+        let mut common = scopes.next().map_or_else(Common::default, Common::of);
+        scopes.for_each(|scope| common.keep_those_of(scope));
+        parts.insert(common.part(None));
+    }
+    // Invariant 10.
+    if !is_whole || is_refused_whole {
+        let single = single.into_iter().take(NAMESPACES_MAX);
+        parts.extend(single.map(|(name, common)| common.part(Some(name.into()))));
+    }
+    parts
+}
+
+/// The requirements that several scopes have in common.
+#[derive(Default)]
+struct Common {
+    labels: Vec<LabelRequirement>,
+    fields: Vec<FieldRequirement>,
+}
+
+impl Common {
+    fn of(scope: &Scope) -> Self {
+        let labels = scope.labels.requirements().to_vec();
+        Self { labels, fields: scope.fields.requirements().to_vec() }
+    }
+
+    fn keep_those_of(&mut self, scope: &Scope) {
+        self.labels.retain(|requirement| scope.labels.requirements().contains(requirement));
+        self.fields.retain(|requirement| scope.fields.requirements().contains(requirement));
+    }
+
+    /// The order of the requirements is the same for the same ones: another text would be another part.
+    fn part(mut self, namespace: Option<Box<str>>) -> Part {
+        self.labels.sort_by_cached_key(ToString::to_string);
+        self.labels.dedup();
+        let text = |one: &FieldRequirement| FieldSelector::new([one.clone()]).to_string();
+        self.fields.sort_by_cached_key(text);
+        self.fields.dedup();
+        Part {
+            namespace,
+            label_selector: LabelSelector::new(self.labels).to_string(),
+            field_selector: FieldSelector::new(self.fields).to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(namespaces: &[&str], labels: &str, fields: &str) -> Scope {
+        let scope = match namespaces {
+            [] => Scope::all(),
+            names => Scope::namespaces(names.iter().copied()),
+        };
+        let scope = scope.with_labels(labels.parse().expect("a selector"));
+        scope.with_fields(fields.parse().expect("a selector")).expect("these can be evaluated")
+    }
+
+    /// The parts for scopes with these namespaces and labels.
+    #[track_caller]
+    fn check(scopes: &[(&[&str], &str)], expect: &[&str]) {
+        let scopes: Vec<Scope> =
+            scopes.iter().map(|(namespaces, labels)| scope(namespaces, labels, "")).collect();
+        check_scopes(&scopes, expect);
+    }
+
+    #[track_caller]
+    fn check_scopes(scopes: &[Scope], expect: &[&str]) {
+        let texts = |found: BTreeSet<Part>| -> Vec<String> {
+            found.iter().map(ToString::to_string).collect()
+        };
+        let found = parts(scopes.iter(), false);
+        assert_eq!(texts(found.clone()), expect);
+        assert_eq!(texts(parts(scopes.iter().rev(), false)), expect, "in another order");
+        let covers: Vec<Scope> = found.iter().map(Scope::of_part).collect();
+        for scope in scopes {
+            assert!(scope.is_covered_by(covers.iter()), "{scope} by {expect:?}");
+        }
+    }
+
+    #[test]
+    fn requirements_that_all_scopes_have_are_sent() {
+        check(&[(&[], "app=web")], &["all namespaces, labels app=web"]);
+        check(&[(&[], "app=web"), (&[], "app=web")], &["all namespaces, labels app=web"]);
+        check(
+            &[(&[], "app=web,tier=front"), (&[], "tier=front")],
+            &["all namespaces, labels tier=front"],
+        );
+        check(
+            &[(&[], "tier,app=web,a!=b"), (&[], "app=web,tier,c")],
+            &["all namespaces, labels app=web,tier"],
+        );
+        check(&[(&[], "app=web"), (&[], "app=db")], &["all namespaces"]);
+        check(&[(&[], "app=web"), (&[], "")], &["all namespaces"]);
+    }
+
+    #[test]
+    fn requirements_are_compared_as_they_are_written() {
+        check(&[(&[], "app=web"), (&[], "app in (web)")], &["all namespaces"]);
+        check(&[(&[], "a=1,a=1"), (&[], "a==1")], &["all namespaces, labels a=1"]);
+    }
+
+    #[test]
+    fn each_namespace_has_the_requirements_of_its_own_scopes() {
+        check(
+            &[(&["x", "y"], "app=web"), (&["y"], "")],
+            &["namespace x, labels app=web", "namespace y"],
+        );
+        check(&[(&["x"], "app=web"), (&[], "app=web,new")], &["all namespaces, labels app=web"]);
+        check(&[(&["x"], "app=db"), (&[], "app=web")], &["all namespaces"]);
+    }
+
+    #[test]
+    fn a_scope_without_namespaces_changes_nothing() {
+        let nothing = Scope::namespaces(Vec::<Box<str>>::new());
+        let web = scope(&[], "app=web", "");
+        check_scopes(std::slice::from_ref(&nothing), &[]);
+        check_scopes(&[nothing, web], &["all namespaces, labels app=web"]);
+    }
+
+    #[test]
+    fn fields_are_sent_by_the_same_rule() {
+        let both = scope(&[], "app=web", "spec.nodeName=a,status.phase!=Failed");
+        let node = scope(&[], "app=db", "spec.nodeName=a");
+        check_scopes(
+            std::slice::from_ref(&both),
+            &["all namespaces, labels app=web, fields spec.nodeName=a,status.phase!=Failed"],
+        );
+        check_scopes(&[both, node], &["all namespaces, fields spec.nodeName=a"]);
+    }
+
+    /// Whatever scopes ask, a part has every object that one of its scopes has.
+    #[test]
+    fn no_scope_loses_an_object() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let labels = ["", "a=1", "a=1,b=2", "b=2", "a!=2", "b in (1,2),a=1", "!c", "c"];
+        let namespaces: [&[&str]; 4] = [&[], &["x"], &["y"], &["x", "y"]];
+        for _ in 0..2_000 {
+            let mut one_of =
+                |_| scope(namespaces[random.usize(..4)], labels[random.usize(..8)], "");
+            let scopes: Vec<Scope> = (0..3).map(&mut one_of).collect();
+            let found = parts(scopes.iter(), random.bool());
+            let covers: Vec<Scope> = found.iter().map(Scope::of_part).collect();
+            let (namespace, a, b) =
+                (["x", "y"][random.usize(..2)], random.u8(1..3), random.u8(1..3));
+            let json = format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"{namespace}","name":"a","labels":{{"a":"{a}","b":"{b}"}}}}}}"#
+            );
+            let object = crate::object::Object::decode(json.as_bytes(), None).expect("it decodes");
+            let asked = scopes.iter().any(|scope| scope.contains(&object));
+            let shown = covers.iter().any(|scope| scope.contains(&object));
+            assert!(!asked || shown, "{scopes:?} by {found:?}: {json}");
+        }
+    }
+}
