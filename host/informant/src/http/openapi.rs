@@ -64,7 +64,9 @@ pub(super) fn document<'a>(
 fn described(operation: &Operation, path: &str, schemes: CallerSchemes) -> Value {
     let is_variable = |name: &str| path.contains(&format!("{{{name}}}"));
     let in_path = PATH_PARAMETERS.iter().filter(|one| is_variable(one.name));
-    let in_query = operation.parameters.iter().filter(|one| !is_variable(one.name));
+    // Other paths of the Kubernetes API are those of documents and of single objects, which have no list options.
+    let is_list = operation.paths.is_none() || path.ends_with("/{resource}");
+    let in_query = operation.parameters.iter().filter(|one| is_list && !is_variable(one.name));
     let parameters = in_path.map(|one| one.described("path"));
     let parameters = parameters.chain(in_query.map(|one| one.described("query")));
     let parameters = parameters.chain(operation.headers.iter().map(|one| one.described("header")));
@@ -286,6 +288,15 @@ mod tests {
             assert_eq!(names(&item["get"]["parameters"], "path"), variables, "{path}");
         }
         assert_eq!(KUBERNETES_API.len(), 10);
+    }
+
+    #[test]
+    fn list_options_are_those_of_lists() {
+        let document = document(served(), CallerSchemes::Local);
+        let of = |path: &str| names(&document["paths"][path]["get"]["parameters"], "query").len();
+        assert_eq!(of("/api/v1/namespaces/{namespace}/{resource}"), LIST_OPTIONS.len());
+        assert_eq!(of("/apis/{group}/{version}/{resource}"), LIST_OPTIONS.len());
+        assert_eq!(["/api/v1", "/api/v1/{resource}/{name}", "/apis/{group}"].map(of), [0, 0, 0]);
     }
 
     #[test]

@@ -108,26 +108,28 @@ static OBJECT_HEADERS: [Parameter; 2] = [
     Parameter::new("If-None-Match", Values::Any, "The tags of answers that the caller has."),
     Parameter::new(
         "Last-Event-ID",
-        Values::Pattern("^[0-9]{0,19}$"),
-        "With `watch`: the id of the last event that the caller has.",
+        Values::Any,
+        "With `watch`: the id of the last event that the caller has, a whole number.",
     ),
 ];
 
-/// A number of the Kubernetes API.
-const NUMBER: Values = Values::Whole(0, i64::MAX as u64);
-
-/// The options of lists and watches of the Kubernetes API. As there, others have no effect.
+/// The options of lists and watches of the Kubernetes API. As there, others have no effect, and every text of a flag but
+/// `false` and `0` is true.
 pub(super) static LIST_OPTIONS: [Parameter; 10] = [
     Parameter::new("labelSelector", Values::Any, "A label selector."),
     Parameter::new("fieldSelector", Values::Any, "A field selector."),
-    Parameter::new("limit", NUMBER, "No effect: a list has all objects."),
+    Parameter::new("limit", Values::Any, "No effect: a list has all objects."),
     Parameter::new("continue", Values::Any, "The token of an API server's `inconsistent` rest."),
     Parameter::new("resourceVersion", Values::Any, "The state that is asked for."),
     Parameter::new("resourceVersionMatch", Values::Any, "`Exact` or `NotOlderThan`."),
-    Parameter::new("watch", Values::Flag, "Changes instead of a list."),
-    Parameter::new("allowWatchBookmarks", Values::Flag, "A watch has bookmarks."),
-    Parameter::new("sendInitialEvents", Values::Flag, "A watch begins with all objects."),
-    Parameter::new("timeoutSeconds", NUMBER, "The life of a watch; 590 at most count."),
+    Parameter::new("watch", Values::Any, "Changes instead of a list."),
+    Parameter::new("allowWatchBookmarks", Values::Any, "A watch has bookmarks."),
+    Parameter::new("sendInitialEvents", Values::Any, "A watch begins with all objects."),
+    Parameter::new(
+        "timeoutSeconds",
+        Values::Whole(0, u64::MAX),
+        "The life of a watch; 590 at most count.",
+    ),
 ];
 
 const PROBE: &[(u16, AnswerContent)] = &[(200, AnswerContent::Text), (503, AnswerContent::Text)];
