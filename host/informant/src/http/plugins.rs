@@ -36,9 +36,9 @@ fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
     };
     let state_directory = plugins.state_directory().unwrap_or_default();
     let entry = |plugin: &PluginStatus| {
-        let mut why = plugin.why(&state);
+        let mut why = plugin.why(state);
         let mut entry = plugin.to_json();
-        add_informers(&mut entry, &state, parts);
+        add_informers(&mut entry, state, parts);
         if entry["kept"].is_object() {
             entry["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
             entry["kept"]["error"] = state_directory.error.clone().into();
