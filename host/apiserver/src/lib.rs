@@ -37,7 +37,7 @@ pub use list_options::{ListOptions, QueryParameters};
 pub use negotiation::Representation;
 pub use object::{ApiObject, StoredObject};
 pub use representation::render_object;
-pub use request::ServeOptions;
+pub use request::{PiecesOn, ServeOptions};
 pub use response::{json_response, status_response};
 pub use route::{ResourcePath, Route};
 pub use selection::{Selection, check_fields};

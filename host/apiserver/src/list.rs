@@ -12,12 +12,13 @@ use informant_apimachinery::{ContinueToken, Status, reason};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::aside::aside;
 use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::table::TableOptions;
-use crate::{ApiObject, ListPage, ListQuery, Representation, ResourceInfo, Source, representation};
+use crate::{
+    ApiObject, ListPage, ListQuery, PiecesOn, Representation, ResourceInfo, Source, representation,
+};
 
 /// A piece of a streamed list is sent when it has grown to this: large enough that its cost in system
 /// calls vanishes, small enough that a thousand lists at once fit in memory.
@@ -38,9 +39,9 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
         start_after: start_after.clone(),
     };
     let page = source.list(query).await.map_err(|status| with_remainder(status, start_after))?;
-    let resource = &request.resource;
+    let (resource, pieces_on) = (&request.resource, request.options.pieces);
     Ok(match request.representation {
-        Representation::Object => objects(resource, page),
+        Representation::Object => objects(resource, page, pieces_on),
         Representation::PartialMetadata => {
             let head = r#""kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#;
             let show = |object: &ApiObject, items: &mut BytesMut| {
@@ -48,7 +49,7 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                     object,
                 )));
             };
-            in_pieces(head, r#""items""#, page, show)
+            in_pieces(head, r#""items""#, page, pieces_on, show)
         }
         Representation::Table(include_object) => {
             let options = TableOptions { include_object, no_headers: false, now: Timestamp::now() };
@@ -63,7 +64,7 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                     &layout.row(&object.to_value(), &options),
                 ));
             };
-            in_pieces(&head, r#""rows""#, page, show)
+            in_pieces(&head, r#""rows""#, page, pieces_on, show)
         }
     })
 }
@@ -97,7 +98,7 @@ fn list_metadata(page: &ListPage) -> Value {
     metadata
 }
 
-fn objects(resource: &Arc<ResourceInfo>, page: ListPage) -> Response {
+fn objects(resource: &Arc<ResourceInfo>, page: ListPage, pieces_on: PiecesOn) -> Response {
     let (kind, version) = (&resource.list_kind, resource.gvr.api_version());
     let head = match resource.custom {
         true => format!(r#""apiVersion":"{version}","kind":"{kind}""#),
@@ -105,7 +106,7 @@ fn objects(resource: &Arc<ResourceInfo>, page: ListPage) -> Response {
     };
     let resource = Arc::clone(resource);
     let show = move |object: &ApiObject, items: &mut BytesMut| object.append_item(items, &resource);
-    in_pieces(&head, r#""items""#, page, show)
+    in_pieces(&head, r#""items""#, page, pieces_on, show)
 }
 
 /// A list of whatever kind: its first members, its metadata, and its objects under `member`.
@@ -113,6 +114,7 @@ fn in_pieces(
     first_members: &str,
     member: &str,
     page: ListPage,
+    pieces_on: PiecesOn,
     show: impl FnMut(&ApiObject, &mut BytesMut) + Send + 'static,
 ) -> Response {
     let mut head = BytesMut::with_capacity(PIECE_BYTES);
@@ -126,8 +128,9 @@ fn in_pieces(
         Body::from(first)
     } else {
         // A list that is cut short must not end as a complete one.
-        let rest = stream::try_unfold(pieces, |mut pieces| async move {
-            let (piece, pieces) = aside(move || (pieces.next(), pieces))
+        let rest = stream::try_unfold(pieces, move |mut pieces| async move {
+            let (piece, pieces) = pieces_on
+                .make(move || (pieces.next(), pieces))
                 .await
                 .ok_or_else(|| io::Error::other("the server stops"))?;
             Ok::<_, io::Error>(piece.map(|piece| (piece, pieces)))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use informant_apimachinery::Status;
 use tokio_util::sync::CancellationToken;
 
+use crate::aside::aside;
 use crate::selection::check_fields;
 use crate::{ListOptions, QueryParameters, Representation, ResourceInfo, ResourcePath, Selection};
 
@@ -18,6 +19,8 @@ pub struct ServeOptions {
     pub watch_timeout_max: Duration,
     /// Ends every watch when cancelled.
     pub stop: CancellationToken,
+    /// The thread that makes the pieces of long answers.
+    pub pieces: PiecesOn,
 }
 
 impl Default for ServeOptions {
@@ -27,6 +30,33 @@ impl Default for ServeOptions {
             // A week: the sum with the present stays representable.
             watch_timeout_max: Duration::from_secs(7 * 24 * 3600),
             stop: CancellationToken::new(),
+            pieces: PiecesOn::Here,
+        }
+    }
+}
+
+/// The thread that makes the pieces of long answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PiecesOn {
+    /// The thread of the request, after its other tasks: a server that has nothing else to do, or a simulation, whose only thread
+    /// makes it deterministic.
+    Here,
+    /// Another thread, one piece at a time of all requests ([`aside`]).
+    Aside,
+}
+
+impl PiecesOn {
+    /// Makes a piece. None: the server stops.
+    pub(crate) async fn make<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        match self {
+            Self::Here => {
+                tokio::task::yield_now().await;
+                Some(work())
+            }
+            Self::Aside => aside(work).await,
         }
     }
 }

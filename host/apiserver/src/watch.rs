@@ -15,14 +15,13 @@ use informant_apimachinery::watch::{WatchEventType, append_event, encode_event};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
-use crate::aside::aside;
 use crate::list::READ_BYTES;
 use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::{
-    ApiObject, Change, ChangeFeed, Representation, ResourceInfo, Selection, Source, WatchEnd,
-    WatchLife, WatchQuery, WatchStart, render_object, representation,
+    ApiObject, Change, ChangeFeed, PiecesOn, Representation, ResourceInfo, Selection, Source,
+    WatchEnd, WatchLife, WatchQuery, WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -74,6 +73,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
             .allow_watch_bookmarks
             .then(|| Bookmarks::new(Instant::now(), timeout, request.options.bookmark_interval)),
         life: WatchLife::new(timeout, request.options.stop.clone()),
+        pieces_on: request.options.pieces,
     };
     let chunks = stream::unfold(room, |mut room| async move {
         let chunk = room.next_chunk().await?;
@@ -136,6 +136,7 @@ struct Room {
     /// `None` if the client wants none.
     bookmarks: Option<Bookmarks>,
     life: WatchLife,
+    pieces_on: PiecesOn,
 }
 
 /// Why a watch woke up.
@@ -202,7 +203,7 @@ impl Room {
                 let mut view = self.view.clone();
                 let make = move || (view.initial_chunk(&mut initial, READ_BYTES), view, initial);
                 let made;
-                (made, self.view, initial) = aside(make).await?;
+                (made, self.view, initial) = self.pieces_on.make(make).await?;
                 made
             };
         self.initial = more.then_some(initial);

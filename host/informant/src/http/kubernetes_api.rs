@@ -26,8 +26,8 @@ use followed::Followed;
 use http::{HeaderValue, Method, header};
 use informant_apimachinery::{GroupVersionResource, Status, reason};
 use informant_apiserver::{
-    Route, Selection, ServeOptions, Source, Watch, WatchLife, WatchQuery, WatchStart, serve,
-    status_response,
+    PiecesOn, Route, Selection, ServeOptions, Source, Watch, WatchLife, WatchQuery, WatchStart,
+    serve, status_response,
 };
 use served::ServedCatalogue;
 use std::sync::Arc;
@@ -69,7 +69,12 @@ impl KubernetesApi {
             followed: Followed::default(),
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
             watches_of_users: Shares::new(WATCHES_OF_USER_MAX, WATCHES_OF_USERS_MAX),
-            options: ServeOptions { watch_timeout_max, stop, ..ServeOptions::default() },
+            options: ServeOptions {
+                watch_timeout_max,
+                stop,
+                pieces: PiecesOn::Aside,
+                ..ServeOptions::default()
+            },
         }
     }
 
