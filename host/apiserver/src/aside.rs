@@ -1,19 +1,40 @@
 //! Work for long answers: beside the threads of an async runtime, which have other work than answers.
 
+use std::sync::{Arc, LazyLock};
 use tokio::sync::Semaphore;
 
-/// The one place for such work, of all requests: together they take one core.
-static ONE: Semaphore = Semaphore::const_new(1);
+/// The one place for the long answers of all requests: together they take one core.
+static ONE: LazyLock<WorkPlace> = LazyLock::new(WorkPlace::default);
 
 /// Does the work on a thread aside, after the work of earlier requests. None: the host ends, or the work panicked.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let place = ONE.acquire().await.ok()?;
-    let working = tokio::task::spawn_blocking(move || {
-        // The place is that of the work, also after the end of its request.
-        let _place = place;
-        work()
-    });
-    working.await.ok()
+    ONE.work(work).await
+}
+
+/// A place for one piece of work at a time, on a thread aside.
+#[derive(Clone)]
+pub struct WorkPlace(Arc<Semaphore>);
+
+impl Default for WorkPlace {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
+
+impl WorkPlace {
+    /// Does the work after the earlier work of this place. None: the host ends, or the work panicked.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let place = self.0.clone().acquire_owned().await.ok()?;
+        let working = tokio::task::spawn_blocking(move || {
+            // The place is that of the work, also after the end of its request.
+            let _place = place;
+            work()
+        });
+        working.await.ok()
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub mod table;
 mod watch;
 mod watch_life;
 
-pub use aside::aside;
+pub use aside::{WorkPlace, aside};
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
 pub use change_log::{ChangeLog, Forgotten, LogBounds};

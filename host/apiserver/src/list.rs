@@ -129,6 +129,9 @@ fn in_pieces(
     } else {
         // A list that is cut short must not end as a complete one.
         let rest = stream::try_unfold(pieces, move |mut pieces| async move {
+            if pieces.ended {
+                return Ok(None);
+            }
             let (piece, pieces) = pieces_on
                 .make(move || (pieces.next(), pieces))
                 .await

@@ -195,7 +195,7 @@ impl Room {
     async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
         let is_small = |object: &Arc<ApiObject>| object.json_len() <= SMALL_BYTES;
         let (chunk, more) =
-            if !initial.begun && initial.objects.as_slice().iter().take(1).all(is_small) {
+            if !initial.begun && initial.objects.as_slice().first().is_none_or(is_small) {
                 // A few small objects cost less than a change of threads.
                 initial.begun = true;
                 self.view.initial_chunk(&mut initial, SMALL_BYTES)

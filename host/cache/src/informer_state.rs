@@ -1,5 +1,6 @@
 //! The state of an informer, for callers that wait, for metrics and for people.
 
+mod part_states;
 mod progress;
 
 pub(crate) use progress::{PartProgress, Progress};
@@ -238,6 +239,25 @@ mod tests {
         assert_eq!(of(Scope::all()), "forbidden");
         progress.stopped(None);
         assert_eq!(of(Scope::namespace("a")), "stopped");
+    }
+
+    #[test]
+    fn parts_that_select_less_are_not_the_state_of_a_scope() {
+        let progress = Arc::new(Progress::new(Instant::now()));
+        let of = |scope: &Scope| progress.state_in(scope).as_str();
+        let web = Scope::all().with_labels("app=web".parse().expect("a selector"));
+        let part = Part { label_selector: "app=web".to_owned(), ..Part::all() };
+        let selected = PartProgress::started(&progress, part);
+        assert_eq!((of(&web), of(&Scope::all())), ("syncing", "syncing"));
+        selected.synced();
+        assert_eq!((of(&web), of(&Scope::all())), ("synced", "syncing"));
+        assert!(progress.covers(&web.clone().in_namespace("a")));
+        // Another reader wants everything, which is not there yet.
+        let all = PartProgress::started(&progress, Part::all());
+        assert_eq!((of(&web), of(&Scope::all())), ("synced", "syncing"));
+        all.synced();
+        selected.stopped();
+        assert_eq!((of(&web), of(&Scope::all())), ("synced", "synced"));
     }
 
     #[test]

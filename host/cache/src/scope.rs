@@ -145,6 +145,12 @@ impl Scope {
         Self { namespaces, ..Self::default() }
     }
 
+    /// The part of the scope in one namespace that it covers.
+    #[must_use]
+    pub fn in_namespace(self, namespace: impl Into<Box<str>>) -> Self {
+        Self { namespaces: Namespaces::Set([namespace.into()].into()), ..self }
+    }
+
     /// Restricts the scope to objects that this selector selects by labels.
     #[must_use]
     pub fn with_labels(self, labels: LabelSelector) -> Self {
@@ -194,7 +200,7 @@ impl Scope {
     }
 
     /// Whether this scope selects what `other` selects: each of its requirements is one of the other's.
-    fn selects_no_less(&self, other: &Self) -> bool {
+    pub(crate) fn selects_no_less(&self, other: &Self) -> bool {
         let (labels, fields) = (other.labels.requirements(), other.fields.requirements());
         self.labels.requirements().iter().all(|one| labels.contains(one))
             && self.fields.requirements().iter().all(|one| fields.contains(one))

@@ -217,6 +217,11 @@ impl SharedIndexInformer {
         self.shared.progress.parts()
     }
 
+    /// Whether a part that is listed and watched now selects the object.
+    pub fn selects(&self, object: &Object) -> bool {
+        self.shared.progress.selects(object)
+    }
+
     /// The object as the API server has it now, by a list of this one, for objects that no part shows. It is not
     /// cached.
     pub async fn look_up(&self, key: &ObjectKey) -> Result<Option<Object>, ListWatchError> {
@@ -229,8 +234,10 @@ impl SharedIndexInformer {
         let mut listed = lister.list(ListOptions::default()).await?;
         while let Some(event) = listed.next().await {
             if let ListEvent::Object(object, _) = event? {
-                let transform = options.transform.as_ref();
-                return Ok(Some(transform.map_or(object.clone(), |it| it.apply(object).0)));
+                return Ok(Some(match &options.transform {
+                    Some(transform) => transform.apply(object).0,
+                    None => object,
+                }));
             }
         }
         Ok(None)
@@ -262,8 +269,8 @@ impl SharedIndexInformer {
         self.shared.progress.state()
     }
 
-    /// The informer's state for a request of this scope. Parts of other requests do not count where
-    /// the scope's namespaces have parts of their own.
+    /// The informer's state for a request of this scope. Parts of other requests do not count where the scope's
+    /// namespaces have parts of their own, or where parts with a complete list cover it.
     pub fn state_in(&self, scope: &Scope) -> InformerState {
         self.shared.progress.state_in(scope)
     }

@@ -10,6 +10,9 @@ const [program, plugins, directory] = ['INFORMANT_BIN', 'INFORMANT_PLUGINS', 'IN
   return process.env[name];
 });
 
+// Generous: a loaded machine compiles the plugins in a minute.
+const READY_MILLISECONDS = 300_000;
+
 // A host in a directory of its own, with these of the built plugins.
 export class Host {
   static async start(name, files, options = []) {
@@ -29,7 +32,9 @@ export class Host {
   async again() {
     const options = ['dev', 'plugins', '--listen', `127.0.0.1:${this.port}`, '--log-format', 'json', ...this.options];
     this.process = spawn(program, options, { cwd: this.place, stdio: 'ignore' });
+    const deadline = Date.now() + READY_MILLISECONDS;
     for (;;) {
+      if (Date.now() > deadline) throw new Error('the host does not become ready');
       if (this.process.exitCode !== null) throw new Error(`the host ended with ${this.process.exitCode}`);
       const ready = await fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false);
       if (ready) return;

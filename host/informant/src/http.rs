@@ -1,4 +1,4 @@
-//! The HTTP server: probes and metrics; on loopback, and for callers with a token, also plugins and the cache.
+//! The HTTP server: probes and metrics; on loopback, and for users of the cluster, also plugins and the cache.
 
 mod accept;
 mod answers;
@@ -42,6 +42,7 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
+pub(crate) use exposure::Exposure;
 pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
 pub(crate) use plugins::respond as respond_plugins;
 pub(crate) use problems::list as list_problems;

@@ -62,7 +62,7 @@ mod fuzz;
 pub use account::{Account, Overdraft};
 pub use call_error::{CallError, Retry};
 pub use contract::component::{CONTRACT_VERSION, WasiImports};
-pub use contract::coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces, watched_scope};
+pub use contract::coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces};
 pub use contract::descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use contract::limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use contract::{configuration, selectors};

@@ -233,7 +233,7 @@ impl PluginHost {
         // The call under way of an earlier plugin of this name still settles its event, and its memory counts for that
         // plugin.
         let is_held_up = plugin.load.is_some() || self.loads.is_stopping(name);
-        if is_held_up || plugin.next.is_none() || self.is_being_configured(name) {
+        if is_held_up || plugin.next.is_none() || self.configuration.is_being_read(name) {
             return;
         }
         let Some(plugin) = self.plugins.get_mut(name) else { return };

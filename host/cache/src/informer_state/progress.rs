@@ -1,10 +1,12 @@
 //! The progress of an informer, which its tasks note here.
 
+use super::part_states::{self, StateOfPart, worst};
 use super::{InformerState, InformerStats};
 use crate::list_watch::{Change, ListWatchError, Part};
+use crate::object::Object;
 use crate::pulse::Flow;
 use crate::relist_cause::RelistCause;
-use crate::scope::{Namespaces, Scope};
+use crate::scope::Scope;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,25 +80,14 @@ impl Progress {
     }
 
     /// The state of a scope: of its namespaces if each is listed individually, else of all at once; syncing if that is
-    /// not listed yet.
+    /// not listed yet. Parts that select less do not count, nor do parts in their first list where others cover the scope.
     pub(crate) fn state_in(&self, scope: &Scope) -> InformerState {
         let parts = self.parts.lock();
         let state = self.state();
         if parts.is_empty() || matches!(state, InformerState::Stopped { .. }) {
             return state;
         }
-        let is_listed = |name: &str| parts.keys().any(|it| it.namespace.as_deref() == Some(name));
-        let names = match scope.covered_namespaces() {
-            Namespaces::Set(names) if names.iter().all(|name| is_listed(name)) => Some(names),
-            Namespaces::Set(_) | Namespaces::All => None,
-        };
-        let counts = |part: &Part| match (&part.namespace, names) {
-            (Some(name), Some(names)) => names.contains(name),
-            (None, None) => true,
-            _ => false,
-        };
-        let worst = worst(parts.iter().filter(|(part, _)| counts(part)));
-        worst.unwrap_or(InformerState::Syncing { message: None })
+        part_states::worst_in(&parts, scope).unwrap_or(InformerState::Syncing { message: None })
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<InformerState> {
@@ -126,6 +117,11 @@ impl Progress {
     pub(crate) fn covers(&self, scope: &Scope) -> bool {
         let parts = self.parts.lock();
         scope.is_covered_by(parts.values().filter(|part| part.synced).map(|part| &*part.selection))
+    }
+
+    /// Whether a part selects the object.
+    pub(crate) fn selects(&self, object: &Object) -> bool {
+        self.parts.lock().values().any(|part| part.selection.contains(object))
     }
 
     /// The parts that are listed and watched.
@@ -168,7 +164,9 @@ impl Progress {
 
     /// The state of the worst part becomes that of the informer.
     fn sum_up(&self, parts: &BTreeMap<Part, StateOfPart>) {
-        worst(parts.iter()).into_iter().for_each(|worst| self.set(worst));
+        if let Some(worst) = worst(parts.iter()) {
+            self.set(worst);
+        }
     }
 
     pub(crate) fn stopped(&self, message: Option<String>) {
@@ -253,25 +251,6 @@ impl Progress {
             bytes,
         }
     }
-}
-
-/// The worst state, of the first part with that rank, with its place.
-fn worst<'a>(
-    parts: impl DoubleEndedIterator<Item = (&'a Part, &'a StateOfPart)>,
-) -> Option<InformerState> {
-    let (part, state) = parts.rev().max_by_key(|(_, state)| state.state.rank())?;
-    let state = state.state.clone();
-    Some(if part.is_all() { state } else { state.of(&part.to_string()) })
-}
-
-#[derive(Debug)]
-struct StateOfPart {
-    state: InformerState,
-    selection: Arc<Scope>,
-    /// Whether its first list is in the store.
-    synced: bool,
-    /// Whether the API server forbade it, and has not allowed it since.
-    is_refused: bool,
 }
 
 /// The progress of one part, for its reflector and the informer's task.

@@ -24,7 +24,8 @@ struct Deletion {
 }
 
 impl Deletions {
-    /// Notes a deletion as of this resourceVersion; of several the last counts.
+    /// Notes a deletion as of this resourceVersion. Of several the last counts, and of several at one version that of an object
+    /// that is gone.
     pub(super) fn note(
         &mut self,
         key: &ObjectKey,
@@ -37,10 +38,12 @@ impl Deletions {
         let known = self.gone.get(key);
         let order = known
             .and_then(|known| compare_resource_versions(resource_version, &known.resource_version));
-        if order != Some(Ordering::Less) {
-            let resource_version = resource_version.into();
-            self.gone.insert(key.clone(), Deletion { resource_version, left });
+        let is_gone = known.is_some_and(|known| known.left.is_none());
+        if order == Some(Ordering::Less) || order == Some(Ordering::Equal) && is_gone {
+            return;
         }
+        let resource_version = resource_version.into();
+        self.gone.insert(key.clone(), Deletion { resource_version, left });
     }
 
     /// The resourceVersion as of which this state of an object was deleted. A later state belongs to a new object, or

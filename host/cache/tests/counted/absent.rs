@@ -1,4 +1,5 @@
-//! What an informer takes that waits for a resource which the cluster does not serve. Anybody may ask for thousands of those.
+//! The memory of an informer that waits for a resource which the cluster does not serve. A plugin may subscribe to
+//! hundreds of such resources.
 
 use super::{check, settle};
 use allocation_counter::measure;

@@ -103,7 +103,8 @@ async fn problems(State(shared): State<AdminState>) -> Response {
 /// The caller is the host's own user and may also ask about Secrets. The answer does not contain their values.
 async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
     let (plugins, informers) = (&shared.plugins, &shared.informers);
-    respond_why(plugins, informers, query, SecretAccess::Served, async |_| Ok(())).await
+    respond_why(plugins, informers, query, SecretAccess::Served, async |_| Ok(()), async || true)
+        .await
 }
 
 async fn reload(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub(crate) struct ServeArgs {
     /// Address of the HTTP API. Loopback serves everything. Any other address serves /livez, /readyz,
     /// /healthz and /metrics alone, because callers are not authenticated; `run` has
-    /// --secure-listen-address for callers with a token.
+    /// --secure-listen-address for users of the cluster.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8888")]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]

@@ -142,8 +142,7 @@ impl Callers {
         if self.users.lock().knows(&hash) {
             return self.ask(&self.users, &self.turns_of_known, hash, ask).await;
         }
-        let asked = Instant::now();
-        if let Some(user) = self.strangers.lock().get(&hash, asked) {
+        if let Some(user) = self.strangers.lock().get(&hash, Instant::now()) {
             return Ok(user);
         }
         let _question = self.questions.take(&peer).ok_or_else(|| {
@@ -153,7 +152,7 @@ impl Callers {
         })?;
         let user = self.ask(&self.strangers, &self.turns_of_strangers, hash, ask).await?;
         if user.is_some() {
-            self.users.lock().insert(hash, user.clone(), asked);
+            self.strangers.lock().copy_to(&hash, &mut self.users.lock());
         }
         Ok(user)
     }

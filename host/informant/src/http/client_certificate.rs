@@ -7,14 +7,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use tracing::debug;
 use x509_cert::Certificate;
+use x509_cert::der::oid::db::rfc4519;
 use x509_cert::der::{self, Decode as _};
 use x509_cert::ext::pkix::name::DirectoryString;
 use x509_cert::name::Name;
 
-/// The type of a name's part that is a user.
-const COMMON_NAME: &str = "2.5.4.3";
-/// The type of a name's part that is a group.
-const ORGANIZATION: &str = "2.5.4.10";
 /// The group of all known users, and that of all others.
 const AUTHENTICATED: &str = "system:authenticated";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
@@ -53,9 +50,9 @@ fn named(name: &Name) -> der::Result<Option<UserInfo>> {
     let (mut user, mut groups) = (String::new(), Vec::new());
     for part in name.iter() {
         let text = || DirectoryString::try_from(&part.value).map(|text| text.value().into_owned());
-        match part.oid.to_string().as_str() {
-            COMMON_NAME => user = text()?,
-            ORGANIZATION => groups.push(text()?),
+        match part.oid {
+            rfc4519::CN => user = text()?,
+            rfc4519::O => groups.push(text()?),
             _ => {}
         }
     }
@@ -115,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_names_nobody() {
+    fn bytes_that_are_no_certificate_have_no_user() {
         assert!(ClientCertificate::read(&CertificateDer::from(vec![0x30, 0x03, 1, 2])).is_none());
     }
 
     #[test]
-    fn a_certificate_that_has_ended_names_nobody() {
+    fn a_certificate_that_has_ended_has_no_user() {
         let certificate = read("jane.pem").expect("a user");
         let end = certificate.not_after;
         assert!(certificate.user(end).is_some());

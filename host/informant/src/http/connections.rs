@@ -86,7 +86,7 @@ impl Bounds {
     pub(crate) fn open() -> Self {
         Self {
             waiting_max: 128,
-            // Each takes some 500 KiB, with the system's buffers.
+            // Each takes some 500 KiB, with the system's buffers, and 350 KiB more in gzip.
             served_max: PAGES_MAX,
             // Two Prometheus servers behind one proxy, and one person.
             served_of_peer_max: 4,

@@ -38,11 +38,10 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 
 pub(super) fn table() -> [ServedOperation; 3] {
     let [redirect, page, any] = &operations::DASHBOARD;
-    let served = |operation, handler| ServedOperation { operation, handler };
     [
-        served(redirect, get(async || Redirect::temporary("/ui/"))),
-        served(page, get(async || file("index.html"))),
-        served(any, get(async |Path(name): Path<String>| file(&name))),
+        redirect.by(get(async || Redirect::temporary("/ui/"))),
+        page.by(get(async || file("index.html"))),
+        any.by(get(async |Path(name): Path<String>| file(&name))),
     ]
 }
 

@@ -224,18 +224,18 @@ impl Events {
     /// Makes the events of the selected changes. None: the host ends.
     async fn make(&mut self, changes: Vec<Change>) -> Option<()> {
         let view = self.view.clone();
-        let last = changes.last().map_or(0, Change::resource_version);
         let make = move || {
             let selected = changes.iter().filter_map(|change| view.selection.event(change));
             let event = |(event_type, object): (WatchEventType, Arc<ApiObject>)| {
-                view.event(event_type, &object).id(object.resource_version().to_string())
+                let version = object.resource_version();
+                (version, view.event(event_type, &object).id(version.to_string()))
             };
-            selected.map(event).collect::<Vec<_>>()
+            selected.map(event).unzip::<_, _, Vec<_>, Vec<_>>()
         };
-        let events = aside(make).await?;
-        if !events.is_empty() {
+        let (versions, events) = aside(make).await?;
+        if let Some(last) = versions.last() {
             self.feed.as_mut()?.sent(events.len());
-            self.known = self.known.max(last);
+            self.known = self.known.max(*last);
         }
         self.ready = events.into_iter();
         Some(())

@@ -49,7 +49,7 @@ impl Exposure {
                 "only /healthz, /livez, /readyz and /metrics are served on an address that is not \
                  loopback, because callers are not authenticated; use --listen with a loopback address \
                  and --metrics-bind-address for probes and metrics, or --secure-listen-address for \
-                 callers with a token",
+                 users of the cluster",
             ),
         }
     }

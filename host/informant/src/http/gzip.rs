@@ -13,9 +13,10 @@ use flate2::write::GzEncoder;
 use futures::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, header};
 use http_body::Body as _;
+use informant_apiserver::WorkPlace;
 use std::io::{self, Write as _};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A shorter answer is one packet with its head, compressed or not. kube-apiserver begins at 128 KiB, because its
 /// callers are in its data centre; callers here are also people behind `kubectl port-forward`.
@@ -27,29 +28,30 @@ const STEP_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy)]
 pub(super) struct Live;
 
+/// The compressed answers of a listener at once. Each has an encoder of some 350 KiB until it is sent; one more is sent as it is.
+const ENCODERS_MAX: usize = 32;
+
 /// The one place for compression on a listener, beside the threads of requests. No listener waits for another one.
 #[derive(Clone)]
-pub(super) struct Compressor(Arc<Semaphore>);
+pub(super) struct Compressor {
+    place: WorkPlace,
+    encoders: Arc<Semaphore>,
+}
 
 impl Default for Compressor {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
+        let encoders = Arc::new(Semaphore::new(ENCODERS_MAX));
+        Self { place: WorkPlace::default(), encoders }
     }
 }
 
 impl Compressor {
-    /// Does the work on a thread aside.
     async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        let place = self.0.clone().acquire_owned().await.map_err(io::Error::other)?;
-        let working = tokio::task::spawn_blocking(move || {
-            // The place is that of the work, also after the end of its request.
-            let _place = place;
-            work()
-        });
-        working.await.map_err(io::Error::other)?
+        let ended = || io::Error::other("the host stops");
+        self.place.work(work).await.ok_or_else(ended)?
     }
 }
 
@@ -80,6 +82,7 @@ pub(super) async fn compress(
         }
         return response;
     }
+    let Ok(room) = compressor.encoders.clone().try_acquire_owned() else { return response };
     let (mut head, body) = response.into_parts();
     let mut pieces = body.into_data_stream();
     let first = match pieces.next().await {
@@ -92,7 +95,7 @@ pub(super) async fn compress(
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
-    let compressed = Compressed { pieces, waiting: first, encoder, compressor };
+    let compressed = Compressed { pieces, waiting: first, encoder, compressor, _room: room };
     let body = Body::from_stream(stream::try_unfold(compressed, Compressed::next));
     Response::from_parts(head, body)
 }
@@ -105,6 +108,7 @@ struct Compressed {
     /// None after the end.
     encoder: Option<GzEncoder<Vec<u8>>>,
     compressor: Compressor,
+    _room: OwnedSemaphorePermit,
 }
 
 impl Compressed {

@@ -108,8 +108,7 @@ impl KubernetesApi {
 
 /// The paths of the API. Probes are the host's own, and `/metrics` too.
 pub(super) fn table() -> Vec<ServedOperation> {
-    let served = |operation| ServedOperation { operation, handler: any(answer) };
-    KUBERNETES_API.iter().map(served).collect()
+    KUBERNETES_API.iter().map(|operation| operation.by(any(answer))).collect()
 }
 
 async fn answer(

@@ -22,7 +22,7 @@ pub(crate) struct Listeners {
     pub(crate) api: Bound,
     /// Probes and metrics alone. None where no address was named.
     pub(crate) metrics: Option<Bound>,
-    /// The HTTP API for callers with a token. None where no address was named.
+    /// The HTTP API for users of the cluster. None where no address was named.
     pub(crate) secure: Option<SecureBound>,
 }
 
@@ -77,7 +77,7 @@ impl Listeners {
         self.metrics.as_ref().map(|bound| bound.address)
     }
 
-    /// Where callers with a token are served.
+    /// Where users of the cluster are served.
     pub(crate) fn secure_address(&self) -> Option<SocketAddr> {
         self.secure.as_ref().map(|secure| secure.bound.address)
     }

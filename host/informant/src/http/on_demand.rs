@@ -100,6 +100,11 @@ impl OnDemand {
         Ok(lease)
     }
 
+    /// Waits for the turn of a question to the API server. False at once: the turn would come too late.
+    pub(super) async fn turn(&self) -> bool {
+        self.questions.turn().await
+    }
+
     /// Gives back the resources that had no request for some time.
     pub(crate) fn expire(&self) {
         self.leases.lock().expire(Instant::now());

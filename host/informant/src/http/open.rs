@@ -4,7 +4,7 @@
 
 use super::answers::message;
 use super::heartbeat::Heartbeat;
-use super::operations::{self, Operation, ServedOperation};
+use super::operations::{self, ServedOperation};
 use super::probe_checks::{Check, page};
 use super::readiness::checks;
 use super::scrapes::Scrapes;
@@ -21,12 +21,11 @@ pub(super) fn table(scrapes: Scrapes) -> Vec<ServedOperation> {
     let metrics = move |State(shared): State<Arc<ServerState>>| async move {
         scrapes.serve(shared.sources.clone())
     };
-    let served = |operation: &'static Operation, handler| ServedOperation { operation, handler };
     vec![
-        served(&operations::HEALTHZ, get(livez)),
-        served(&operations::LIVEZ, get(livez)),
-        served(&operations::READYZ, get(readyz)),
-        served(&operations::METRICS, get(metrics)),
+        operations::HEALTHZ.by(get(livez)),
+        operations::LIVEZ.by(get(livez)),
+        operations::READYZ.by(get(readyz)),
+        operations::METRICS.by(get(metrics)),
     ]
 }
 

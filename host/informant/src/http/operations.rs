@@ -19,6 +19,7 @@ pub(super) struct Operation {
     /// The parameters of its query.
     pub(super) parameters: &'static [Parameter],
     pub(super) headers: &'static [Parameter],
+    /// The answers of its own. The description adds 403 and 503, which every path but a probe has.
     pub(super) answers: &'static [(u16, AnswerContent)],
 }
 
@@ -60,6 +61,11 @@ impl Operation {
 
     const fn with_headers(self, headers: &'static [Parameter]) -> Self {
         Self { headers, ..self }
+    }
+
+    /// The operation with its handler.
+    pub(super) fn by(&'static self, handler: MethodRouter<Arc<ServerState>>) -> ServedOperation {
+        ServedOperation { operation: self, handler }
     }
 
     /// Whether the path is for everybody, also on the secure address.
@@ -118,7 +124,11 @@ static OBJECT_HEADERS: [Parameter; 2] = [
 pub(super) static LIST_OPTIONS: [Parameter; 10] = [
     Parameter::new("labelSelector", Values::Any, "A label selector."),
     Parameter::new("fieldSelector", Values::Any, "A field selector."),
-    Parameter::new("limit", Values::Any, "No effect: a list has all objects."),
+    Parameter::new(
+        "limit",
+        Values::Any,
+        "A list has all objects. With `resourceVersion` alone it is a list of exactly that state.",
+    ),
     Parameter::new("continue", Values::Any, "The token of an API server's `inconsistent` rest."),
     Parameter::new("resourceVersion", Values::Any, "The state that is asked for."),
     Parameter::new("resourceVersionMatch", Values::Any, "`Exact` or `NotOlderThan`."),
@@ -133,51 +143,36 @@ pub(super) static LIST_OPTIONS: [Parameter; 10] = [
 ];
 
 const PROBE: &[(u16, AnswerContent)] = &[(200, AnswerContent::Text), (503, AnswerContent::Text)];
-const OBJECTS: &[(u16, AnswerContent)] = &[
-    (200, AnswerContent::Json("Objects")),
-    (200, AnswerContent::Events),
-    (304, AnswerContent::Nothing),
-    (400, AnswerContent::Error),
-    (403, AnswerContent::Error),
-    (404, AnswerContent::Error),
-    (429, AnswerContent::Error),
-    (502, AnswerContent::Error),
-    (503, AnswerContent::Error),
-    (504, AnswerContent::Error),
-];
-const DEPLOYMENTS: &[(u16, AnswerContent)] = &[
-    (200, AnswerContent::Json("Deployments")),
-    (200, AnswerContent::Events),
-    (304, AnswerContent::Nothing),
-    (400, AnswerContent::Error),
-    (403, AnswerContent::Error),
-    (404, AnswerContent::Error),
-    (429, AnswerContent::Error),
-    (502, AnswerContent::Error),
-    (503, AnswerContent::Error),
-    (504, AnswerContent::Error),
-];
-const WHY_ANSWERS: &[(u16, AnswerContent)] = &[
-    (200, AnswerContent::Json("Why")),
-    (400, AnswerContent::Error),
-    (403, AnswerContent::Error),
-    (404, AnswerContent::Error),
-    (503, AnswerContent::Error),
-];
+const OBJECTS: &[(u16, AnswerContent)] = &objects("Objects");
+const DEPLOYMENTS: &[(u16, AnswerContent)] = &objects("Deployments");
+const WHY_ANSWERS: &[(u16, AnswerContent)] =
+    &[(200, AnswerContent::Json("Why")), (400, AnswerContent::Error), (404, AnswerContent::Error)];
 /// Of the Kubernetes API.
 const KUBERNETES: &[(u16, AnswerContent)] = &[
-    (200, AnswerContent::Json("KubernetesObject")),
+    (200, AnswerContent::Json("Object")),
     (400, AnswerContent::Error),
-    (403, AnswerContent::Error),
     (404, AnswerContent::Error),
     (406, AnswerContent::Error),
     (410, AnswerContent::Error),
     (422, AnswerContent::Error),
     (429, AnswerContent::Error),
     (500, AnswerContent::Error),
-    (503, AnswerContent::Error),
     (504, AnswerContent::Error),
 ];
+
+/// Answers with objects, in a list of this schema.
+const fn objects(schema: &'static str) -> [(u16, AnswerContent); 8] {
+    [
+        (200, AnswerContent::Json(schema)),
+        (200, AnswerContent::Events),
+        (304, AnswerContent::Nothing),
+        (400, AnswerContent::Error),
+        (404, AnswerContent::Error),
+        (429, AnswerContent::Error),
+        (502, AnswerContent::Error),
+        (504, AnswerContent::Error),
+    ]
+}
 
 pub(super) static HEALTHZ: Operation =
     Operation::new("/healthz", "The same as `/livez`.", &VERBOSE, PROBE);
@@ -185,12 +180,8 @@ pub(super) static LIVEZ: Operation =
     Operation::new("/livez", "Whether the host's tasks go on.", &VERBOSE, PROBE);
 pub(super) static READYZ: Operation =
     Operation::new("/readyz", "Whether the host can do its work.", &VERBOSE, PROBE);
-pub(super) static METRICS: Operation = Operation::new(
-    "/metrics",
-    "Metrics for Prometheus.",
-    &[],
-    &[(200, AnswerContent::Metrics), (503, AnswerContent::Error)],
-);
+pub(super) static METRICS: Operation =
+    Operation::new("/metrics", "Metrics for Prometheus.", &[], &[(200, AnswerContent::Metrics)]);
 pub(super) static INDEX: Operation = Operation::new(
     "/",
     "The version, and some paths.",
@@ -201,19 +192,19 @@ pub(super) static DOCUMENT: Operation = Operation::new(
     "/openapi.json",
     "This description.",
     &[],
-    &[(200, AnswerContent::Json("KubernetesObject"))],
+    &[(200, AnswerContent::Json("Object"))],
 );
 pub(super) static PLUGINS: Operation = Operation::new(
     "/plugins",
     "Every plugin: version, state, subscriptions, queue, account, counters.",
     &[],
-    &[(200, AnswerContent::Json("Plugins")), (503, AnswerContent::Error)],
+    &[(200, AnswerContent::Json("Plugins"))],
 );
 pub(super) static INFORMERS: Operation = Operation::new(
     "/informers",
     "Every informer: state, size of the cache, events.",
     &[],
-    &[(200, AnswerContent::Json("Informers")), (503, AnswerContent::Error)],
+    &[(200, AnswerContent::Json("Informers"))],
 );
 /// The files of the page are its own.
 pub(super) static DASHBOARD: [Operation; 3] = [

@@ -6,10 +6,10 @@ use super::answers::busy;
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use informant_apiserver::aside;
-use informant_cache::{InformerState, SharedInformerFactory};
-use informant_runtime::{PluginStatus, Plugins, watched_scope};
+use informant_cache::{InformerState, Part, Scope, SharedInformerFactory};
+use informant_runtime::{PluginStatus, Plugins};
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The answer, made aside: it may have some thousand values for each of many plugins.
@@ -24,21 +24,17 @@ fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
     let informers = informers.informers().into_iter();
     let informers: HashMap<String, _> =
         informers.map(|informer| (informer.resource().to_string(), informer)).collect();
-    let state = |resource: &str, namespaces: &BTreeSet<String>| {
+    let state = |resource: &str, scope: &Scope| Some(informers.get(resource)?.state_in(scope));
+    let shown = |resource: &str, scope: &Scope| {
         let informer = informers.get(resource)?;
-        Some(informer.state_in(&watched_scope(namespaces)))
-    };
-    let parts = |resource: &str, namespaces: &BTreeSet<String>| {
-        let parts = informers.get(resource).map(|informer| informer.parts()).unwrap_or_default();
-        let is_of = |name: &str| namespaces.is_empty() || namespaces.contains(name);
-        let parts = parts.iter().filter(|part| part.namespace.as_deref().is_none_or(is_of));
-        parts.map(ToString::to_string).collect()
+        Some((informer.state_in(scope), informer.parts()))
     };
     let state_directory = plugins.state_directory().unwrap_or_default();
     let entry = |plugin: &PluginStatus| {
         let mut why = plugin.why(state);
         let mut entry = plugin.to_json();
-        add_informers(&mut entry, state, parts);
+        add_informers(&mut entry["subscriptions"], plugin.subscribed_scopes(), shown);
+        add_informers(&mut entry["reads"], plugin.read_scopes(), shown);
         if entry["kept"].is_object() {
             entry["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
             entry["kept"]["error"] = state_directory.error.clone().into();
@@ -51,28 +47,19 @@ fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
     plugins.status().iter().map(entry).collect()
 }
 
-/// Puts `informer: {state, message, parts}` into each subscription and each read whose informer is there.
+/// Puts `informer: {state, message, parts}` into each of these views whose informer is there. The parts are those of its
+/// namespaces.
 fn add_informers(
-    plugin: &mut Value,
-    state: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
-    parts: impl Fn(&str, &BTreeSet<String>) -> Vec<String>,
+    views: &mut Value,
+    scopes: Vec<(String, Scope)>,
+    shown: impl Fn(&str, &Scope) -> Option<(InformerState, Vec<Part>)>,
 ) {
-    for key in ["subscriptions", "reads"] {
-        let views = plugin.get_mut(key).and_then(Value::as_array_mut);
-        views.into_iter().flatten().for_each(|view| add_informer(view, &state, &parts));
-    }
-}
-
-fn add_informer(
-    view: &mut Value,
-    state: &impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
-    parts: &impl Fn(&str, &BTreeSet<String>) -> Vec<String>,
-) {
-    let resource = view["resource"].as_str().unwrap_or_default();
-    let namespaces = view["namespaces"].as_array().into_iter().flatten();
-    let namespaces = namespaces.filter_map(Value::as_str).map(str::to_owned).collect();
-    if let Some(state) = state(resource, &namespaces) {
-        let parts = parts(resource, &namespaces);
+    let views = views.as_array_mut().into_iter().flatten();
+    for (view, (resource, scope)) in views.zip(scopes) {
+        let Some((state, parts)) = shown(&resource, &scope) else { continue };
+        let is_of =
+            |part: &&Part| part.namespace.as_deref().is_none_or(|it| scope.covers_namespace(it));
+        let parts: Vec<String> = parts.iter().filter(is_of).map(ToString::to_string).collect();
         view["informer"] =
             json!({ "state": state.as_str(), "message": state.message(), "parts": parts });
     }
@@ -83,31 +70,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subscriptions_and_reads_show_their_informers() {
-        let mut plugin = json!({"subscriptions": [
+    fn views_show_their_informers() {
+        let mut views = json!([
             {"name": "a", "resource": "v1/pods", "namespaces": ["shop"]},
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
-        ], "reads": [{"resource": "v1/pods", "namespaces": []}]});
-        add_informers(
-            &mut plugin,
-            |resource, namespaces| {
-                let message = format!("pods is forbidden in {namespaces:?}");
-                (resource == "v1/pods").then_some(InformerState::Forbidden { message })
-            },
-            |_, _| vec!["all namespaces, labels app=web".to_owned()],
-        );
-        let expect = json!({"subscriptions": [
-            {
-                "name": "a", "resource": "v1/pods", "namespaces": ["shop"],
-                "informer": {"state": "forbidden", "message": "pods is forbidden in {\"shop\"}",
-                    "parts": ["all namespaces, labels app=web"]},
-            },
+        ]);
+        let scopes = vec![
+            ("v1/pods".to_owned(), Scope::namespace("shop")),
+            ("v1/nodes".to_owned(), Scope::all()),
+        ];
+        add_informers(&mut views, scopes, |resource, scope| {
+            let message = format!("{resource} is forbidden in {scope}");
+            let parts = vec![Part::namespace("shop"), Part::namespace("other")];
+            (resource == "v1/pods").then_some((InformerState::Forbidden { message }, parts))
+        });
+        let informer = json!({
+            "state": "forbidden", "message": "v1/pods is forbidden in namespaces shop",
+            "parts": ["namespace shop"],
+        });
+        let expect = json!([
+            {"name": "a", "resource": "v1/pods", "namespaces": ["shop"], "informer": informer},
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
-        ], "reads": [{
-            "resource": "v1/pods", "namespaces": [],
-            "informer": {"state": "forbidden", "message": "pods is forbidden in {}",
-                "parts": ["all namespaces, labels app=web"]},
-        }]});
-        assert_eq!(plugin, expect);
+        ]);
+        assert_eq!(views, expect);
     }
 }

@@ -17,9 +17,9 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 /// More than anybody writes by hand.
-const PARAMETERS_MAX: usize = 32;
+pub(super) const PARAMETERS_MAX: usize = 32;
 /// A query's bytes: two selectors at their bounds.
-const QUERY_BYTES_MAX: usize = 8 * 1024;
+pub(super) const QUERY_BYTES_MAX: usize = 8 * 1024;
 
 /// The objects of a page.
 const LIMITS: RangeInclusive<usize> = 1..=10_000;

@@ -8,7 +8,7 @@ use super::gzip::{self, Compressor};
 use super::kubernetes_api;
 use super::open::{self, method_not_allowed};
 use super::openapi::{self, CallerSchemes};
-use super::operations::{self, Operation, ServedOperation};
+use super::operations::{self, ServedOperation};
 use super::own_thread;
 use super::resources;
 use super::scrapes::Scrapes;
@@ -66,28 +66,26 @@ fn objects() -> Router<Arc<ServerState>> {
 }
 
 pub(super) fn page_table(scrapes: Scrapes) -> Vec<ServedOperation> {
-    let served = |operation: &'static Operation, handler| ServedOperation { operation, handler };
     let mut table = open::table(scrapes);
     table.extend([
-        served(&operations::INDEX, get(index)),
-        served(&operations::DOCUMENT, get(openapi_document)),
-        served(&operations::PLUGINS, get(plugins)),
-        served(&operations::INFORMERS, get(informers)),
-        served(&operations::WHY, get(why)),
-        served(&operations::PROBLEMS, get(problems)),
+        operations::INDEX.by(get(index)),
+        operations::DOCUMENT.by(get(openapi_document)),
+        operations::PLUGINS.by(get(plugins)),
+        operations::INFORMERS.by(get(informers)),
+        operations::WHY.by(get(why)),
+        operations::PROBLEMS.by(get(problems)),
     ]);
     table.extend(dashboard::table());
     table
 }
 
 pub(super) fn object_table() -> Vec<ServedOperation> {
-    let served = |operation: &'static Operation, handler| ServedOperation { operation, handler };
     let mut table = kubernetes_api::table();
     table.extend([
-        served(&operations::DEPLOY, get(resources::deployments)),
-        served(&operations::RESOURCE, get(resources::any)),
-        served(&operations::IN_NAMESPACE, get(resources::of_namespace)),
-        served(&operations::ONE, get(resources::one)),
+        operations::DEPLOY.by(get(resources::deployments)),
+        operations::RESOURCE.by(get(resources::any)),
+        operations::IN_NAMESPACE.by(get(resources::of_namespace)),
+        operations::ONE.by(get(resources::one)),
     ]);
     table
 }
@@ -98,7 +96,7 @@ pub(super) fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router 
     compressed(routes.layer(middleware::map_response(nosniff))).with_state(shared)
 }
 
-/// The same, with answers in gzip for callers that accept it.
+/// These routes, with answers in gzip for callers that accept it.
 fn compressed(routes: Router<Arc<ServerState>>) -> Router<Arc<ServerState>> {
     routes.layer(middleware::from_fn_with_state(Compressor::default(), gzip::compress))
 }
@@ -196,7 +194,8 @@ async fn why(
         let access = Access::Objects { verb: "get", resource, subresource: None, namespace, name };
         shared.callers.authorize(&caller, access).await
     };
-    super::why::respond(plugins, informers, query, SecretAccess::Refused, may_read).await
+    let turn = async || shared.on_demand.turn().await;
+    super::why::respond(plugins, informers, query, SecretAccess::Refused, may_read, turn).await
 }
 
 async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {

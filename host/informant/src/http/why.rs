@@ -38,13 +38,14 @@ pub(crate) enum SecretAccess {
 type WhyRefusal = (StatusCode, String);
 
 /// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`. Its caller must have the right to read the
-/// object.
+/// object. Objects that the cache leaves out are asked for in turns.
 pub(crate) async fn respond(
     plugins: &Plugins,
     informers: &Arc<SharedInformerFactory>,
     query: Option<String>,
     secrets: SecretAccess,
     may_read: impl AsyncFnOnce(&WhyQuestion) -> Result<(), Status>,
+    turn: impl AsyncFnOnce() -> bool,
 ) -> Response {
     let stopping = || message(StatusCode::SERVICE_UNAVAILABLE, "the host stops");
     let (plugins, informers) = (plugins.clone(), informers.clone());
@@ -61,7 +62,7 @@ pub(crate) async fn respond(
     if let Err(status) = may_read(&question).await {
         return refusal(&status);
     }
-    let left_out = question.left_out(&informers).await;
+    let left_out = question.left_out(&informers, turn).await;
     let answer = move || Json(plugins.why(&question, &informers, left_out)).into_response();
     aside(answer).await.unwrap_or_else(stopping)
 }

@@ -2,7 +2,7 @@
 
 use super::ManagerOptions;
 use crate::admin::AdminSocket;
-use crate::http::Listeners;
+use crate::http::{Exposure, Listeners};
 use crate::logging::{LogFormat, Stdout};
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ pub(super) fn introduce(
             if let Some(secure) = listeners.secure_address() {
                 let _ = writeln!(
                     Stdout,
-                    "  secure   https://{secure}  (the same for callers with a token)"
+                    "  secure   https://{secure}  (the same for users of the cluster)"
                 );
             }
             if let Some(lease) = lease {
@@ -72,7 +72,7 @@ pub(super) fn introduce(
 
 /// The rest of the address's line: an address that other machines reach serves less.
 fn served_at(address: SocketAddr) -> &'static str {
-    if address.ip().to_canonical().is_loopback() {
+    if Exposure::of(address) == Exposure::Loopback {
         "/ui/  (the dashboard; also /plugins, /metrics, /readyz)"
     } else {
         "  (/metrics, /readyz)"

@@ -37,7 +37,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn lists_and_watches_are_charged_to_whoever_wants_them_for_as_long_as_that_is() {
+    fn lists_and_watches_are_charged_to_their_plugin_while_its_version_lives() {
         let [one, other] = [0; 2].map(|_| Ledger::default());
         let charged = |ledger: &Ledger| ledger.weighed_bytes("watches") / WATCH_BYTES;
         let version = Watches::charged(512, &one);

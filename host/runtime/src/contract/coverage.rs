@@ -26,7 +26,7 @@ pub fn watched_namespaces(named: &BTreeSet<String>) -> Option<&BTreeSet<String>>
 }
 
 /// The scope of an informer for all objects of these namespaces. Invariant 10.
-pub fn watched_scope(named: &BTreeSet<String>) -> Scope {
+pub(crate) fn watched_scope(named: &BTreeSet<String>) -> Scope {
     let watched = watched_namespaces(named);
     watched.map_or_else(Scope::all, |names| Scope::namespaces(names.iter().map(String::as_str)))
 }

@@ -1,7 +1,9 @@
 //! The objects of a resource that belong to a subscription.
 
 use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
-use informant_apimachinery::{FieldSelector, LabelRequirement, LabelSelector};
+use informant_apimachinery::{
+    FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector, selectable_fields,
+};
 use informant_cache::{Object, Projection, field_pointer};
 use std::collections::BTreeSet;
 
@@ -52,18 +54,27 @@ pub(crate) struct FieldTest {
 impl From<&SubscriptionSpec> for View {
     fn from(subscription: &SubscriptionSpec) -> Self {
         let namespaces = subscription.namespaces.clone();
-        Self::new(namespaces, subscription.label_selector.clone(), &subscription.field_selector)
+        let (resource, labels) = (&subscription.resource, subscription.label_selector.clone());
+        Self::new(resource, namespaces, labels, &subscription.field_selector)
     }
 }
 
 impl From<&ReadSpec> for View {
     fn from(read: &ReadSpec) -> Self {
-        Self::new(read.namespaces.clone(), LabelSelector::default(), &FieldSelector::default())
+        let (labels, fields) = (LabelSelector::default(), FieldSelector::default());
+        Self::new(&read.resource, read.namespaces.clone(), labels, &fields)
     }
 }
 
 impl View {
-    fn new(namespaces: BTreeSet<String>, labels: LabelSelector, selector: &FieldSelector) -> Self {
+    fn new(
+        resource: &GroupVersionResource,
+        namespaces: BTreeSet<String>,
+        labels: LabelSelector,
+        selector: &FieldSelector,
+    ) -> Self {
+        // Fields of a custom resource have no values that the API server fills in.
+        let is_built_in = |field: &str| selectable_fields(resource).contains(&field);
         let (mut key, mut fields) = (Vec::new(), Vec::new());
         for requirement in selector.requirements() {
             let (value, equal) = (requirement.value.clone(), requirement.equal);
@@ -71,7 +82,10 @@ impl View {
                 "metadata.name" => key.push(KeyTest { is_name: true, value, equal }),
                 "metadata.namespace" => key.push(KeyTest { is_name: false, value, equal }),
                 field => {
-                    let (pointer, absent) = field_pointer(field);
+                    let (pointer, absent) = match is_built_in(field) {
+                        true => field_pointer(field),
+                        false => (format!("/{}", field.replace('.', "/")), ""),
+                    };
                     let field = field.to_owned();
                     fields.push(FieldTest { field, pointer, value, equal, absent });
                 }
@@ -180,10 +194,16 @@ mod tests {
 
     #[track_caller]
     fn check(selector: &str, expect: bool) {
-        let object = Object::decode(POD, None).expect("the test's pod is well formed");
+        check_of("v1/pods", POD, selector, expect);
+    }
+
+    #[track_caller]
+    fn check_of(resource: &str, json: &[u8], selector: &str, expect: bool) {
+        let object = Object::decode(json, None).expect("the test's object is well formed");
         let fields = selector.parse().expect("a field selector");
-        let view = View::new(BTreeSet::new(), LabelSelector::default(), &fields);
-        assert_eq!(view.contains(&object), expect, "{selector}");
+        let resource = resource.parse().expect("a resource");
+        let view = View::new(&resource, BTreeSet::new(), LabelSelector::default(), &fields);
+        assert_eq!(view.contains(&object), expect, "{resource} {selector}");
     }
 
     #[test]
@@ -213,9 +233,17 @@ mod tests {
         check("spec.nodeName=", true);
         check("spec.nodeName!=a,status.phase.deeper=", true);
         check("spec.nodeName=a", false);
-        // The API server fills these in.
-        check("spec.unschedulable=false,spec.hostNetwork!=true,status.successful=0", true);
-        check("spec.unschedulable=", false);
+    }
+
+    #[test]
+    fn values_that_the_api_server_fills_in_are_those_of_its_own_resources() {
+        check("spec.hostNetwork=false,spec.hostNetwork!=true", true);
+        check("spec.hostNetwork=", false);
+        let job = br#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a"},"status":{"succeeded":3}}"#;
+        check_of("batch/v1/jobs", job, "status.successful=3", true);
+        check_of("v1/nodes", job, "spec.unschedulable=false", true);
+        let thing = br#"{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"status":{"successful":4,"succeeded":3}}"#;
+        check_of("example.com/v1/things", thing, "status.successful=4,status.replicas=", true);
     }
 
     #[test]
@@ -227,9 +255,10 @@ mod tests {
 
     #[test]
     fn only_what_has_no_condition_is_everything() {
+        let pods = "v1/pods".parse().expect("a resource");
         let view = |fields: &str| {
             let fields = fields.parse().expect("a field selector");
-            View::new(BTreeSet::new(), LabelSelector::default(), &fields).is_everything()
+            View::new(&pods, BTreeSet::new(), LabelSelector::default(), &fields).is_everything()
         };
         assert!(view(""));
         assert!(!view("metadata.name=web"));

@@ -2,6 +2,7 @@
 //! bytes.
 
 use super::{Active, Plugin};
+use crate::contract::coverage::subscribed_scope;
 use crate::contract::descriptor::Descriptor;
 use crate::counted::counted;
 use crate::counters::add_one;
@@ -12,7 +13,7 @@ use crate::kept::dead_letters::{DeadLetter, Selection};
 use crate::plugin::admin::AdminError;
 use crate::plugin::core::PluginCore;
 use hashbrown::HashMap;
-use informant_cache::{Object, ObjectKey, Scope};
+use informant_cache::{Object, ObjectKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -113,7 +114,8 @@ impl Active {
         match letter.event.object.key().namespace() {
             "" => informer.has_synced(),
             namespace => {
-                !view.covers_namespace(namespace) || informer.covers(&Scope::namespace(namespace))
+                let scope = || subscribed_scope(&self.spec).in_namespace(namespace);
+                !view.covers_namespace(namespace) || informer.covers(&scope())
             }
         }
     }

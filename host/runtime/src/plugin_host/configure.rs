@@ -33,7 +33,7 @@ impl ReadConfigurations {
     }
 
     /// Whether the file beside the plugin's is being read.
-    fn is_being_read(&self, name: &PluginName) -> bool {
+    pub(super) fn is_being_read(&self, name: &PluginName) -> bool {
         self.beside.get(name).is_some_and(|beside| beside.read.is_awaited())
     }
 
@@ -104,11 +104,6 @@ impl PluginHost {
         }
     }
 
-    /// Whether the file beside the plugin's is being read.
-    pub(super) fn is_being_configured(&self, name: &PluginName) -> bool {
-        self.configuration.is_being_read(name)
-    }
-
     /// Restricts the plugin to its new settings. An unusable configuration changes nothing: the next load reports its
     /// problem. While a newer file beside the plugin's is being read, the earlier file counts: a file that changes
     /// again and again does not delay a revocation by the host's own configuration.
@@ -125,7 +120,7 @@ impl PluginHost {
         &mut self,
         name: &PluginName,
     ) -> Result<Arc<PluginSettings>, ConfigurationError> {
-        if self.is_being_configured(name) {
+        if self.configuration.is_being_read(name) {
             let known = self.plugins.get(name).and_then(|plugin| plugin.settings());
             let problem = "it is being read; the plugin is loaded once that is done";
             let file = format!("{name}.yaml");

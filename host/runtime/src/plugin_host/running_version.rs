@@ -30,15 +30,11 @@ pub(crate) fn subscriptions(
 }
 
 pub(super) fn running(prepared: &Prepared, ids: &[SubscriptionId], sha256: &str) -> RunningVersion {
-    let subscriptions = prepared.descriptor.subscriptions.iter();
     RunningVersion {
         version: prepared.descriptor.version.clone(),
         settings: prepared.settings.clone(),
         sha256: sha256.to_owned(),
         wasi: prepared.template.wasi().clone(),
-        subscriptions: subscriptions
-            .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
-            .collect(),
         specs: ids.iter().copied().zip(prepared.descriptor.subscriptions.clone()).collect(),
         reads: {
             let reads = prepared.descriptor.reads.iter();

@@ -20,17 +20,25 @@ pub struct WhyQuestion {
 }
 
 impl WhyQuestion {
-    /// The object as the API server has it, if the informer's selectors may leave it out. Without an answer in time
-    /// there is none.
-    pub async fn left_out(&self, informers: &SharedInformerFactory) -> Option<Object> {
+    /// The object as the API server has it, if the informer's selectors leave it out. There is none without an answer in
+    /// time, or if `turn`, which waits for the turn of such a question, says no.
+    pub async fn left_out(
+        &self,
+        informers: &SharedInformerFactory,
+        turn: impl AsyncFnOnce() -> bool,
+    ) -> Option<Object> {
         let informers = informers.informers();
         let informer = informers.iter().find(|it| *it.resource() == self.resource)?;
         let is_cached = informer.indexer().get(&self.key).is_some();
         if is_cached || !informer.parts().iter().any(|part| self.may_be_left_out(part)) {
             return None;
         }
+        if !turn().await {
+            return None;
+        }
         let found = tokio::time::timeout(LOOK_UP_TIME_MAX, informer.look_up(&self.key)).await;
-        found.ok()?.ok()?
+        // One that a part selects is only on its way.
+        found.ok()?.ok()?.filter(|object| !informer.selects(object))
     }
 
     /// Whether a part of the informer may leave the object out by its selectors.

@@ -5,7 +5,7 @@
 
 use super::answer::{DeliveryWhy, SubscriptionWhy, UnmetQuestion};
 use super::{Looked, Sight};
-use crate::contract::coverage::watched_scope;
+use crate::contract::coverage::subscribed_scope;
 use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
 use crate::contract::filter::FilterVerdict;
 use crate::delivery::view::{Unmet, View};
@@ -102,8 +102,7 @@ impl SubscriptionLook<'_> {
         let refused = refused.next().map(|it| refusal("serviceAccount", it.why.clone()));
         let withdrawn = core.restriction.check_read(&self.running.settings, &resource).err();
         let withdrawn = withdrawn.map(|why| refusal("grant", why));
-        let state =
-            self.sight.informer.map(|it| it.state_in(&watched_scope(&self.spec.namespaces)));
+        let state = self.sight.informer.map(|it| it.state_in(&subscribed_scope(self.spec)));
         let informer = match state {
             None => Some(format!("{resource} has no informer")),
             Some(InformerState::Synced | InformerState::Stale { .. }) => None,
@@ -158,7 +157,9 @@ impl SubscriptionLook<'_> {
                 let json = object.json();
                 let projection = informant_cache::Projection::new([&test.pointer]);
                 let found = projection.values(&json)[0].map(String::from_utf8_lossy);
-                let value = shown.value(field, found.as_deref());
+                // The API server fills in some values.
+                let absent = (!test.absent.is_empty()).then_some(test.absent.into());
+                let value = shown.value(field, found.or(absent).as_deref());
                 let asked = format!("{field}{}{}", sign(test.equal), test.value);
                 refusal("fieldSelector", format!("fieldSelector {asked}: {value}"))
             }

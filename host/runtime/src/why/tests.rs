@@ -39,10 +39,6 @@ fn running(descriptor: &Descriptor) -> RunningVersion {
         version: "1".to_owned(),
         sha256: String::new(),
         wasi: Arc::new(WasiImports::default()),
-        subscriptions: specs
-            .clone()
-            .map(|spec| (spec.name.clone(), spec.resource.to_string(), spec.namespaces.clone()))
-            .collect(),
         specs: [ID, SECOND].into_iter().zip(specs.cloned()).collect(),
         reads: Vec::new(),
         settings: Arc::new(settings.expect("nothing bounds it")),

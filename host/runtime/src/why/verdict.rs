@@ -30,9 +30,9 @@ pub(super) fn verdict(
         return ("not-running", not_running(looked));
     };
     if found.subscriptions.is_empty() {
-        let resources: BTreeSet<&str> =
-            running.subscriptions.iter().map(|(_, resource, _)| resource.as_str()).collect();
-        let resources: Vec<&str> = resources.into_iter().collect();
+        let resources: BTreeSet<String> =
+            running.specs.iter().map(|(_, spec)| spec.resource.to_string()).collect();
+        let resources: Vec<String> = resources.into_iter().collect();
         let text = match resources.is_empty() {
             true => "it has no subscriptions".to_owned(),
             false => format!("it subscribes to {} only", resources.join(", ")),

@@ -160,6 +160,22 @@ async fn what_a_wider_view_has_more_is_told_where_others_have_it() {
     check_enters(&["b"]).await;
 }
 
+/// The informer of such a subscription covers less than the namespace.
+#[tokio::test]
+async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
+    let text = hello_text_with(r#""labelSelector":"!none""#);
+    let begin = "(local $line i32) (local $end i32)\n";
+    let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
+    let bench = Bench::start();
+    bench.source.add(&pod("a", "x"));
+    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
+    bench.until("hello", |status| status.is_some_and(|status| status.dead_letters == 1)).await;
+    let name: PluginName = "hello".parse().expect("a name");
+    let sent = bench.admin.redrive(&name, Selection::All).await.expect("it is listed");
+    assert!(sent.starts_with("1 dead letter"), "{sent}");
+    bench.stop().await;
+}
+
 #[tokio::test]
 async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_objects() {
     let state = tempfile::tempdir().expect("a directory");

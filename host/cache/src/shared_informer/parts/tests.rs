@@ -237,6 +237,11 @@ fn a_part_that_is_behind_does_not_bring_an_object_back_into_selectors_that_it_le
     assert_eq!(parts.was_deleted(&labelled(8, "web")).as_deref(), Some("9"));
     assert!(parts.was_deleted(&labelled(9, "db")).is_none(), "that is where it is now");
     assert!(parts.was_deleted(&labelled(10, "web")).is_none(), "it came back");
+    // Both parts tell of one deletion. The part that selects everything knows that it is one.
+    let object = labelled(12, "web");
+    parts.note_deleted(1, object.key(), "12");
+    parts.note_deleted(2, object.key(), "12");
+    assert_eq!(parts.was_deleted(&labelled(11, "db")).as_deref(), Some("12"));
 }
 
 #[test]

@@ -18,8 +18,10 @@ use informant_e2e::{paths, poll};
 
 /// More than the 10 s for which answers about callers count, on a busy machine.
 const REVOKED_DEADLINE: Duration = Duration::from_secs(60);
-pub const PAGES: [&str; 5] = [
+pub const PAGES: [&str; 7] = [
+    "/ui/",
     "/plugins",
+    "/informers",
     "/problems",
     "/metrics",
     "/openapi.json",
@@ -131,9 +133,16 @@ impl<'a> Caller<'a> {
         if let TestCluster::Embedded(cluster) = &*self.bench.cluster {
             let faults = cluster.dev_cluster().faults();
             faults.forbid(&self.user(), "pods", Some("default"));
-            for resource in
-                ["deployments", "/plugins", "/problems", "/metrics", "/openapi.json", "/why"]
-            {
+            let pages = [
+                "/ui/",
+                "/plugins",
+                "/informers",
+                "/problems",
+                "/metrics",
+                "/openapi.json",
+                "/why",
+            ];
+            for resource in pages.into_iter().chain(["deployments"]) {
                 faults.forbid(&self.user(), resource, None);
             }
             return;
@@ -283,7 +292,7 @@ fn without_a_valid_token_nothing_but_probes_is_served() {
             assert_eq!(code(&stranger, "/livez").await, 200);
         }
         let refused = host.get("/metrics").expect("it serves").body;
-        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 24";
+        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 28";
         assert!(refused.contains(line), "{refused}");
     });
 }

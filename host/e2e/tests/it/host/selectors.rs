@@ -187,5 +187,12 @@ fn only_what_plugins_select_is_sent_and_another_plugin_widens_and_narrows_that_w
         for (name, told) in all_told(&host, &namespace, WIDE) {
             check_wide(&name, &told);
         }
+        // A pod that is left out: `why` asks for it, and a request has all cached.
+        let left_out = db(PODS - SELECTED - 1);
+        let query = format!("/why?kind=pods&namespace={namespace}&name={left_out}");
+        let why = host.get(&query).unwrap().json();
+        assert_eq!(why["cache"]["state"], "left-out", "{why}");
+        let answer = host.get(&format!("/core/v1/namespaces/{namespace}/pods/{left_out}")).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.body);
     });
 }

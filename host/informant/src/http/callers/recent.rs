@@ -37,6 +37,13 @@ impl<T: Clone> RecentAnswers<T> {
         self.answers.contains(question)
     }
 
+    /// Gives another cache the answer, which is as old there.
+    pub(super) fn copy_to(&self, question: &QuestionHash, other: &mut Self) {
+        if let Some((asked, answer)) = self.answers.peek(question) {
+            other.insert(*question, answer.clone(), *asked);
+        }
+    }
+
     /// `asked` is when the question was sent: its answer may be as old.
     pub(super) fn insert(&mut self, question: QuestionHash, answer: T, asked: Instant) {
         self.answers.put(question, (asked, answer));
@@ -66,6 +73,19 @@ mod tests {
         check(&mut recent, 2, 0, None);
         recent.insert(hash(1), "no", asked + Duration::from_secs(5));
         check(&mut recent, 1, 14_999, Some("no"));
+    }
+
+    #[test]
+    fn an_answer_that_is_copied_is_as_old_as_before() {
+        let (mut recent, asked) = (RecentAnswers::default(), Instant::now());
+        recent.insert(hash(1), "yes", asked);
+        let mut other = RecentAnswers::default();
+        recent.copy_to(&hash(1), &mut other);
+        recent.copy_to(&hash(2), &mut other);
+        let at = |seconds| asked + Duration::from_secs(seconds);
+        assert_eq!(other.get(&hash(1), at(9)), Some("yes"));
+        assert_eq!(other.get(&hash(1), at(10)), None);
+        assert!(!other.knows(&hash(2)));
     }
 
     #[test]

@@ -6,19 +6,21 @@ import { differences, short } from './differences.js';
 import { resourceForm } from './objects.js';
 import { clock } from './units.js';
 
-// Changes that stay on the page, differences of each, and states that are kept to compare with.
+// Changes that stay on the page, and differences of each.
 const CHANGES_MAX = 200;
 const DIFFERENCES_MAX = 6;
-const STATES_MAX = 20000;
+// Characters of JSON of the states that are kept to compare with. A browser takes several times as many bytes for them.
+const STATES_MAX = 64 * 1024 * 1024;
 
 export function show(host, parameters) {
   const list = h('ol', { class: 'changes', reversed: true, 'aria-live': 'off' });
   const status = h('p', { role: 'status' });
+  const counter = h('p', { class: 'detail' });
   const paused = h('button', { type: 'button', 'aria-pressed': 'false', onclick: pause }, 'Pause');
   const form = resourceForm(host, parameters, 'changes');
-  const element = h('div', {}, h('h1', {}, 'Changes'), form.element, h('p', {}, paused), status, list);
+  const element = h('div', {}, h('h1', {}, 'Changes'), form.element, h('p', {}, paused), status, counter, list);
   const { resource, namespace, labelSelector } = parameters;
-  const states = new Map();
+  const states = new States();
   let stream = null;
   let following = false;
   let seen = 0;
@@ -33,25 +35,28 @@ export function show(host, parameters) {
     const object = JSON.parse(text);
     const { namespace = '', name } = object.metadata;
     const key = `${namespace}/${name}`;
-    const before = states.get(key);
-    if (change === 'deleted') states.delete(key);
-    else if (states.size < STATES_MAX || before) states.set(key, object);
+    const before = states.take(key);
+    if (change !== 'deleted') states.keep(key, object, text.length);
     // The objects of the beginning are no changes.
     if (!following) return;
     seen += 1;
-    status.textContent = `${seen} changes since ${clock(began)}.`;
+    counter.textContent = `${seen} changes since ${clock(began)}.`;
     if (paused.getAttribute('aria-pressed') === 'true') return;
     list.prepend(row(resource, change, object, before));
     while (list.children.length > CHANGES_MAX) list.lastChild.remove();
   }
 
   const began = Date.now();
-  if (resource) {
+  function follow() {
     status.textContent = 'Reading the objects of the beginning…';
     stream = new EventSource(pathOf(resource, { watch: 'true', namespace, labelSelector }));
+    stream.addEventListener('open', () => {
+      // A stream that goes on has no objects of the beginning.
+      if (following) status.textContent = 'Connected again. Changes appear here.';
+    });
     for (const change of ['added', 'modified', 'deleted']) stream.addEventListener(change, ({ data }) => take(change, data));
     stream.addEventListener('bookmark', () => {
-      if (!following) status.textContent = `${states.size} objects are there. Changes appear here.`;
+      if (!following) status.textContent = `${states.count} objects are there. Changes appear here.`;
       following = true;
     });
     // A lost connection has no data; the browser connects again by itself, unless the host refuses.
@@ -61,15 +66,50 @@ export function show(host, parameters) {
         following = false;
         status.textContent = 'Changes were lost. Reading the objects again…';
       } else if (stream.readyState === EventSource.CLOSED) {
-        status.textContent = `The host refuses to watch ${resource}. Objects and Informers show the reason.`;
+        status.textContent = 'The host does not serve this watch now. Objects shows the reason, and Show tries again.';
       } else {
         status.textContent = 'The connection is lost. Connecting again…';
       }
     });
+  }
+  if (resource) {
+    try {
+      follow();
+    } catch (error) {
+      status.textContent = error.message;
+    }
   } else {
     status.textContent = 'Choose a resource.';
   }
   return { element, update: form.update, end: () => stream?.close() };
+}
+
+// The newest states of objects, as long as there is room. An object without one has no differences.
+class States {
+  #states = new Map();
+  #length = 0;
+
+  get count() {
+    return this.#states.size;
+  }
+
+  take(key) {
+    const { object, length } = this.#states.get(key) ?? { length: 0 };
+    this.#length -= length;
+    this.#states.delete(key);
+    return object;
+  }
+
+  keep(key, object, length) {
+    if (this.#length + length > STATES_MAX) return;
+    this.#length += length;
+    this.#states.set(key, { object, length });
+  }
+
+  clear() {
+    this.#states.clear();
+    this.#length = 0;
+  }
 }
 
 function row(resource, change, object, before) {

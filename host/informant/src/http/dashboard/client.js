@@ -25,6 +25,9 @@ export async function probe(path, signal) {
 // The path of a resource, which is `v1/pods` or `apps/v1/deployments`.
 export function pathOf(resource, parameters = {}) {
   const parts = resource.split('/');
+  if (![2, 3].includes(parts.length) || parts.includes('')) {
+    throw new Error(`${resource} is no resource; write VERSION/PLURAL or GROUP/VERSION/PLURAL, like v1/pods`);
+  }
   const [group, version, name] = parts.length === 2 ? ['core', ...parts] : parts;
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
   const path = [group, version, name].map(encodeURIComponent).join('/');

@@ -19,7 +19,8 @@ function compare(before, after, path, found) {
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const step = key.replaceAll('~', '~0').replaceAll('/', '~1');
-    compare(before[key], after[key], `${path}/${step}`, found);
+    const of = (tree) => (Object.hasOwn(tree, key) ? tree[key] : undefined);
+    compare(of(before), of(after), `${path}/${step}`, found);
   }
 }
 

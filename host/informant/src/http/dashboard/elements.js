@@ -58,6 +58,11 @@ export function facts(pairs) {
   return h('dl', { class: 'facts' }, shown.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
 }
 
+// Whether somebody is about to use a part of the element, which must not be replaced now.
+export function isInUse(element) {
+  return element.querySelector(':focus, a:active') !== null;
+}
+
 export function json(value) {
   return h('pre', { tabindex: 0, 'aria-label': 'JSON' }, JSON.stringify(value, null, 2));
 }

@@ -64,14 +64,20 @@ export function ofAllInformers(sample) {
   return sum;
 }
 
-function numbersOf({ counters: c, account, queue, workqueue, timers, deadLetters }) {
+// Events, keys and schedules that wait for a call.
+export function waitingOf({ queue, workqueue, timers }) {
+  return queue.depth + workqueue.waiting + timers.waiting;
+}
+
+function numbersOf(plugin) {
+  const { counters: c, account, deadLetters } = plugin;
   return {
     calls: c.ok + c.retry + c.dead + c.keysOk + c.keysRetry + c.keysDead + c.firings + c.firingsRetry + c.firingsDead,
     failed: c.retry + c.dead + c.keysRetry + c.keysDead + c.firingsRetry + c.firingsDead,
     seconds: account.seconds.guest + account.seconds.hostFunctions,
     processor: account.processorSeconds,
     memory: account.memoryBytes,
-    waiting: queue.depth + workqueue.waiting + timers.waiting,
+    waiting: waitingOf(plugin),
     deadLetters,
   };
 }

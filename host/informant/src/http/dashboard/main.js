@@ -14,6 +14,7 @@ import * as object from './object.js';
 import * as health from './health.js';
 
 const EVERY_MILLISECONDS = 2000;
+const DEADLINE_MILLISECONDS = 10000;
 
 // A view is made by `show(host, parameters)`. It has an `element`, and may have `update(host)` and `end()`.
 const VIEWS = { '': overview, plugins, plugin, informers, changes, objects, object, health };
@@ -23,7 +24,7 @@ const PAGES = [['', 'Overview'], ['plugins', 'Plugins'], ['informers', 'Informer
 const PAGE_OF = { plugin: 'plugins', object: 'objects' };
 
 // The newest known state of the host.
-const host = { plugins: [], informers: [], problems: [], ready: null, live: null, history: new History(), error: null };
+const host = { plugins: [], informers: [], problems: [], ready: null, live: null, history: new History() };
 
 const content = document.getElementById('content');
 const connection = document.getElementById('connection');
@@ -45,11 +46,14 @@ function open() {
   shown = VIEWS[view].show(host, parameters);
   content.replaceChildren(shown.element);
   document.title = `${content.querySelector('h1')?.textContent ?? 'Overview'} · Informant`;
-  shown.update?.(host);
+  // Before the first answer nothing is known.
+  if (host.ready) shown.update?.(host);
 }
 
 async function look() {
-  const answers = [read('/plugins'), read('/informers'), read('/problems'), probe('/readyz'), probe('/livez')];
+  const signal = AbortSignal.timeout(DEADLINE_MILLISECONDS);
+  const pages = ['/plugins', '/informers', '/problems'].map((path) => read(path, signal));
+  const answers = [...pages, ...['/readyz', '/livez'].map((path) => probe(path, signal))];
   [host.plugins, host.informers, host.problems, host.ready, host.live] = await Promise.all(answers);
   host.history.push(Date.now(), host.plugins, host.informers);
 }
@@ -62,16 +66,23 @@ async function run() {
         await look();
         connection.textContent = `Updated ${clock(Date.now())}`;
         connection.className = '';
+        connection.removeAttribute('role');
         shown.update?.(host);
       } catch (error) {
-        connection.textContent = `The host does not answer: ${error.message}`;
+        connection.textContent = `No new state: ${error.message}`;
         connection.className = 'lost';
+        connection.setAttribute('role', 'alert');
       }
     }
     await new Promise((resolve) => setTimeout(resolve, EVERY_MILLISECONDS));
   }
 }
 
+// The address of the page is that of a view.
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  content.focus();
+});
 window.addEventListener('hashchange', () => {
   open();
   content.focus();

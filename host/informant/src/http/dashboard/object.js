@@ -10,6 +10,7 @@ const EVERY_MILLISECONDS = 3000;
 export function show(_, { resource = '', namespace = '', name = '' }) {
   const title = namespace ? `${namespace}/${name}` : name;
   const status = h('p', { role: 'status' }, 'Reading…');
+  const at = h('p', { class: 'detail' });
   const cache = h('div');
   const answers = new Table('Why each plugin was called, or was not', [
     { name: 'Plugin', value: (plugin) => plugin.name,
@@ -25,17 +26,18 @@ export function show(_, { resource = '', namespace = '', name = '' }) {
     { name: 'Waited', number: true, value: ({ waitedSeconds }) => waitedSeconds, show: ({ waitedSeconds }) => duration(waitedSeconds) },
     { name: 'Took', number: true, value: ({ seconds }) => seconds, show: ({ seconds }) => duration(seconds) },
     { name: 'Detail', value: ({ error, wrote }) => error ?? wrote ?? '',
-      show: ({ error, wrote }) => h('span', { class: 'reason' }, error ?? (wrote ? `wrote ${JSON.stringify(wrote)}` : '')) },
+      show: ({ error, wrote }) => h('span', { class: 'reason' }, error ?? (wrote ? `wrote ${wrote}` : '')) },
   ], 0, true);
   const state = h('div');
-  const element = h('div', {}, h('h1', {}, title), h('p', {}, resource), status, cache, answers.element(), deliveries.element(),
+  const element = h('div', {}, h('h1', {}, title), h('p', {}, resource), status, at, cache, answers.element(), deliveries.element(),
     section('Newest state', state));
   const ended = new AbortController();
   let version = null;
 
   async function look() {
     const why = await read(`/why?${new URLSearchParams({ kind: resource, namespace, name })}`, ended.signal);
-    status.textContent = `As of ${clock(why.at)}.`;
+    status.textContent = '';
+    at.textContent = `As of ${clock(why.at)}.`;
     cache.replaceChildren(facts([['In the cache', why.cache.state], ['resourceVersion', why.cache.resourceVersion],
       ['Informer', why.cache.informer], ['Message', why.cache.message], ['Nearest name', why.cache.nearest]]));
     answers.rows(why.plugins);
@@ -52,9 +54,12 @@ export function show(_, { resource = '', namespace = '', name = '' }) {
 
   async function run() {
     while (!ended.signal.aborted) {
-      await look().catch((error) => {
-        if (!ended.signal.aborted) status.textContent = error.message;
-      });
+      // A page that nobody sees asks nothing.
+      if (!document.hidden) {
+        await look().catch((error) => {
+          if (!ended.signal.aborted) status.textContent = error.message;
+        });
+      }
       await new Promise((resolve) => setTimeout(resolve, EVERY_MILLISECONDS));
     }
   }

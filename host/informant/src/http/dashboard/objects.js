@@ -16,7 +16,10 @@ export function resourceForm(host, parameters, view) {
   function choose(event) {
     event.preventDefault();
     const chosen = [...new FormData(element)].filter(([, value]) => value);
-    location.hash = `#/${view}?${new URLSearchParams(chosen)}`;
+    const next = `#/${view}?${new URLSearchParams(chosen)}`;
+    // The same again reads again.
+    if (location.hash === next) window.dispatchEvent(new Event('hashchange'));
+    else location.hash = next;
   }
   const element = h('form', { onsubmit: choose }, field('resource', 'Resource', 'resources'), names, field('namespace', 'Namespace'),
     field('labelSelector', 'Labels'), h('button', { type: 'submit' }, 'Show'));

@@ -1,6 +1,6 @@
 // The first page: what needs attention, how much flows, and between what.
 
-import { badge, h, section, tile, tiles } from './elements.js';
+import { badge, h, isInUse, section, tile, tiles } from './elements.js';
 import { flow } from './flow.js';
 import { ofAllInformers, ofAllPlugins } from './history.js';
 import { plot } from './plot.js';
@@ -21,9 +21,8 @@ export function show() {
     element,
     update(host) {
       numbers.replaceChildren(summary(host));
-      attention.replaceChildren(...needsAttention(host));
-      // A link that has the focus keeps it.
-      if (!picture.contains(document.activeElement)) picture.replaceChildren(flow(host));
+      if (!isInUse(attention)) attention.replaceChildren(...needsAttention(host));
+      if (!isInUse(picture)) picture.replaceChildren(flow(host));
       plots.replaceChildren(...all(host.history));
     },
   };

@@ -1,6 +1,7 @@
 // One plugin.
 
-import { badge, facts, h, json, section, tile, tiles } from './elements.js';
+import { badge, facts, h, isInUse, json, section, tile, tiles } from './elements.js';
+import { waitingOf } from './history.js';
 import { plot } from './plot.js';
 import { Table } from './table.js';
 import { ago, bytes, count, duration, rate, share } from './units.js';
@@ -36,8 +37,8 @@ export function show(_, { name }) {
         ...plugin.subscriptions.map((view) => ({ ...view, use: view.name === view.resource ? 'subscription' : `subscription ${view.name}` })),
         ...plugin.reads.map((view) => ({ ...view, use: 'reads' })),
       ]);
-      rest.replaceChildren(...details(plugin));
-      if (all.open && !raw.contains(document.activeElement)) raw.replaceChildren(json(plugin));
+      if (!isInUse(rest)) rest.replaceChildren(...details(plugin));
+      if (all.open && !isInUse(raw)) raw.replaceChildren(json(plugin));
     },
   };
 }
@@ -50,14 +51,13 @@ function state({ state, since, version, why, sha256 }) {
 
 function numbers(plugin, history) {
   const { name, counters, account, queue, workqueue, timers, deadLetters } = plugin;
-  const waiting = queue.depth + workqueue.waiting + timers.waiting;
   const age = Math.max(queue.ageSeconds ?? 0, workqueue.ageSeconds ?? 0, timers.ageSeconds ?? 0);
   return tiles(
     tile('Calls', rate(history.pluginRate(name, 'calls'))),
     tile('Time of a call', duration(history.callSeconds(name))),
     tile('Processor', share(history.pluginRate(name, 'processor'))),
     tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)}`),
-    tile('Waiting', count(waiting), age > 0 && `for up to ${duration(age)}`),
+    tile('Waiting', count(waitingOf(plugin)), age > 0 && `for up to ${duration(age)}`),
     tile('Dead letters', count(deadLetters), deadLetters > 0 && `informant dlq list ${name}`),
     tile('Reloads', count(counters.reloads), counters.failedReloads > 0 && `${counters.failedReloads} refused`),
   );

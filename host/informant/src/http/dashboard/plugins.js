@@ -1,13 +1,13 @@
 // All plugins in a table.
 
 import { badge, h } from './elements.js';
+import { waitingOf } from './history.js';
 import { Table } from './table.js';
 import { bytes, count, duration, rate, share } from './units.js';
 
 export function show() {
   let host = { plugins: [] };
   const rateOf = (number) => ({ name }) => host.history.pluginRate(name, number);
-  const waiting = ({ queue, workqueue, timers }) => queue.depth + workqueue.waiting + timers.waiting;
   const table = new Table('Plugins', [
     { name: 'Plugin', value: ({ name }) => name,
       show: ({ name }) => h('a', { href: `#/plugin?name=${encodeURIComponent(name)}` }, name) },
@@ -18,7 +18,7 @@ export function show() {
       show: ({ name }) => duration(host.history.callSeconds(name)) },
     { name: 'Processor', number: true, value: rateOf('processor'), show: (plugin) => share(rateOf('processor')(plugin)) },
     { name: 'Memory', number: true, value: ({ account }) => account.memoryBytes, show: ({ account }) => bytes(account.memoryBytes) },
-    { name: 'Waiting', number: true, value: waiting, show: (plugin) => count(waiting(plugin)) },
+    { name: 'Waiting', number: true, value: waitingOf, show: (plugin) => count(waitingOf(plugin)) },
     { name: 'Failed', number: true, value: rateOf('failed'), show: (plugin) => rate(rateOf('failed')(plugin)) },
     { name: 'Dead letters', number: true, value: ({ deadLetters }) => deadLetters },
     { name: 'Why it does not work', value: ({ why }) => why[0] ?? '', show: ({ why }) => h('span', { class: 'reason' }, why[0] ?? '') },

@@ -1,6 +1,6 @@
 // A table whose columns sort it. It keeps its order while its rows are replaced.
 
-import { h } from './elements.js';
+import { h, isInUse } from './elements.js';
 
 // Rows that are drawn: a browser with some thousand of them is slow, and nobody reads them.
 const ROWS_MAX = 500;
@@ -32,7 +32,7 @@ export class Table {
 
   rows(rows) {
     this.#rows = rows;
-    this.#draw();
+    if (!isInUse(this.#body)) this.#draw();
   }
 
   #sortBy(column) {

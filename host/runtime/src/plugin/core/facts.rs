@@ -35,9 +35,7 @@ pub(crate) struct RunningVersion {
     pub(crate) sha256: String,
     /// The functions that it imports from WASI.
     pub(crate) wasi: Arc<WasiImports>,
-    /// Name, resource and namespaces of each subscription.
-    pub(crate) subscriptions: Vec<(String, String, BTreeSet<String>)>,
-    /// The same in full, with their ids.
+    /// The subscriptions with their ids.
     pub(crate) specs: Arc<[(SubscriptionId, SubscriptionSpec)]>,
     /// Resource and namespaces of each further read.
     pub(crate) reads: Vec<(String, BTreeSet<String>)>,
@@ -47,9 +45,9 @@ pub(crate) struct RunningVersion {
 
 impl RunningVersion {
     /// The resources that it subscribes to or reads.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &str> {
-        let subscribed = self.subscriptions.iter().map(|(_, resource, _)| resource.as_str());
-        subscribed.chain(self.reads.iter().map(|(resource, _)| resource.as_str()))
+    pub(crate) fn resources(&self) -> impl Iterator<Item = String> {
+        let subscribed = self.specs.iter().map(|(_, spec)| spec.resource.to_string());
+        subscribed.chain(self.reads.iter().map(|(resource, _)| resource.clone()))
     }
 }
 

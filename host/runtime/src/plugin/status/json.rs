@@ -52,7 +52,7 @@ impl PluginStatus {
     /// The entry in `GET /plugins`.
     pub fn to_json(&self) -> Value {
         let running = self.running.as_ref();
-        let subscriptions = running.iter().flat_map(|running| &running.subscriptions);
+        let subscriptions = running.iter().flat_map(|running| &*running.specs);
         let counters = &self.counters;
         json!({
             "name": self.name.as_str(),
@@ -78,8 +78,9 @@ impl PluginStatus {
             })),
             "lastFilterError": counters.last_filter_error(),
             "subscriptions": subscriptions
-                .map(|(name, resource, namespaces)| {
-                    json!({ "name": name, "resource": resource, "namespaces": namespaces })
+                .map(|(_, spec)| {
+                    let resource = spec.resource.to_string();
+                    json!({ "name": spec.name, "resource": resource, "namespaces": spec.namespaces })
                 })
                 .collect::<Vec<_>>(),
             "reads": running.iter().flat_map(|running| &running.reads)

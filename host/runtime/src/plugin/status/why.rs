@@ -2,12 +2,13 @@
 //! `/plugins`.
 
 use super::PluginStatus;
+use crate::contract::coverage::{subscribed_scope, watched_scope};
 use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
 use crate::delivery::not_now::NotNow;
 use crate::enumerated::enumerated;
 use crate::one_line::one_line;
-use informant_cache::InformerState;
+use informant_cache::{InformerState, Scope};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -19,10 +20,7 @@ const REASON_BYTES_MAX: usize = 512;
 impl PluginStatus {
     /// The current problems of the plugin, the most important first: at most ten reasons of one line each. `informer`
     /// gives the state of a resource's informer for views of these namespaces, and `None` without an informer.
-    pub fn why(
-        &self,
-        informer: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
-    ) -> Vec<String> {
+    pub fn why(&self, informer: impl Fn(&str, &Scope) -> Option<InformerState>) -> Vec<String> {
         let informers = self.informers_that_lack(informer);
         let reasons = [
             self.paused(),
@@ -67,19 +65,27 @@ impl PluginStatus {
         (!is_said).then(|| format!("{name} {}", problem.text))
     }
 
+    /// The resource of each subscription, and its scope of the informer; in the order of `/plugins`.
+    pub fn subscribed_scopes(&self) -> Vec<(String, Scope)> {
+        let specs = self.running.iter().flat_map(|running| &*running.specs);
+        specs.map(|(_, spec)| (spec.resource.to_string(), subscribed_scope(spec))).collect()
+    }
+
+    /// The same of the further reads.
+    pub fn read_scopes(&self) -> Vec<(String, Scope)> {
+        let reads = self.running.iter().flat_map(|running| &running.reads);
+        reads.map(|(resource, named)| (resource.clone(), watched_scope(named))).collect()
+    }
+
     /// Resources of the version in charge that are not listed or not watched.
     fn informers_that_lack(
         &self,
-        informer: impl Fn(&str, &BTreeSet<String>) -> Option<InformerState>,
+        informer: impl Fn(&str, &Scope) -> Option<InformerState>,
     ) -> Option<String> {
-        let running = self.running.as_ref()?;
-        let subscribed = running.subscriptions.iter();
-        let subscribed = subscribed.map(|(_, resource, namespaces)| (resource, namespaces));
-        let read = running.reads.iter().map(|(resource, namespaces)| (resource, namespaces));
-        let lacking: BTreeSet<String> = subscribed
-            .chain(read)
-            .filter_map(|(resource, namespaces)| {
-                let state = informer(resource, namespaces)?;
+        let views = self.subscribed_scopes().into_iter().chain(self.read_scopes());
+        let lacking: BTreeSet<String> = views
+            .filter_map(|(resource, scope)| {
+                let state = informer(&resource, &scope)?;
                 let message = state.message().map_or(String::new(), |text| format!(" ({text})"));
                 (state != InformerState::Synced)
                     .then(|| format!("{resource} is {}{message}", state.as_str()))
