@@ -35,8 +35,13 @@ async function open(path, options = {}) {
   page.on('console', (message) => message.type() === 'error' && page.complaints.push(message.text()));
   page.on('pageerror', (error) => page.complaints.push(error.message));
   await page.goto(`${options.url ?? host.url}/ui/#/${path}`);
-  await page.getByText('Updated').waitFor();
+  await updated(page).waitFor();
   return page;
+}
+
+// The line that says that the page has a new state.
+function updated(page) {
+  return page.locator('#connection', { hasText: 'Updated' });
 }
 
 async function close(page) {
@@ -191,7 +196,7 @@ test('the page says that the host is gone, and goes on when it is back', async (
     await other.end();
     await page.getByText('No new state').waitFor();
     await other.again();
-    await page.getByText('Updated').waitFor();
+    await updated(page).waitFor();
     await page.context().close();
   } finally {
     await other.end();
@@ -208,8 +213,8 @@ test('the keyboard reaches the content and every page', async () => {
   // A link keeps the focus while the state is read again.
   const plugin = page.getByRole('link', { name: 'event-printer' });
   await plugin.focus();
-  const updated = await page.getByText('Updated').innerText();
-  await page.getByText(updated, { exact: true }).waitFor({ state: 'detached' });
+  const before = await updated(page).innerText();
+  await page.getByText(before, { exact: true }).waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'event-printer');
   for (const title of ['Informers', 'Changes', 'Objects', 'Health', 'Overview', 'Plugins']) {
     const link = page.getByRole('navigation').getByRole('link', { name: title });
