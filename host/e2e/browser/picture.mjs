@@ -14,7 +14,7 @@ const chromium = await browser();
 try {
   const page = await chromium.newPage({ viewport: { width: 1200, height: 860 } });
   await page.goto(`${host.url}/ui/`);
-  await page.getByText(`${WASM} of ${WASM}`).waitFor({ timeout: 0 });
+  await page.locator('.tile', { hasText: 'Plugins that run' }).getByText(`${WASM} of ${WASM}`).waitFor({ timeout: 0 });
   await page.waitForTimeout(MILLISECONDS);
   await page.screenshot({ path: process.argv[2] });
 } finally {
