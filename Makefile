@@ -24,6 +24,7 @@ help:
 	@echo "make bench-quick  the same with tiny sizes: shows that it works"
 	@echo "make bench-parts  the parts by themselves: decoding, packing, store, indexes, queues, calls: writes host/bench/PARTS.md"
 	@echo "make bench-languages  a plugin in each language: file, load, events, memory: writes host/bench/LANGUAGES.md"
+	@echo "make bench-watchers  many watchers at the host's Kubernetes API: latency and cost of each change"
 	@echo "make bench-readers  the cache's readers, at rest and during a relist of 160,000 objects"
 	@echo "make image        the container image"
 	@echo "make sim          the informers in a seeded simulation: SEED=n replays one, SEEDS=m runs m from there"

@@ -5,6 +5,7 @@
 #   make bench-tools   only builds; then `target/release/informant-bench --help`
 #   make bench-languages  what a plugin costs in each language: writes host/bench/LANGUAGES.md and its tables in plugin-sdk/README.md; npm and pip fetch, and a
 #                      language without its tools is left out. bench-languages-quick shows that it works, measures nothing, overwrites nothing
+#   make bench-watchers  200 watchers of 10,000 pods at the host's Kubernetes API: latency and cost of 500 changes a second
 #   make bench-parts   what decoding, packing, the store, queues and calls cost by themselves: writes host/bench/PARTS.md
 #
 # Without Go there is no client-go to compare with: its rows are left out, and that is said.
@@ -12,10 +13,14 @@
 BENCH_CLIENT_GO := host/bench/comparators/client-go
 BENCH_KUBE_RS   := host/bench/comparators/kube-rs
 
-.PHONY: bench bench-quick bench-parts bench-languages bench-languages-quick bench-tools bench-client-go bench-kube-rs bench-kube-rs-everyday bench-guest bench-lint
+.PHONY: bench bench-quick bench-watchers bench-parts bench-languages bench-languages-quick bench-tools bench-client-go bench-kube-rs bench-kube-rs-everyday bench-guest bench-lint
 
 bench: bench-tools
 	target/release/informant-bench --rounds 3 --patience 1200 --report . --json target/bench/results.json
+
+bench-watchers: plugins build
+	cargo build --release -p informant-bench
+	target/release/bench-watchers
 
 # What they print is kept, and the page is made of it.
 bench-parts: prerequisites plugins

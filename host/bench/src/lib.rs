@@ -18,6 +18,7 @@ pub mod results;
 pub mod session;
 pub mod stolen;
 pub mod subject;
+pub mod watchers;
 
 use std::io::{BufRead, BufReader};
 
