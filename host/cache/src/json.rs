@@ -8,6 +8,7 @@ mod fuzz;
 mod pointer;
 mod projection;
 mod reader;
+mod shared_projection;
 mod strings;
 
 pub(crate) use cursor::Cursor;
@@ -15,6 +16,8 @@ pub(crate) use pointer::PointerStep;
 pub use pointer::{JsonPointer, ParseJsonPointerError};
 pub use projection::Projection;
 pub use reader::JsonReader;
+pub(crate) use shared_projection::FoundValues;
+pub use shared_projection::{SharedProjection, SharedReader, SharedValues};
 pub(crate) use strings::special;
 
 use std::borrow::Cow;

@@ -149,6 +149,7 @@ pub use indexer::{IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snaps
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
 pub use json::{JsonPointer, JsonReader, ParseJsonPointerError, Projection};
+pub use json::{SharedProjection, SharedReader, SharedValues};
 pub use list_watch::{
     Change, ListEvent, ListOptions, ListStream, ListTweaks, ListTweaksError, ListWatchError,
     ListerWatcher, ListerWatcherSource, Part, QueryParameters, WatchEvent, WatchOptions,

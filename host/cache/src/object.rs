@@ -22,6 +22,7 @@ pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
 pub use words::OwnerReference;
 
+use crate::json::{FoundValues, SharedReader, SharedValues};
 use bytes::Bytes;
 use packing::{Frame, Made};
 use shared::shared;
@@ -93,6 +94,8 @@ struct ObjectText {
     json: OnceLock<Bytes>,
     /// The result of [`Object::metadata_json`]: of a hundred handlers that ask, the first one causes the work.
     metadata: OnceLock<Bytes>,
+    /// The values that the readers of a shared projection asked for.
+    found: OnceLock<Box<FoundValues>>,
 }
 
 /// Shorter JSON is not packed.
@@ -207,6 +210,26 @@ impl Object {
         match &self.text {
             Some(text) => text.metadata.get_or_init(|| metadata::only(&self.json())).clone(),
             None => metadata::only(&self.unpacked()),
+        }
+    }
+
+    /// Reads the values of a reader's pointers. Of all readers of a [`SharedProjection`](crate::SharedProjection), the
+    /// first one causes the pass over the bytes, for all clones of a notification's handle. An object at rest is
+    /// unpacked and read each time.
+    pub fn read_shared<T>(
+        &self,
+        reader: &SharedReader,
+        read: impl FnOnce(SharedValues<'_>) -> T,
+    ) -> T {
+        let Some(text) = &self.text else {
+            let json = self.unpacked();
+            return read(reader.find(&json, true).values(&json, reader));
+        };
+        let json = text.json.get_or_init(|| self.unpacked());
+        let found = text.found.get_or_init(|| Box::new(reader.find(json, false)));
+        match found.serve(reader) {
+            true => read(found.values(json, reader)),
+            false => read(reader.find(json, true).values(json, reader)),
         }
     }
 

@@ -17,6 +17,7 @@ mod staged;
 use crate::demand::Demand;
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
+use crate::json::SharedProjection;
 use crate::list_watch::{
     ListEvent, ListOptions, ListTweaks, ListWatchError, ListerWatcher, ListerWatcherSource,
     OneListerWatcher, Part,
@@ -97,6 +98,7 @@ struct InformerShared {
     source: Arc<dyn ListerWatcherSource>,
     options: InformerOptions,
     indexer: Indexer,
+    projection: Arc<SharedProjection>,
     inbox: Arc<Inbox>,
     demand: Demand,
     progress: Arc<Progress>,
@@ -152,6 +154,7 @@ impl SharedIndexInformer {
             source,
             options,
             indexer: Indexer::default(),
+            projection: Arc::default(),
             inbox: Arc::default(),
             demand: Demand::default(),
             progress: Arc::new(Progress::new(now())),
@@ -175,6 +178,11 @@ impl SharedIndexInformer {
     /// Reads the cache.
     pub fn indexer(&self) -> Indexer {
         self.shared.indexer.clone()
+    }
+
+    /// The pointers of all handlers that read values of this resource's objects.
+    pub fn projection(&self) -> &Arc<SharedProjection> {
+        &self.shared.projection
     }
 
     /// Whether the first list of the requested scope is in the cache, for each namespace if there are several. Stays

@@ -4,9 +4,11 @@
 //! informer's task spend on one of its views, and on one of its indexes.
 
 use divan::Bencher;
-use informant_cache::{JsonPointer, Object};
+use divan::counter::ItemsCount;
+use informant_cache::{JsonPointer, Object, SharedProjection};
 use informant_runtime::bench_parts::BenchSubscription;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[path = "../../cache/benches/pods/mod.rs"]
 mod pods;
@@ -77,13 +79,48 @@ fn subscription(name: &str) -> Value {
 
 #[divan::bench(args = SUBSCRIPTIONS)]
 fn update(bencher: Bencher<'_, '_>, name: &str) {
-    let [old, object] = states();
     let mut subscription = subscription(name);
-    subscription["resource"] = "v1/pods".into();
+    // Any field of a custom resource may be in a selector.
+    subscription["resource"] = "bench.dev/v1/pods".into();
     let descriptor = json!({"version": "1", "subscriptions": [subscription]}).to_string();
-    let subscription =
-        BenchSubscription::new(descriptor.as_bytes()).expect("it is within its bounds");
-    bencher.bench_local(|| subscription.update(&old, &object));
+    let subscription = BenchSubscription::new(descriptor.as_bytes(), &Arc::default())
+        .expect("it is within its bounds");
+    // Each update is of states whose values nobody has asked for.
+    bencher.with_inputs(states).bench_local_refs(|[old, object]| subscription.update(old, object));
+}
+
+/// What each of these says no to, in its own words.
+const REFUSED: [&str; 6] =
+    ["namespace", "label", "field", "onlyIfChanged", "filter", "filter of both states"];
+
+/// One update for so many plugins of one informer, of which each refuses it.
+#[divan::bench(args = REFUSED)]
+fn refused_by_300(bencher: Bencher<'_, '_>, name: &str) {
+    const PLUGINS: usize = 300;
+    let projection = Arc::new(SharedProjection::default());
+    let plugins: Vec<_> = (0..PLUGINS)
+        .map(|number| {
+            let mut subscription = match name {
+                "namespace" => json!({"namespaces": [format!("tenant-{number}")]}),
+                "label" => json!({"labelSelector": format!("tenant=t{number}")}),
+                "field" => json!({"fieldSelector": format!("spec.nodeName=n{number}")}),
+                "onlyIfChanged" => json!({"onlyIfChanged": ["/spec/nodeName", "/spec/containers"]}),
+                "filter" => json!({"filter": format!("object.spec.nodeName == 'n{number}'")}),
+                _ => json!({"filter": "object.spec != old.spec"}),
+            };
+            subscription["resource"] = "v1/pods".into();
+            let descriptor = json!({"version": "1", "subscriptions": [subscription]}).to_string();
+            BenchSubscription::new(descriptor.as_bytes(), &projection).expect("it is valid")
+        })
+        .collect();
+    bencher.counter(ItemsCount::new(PLUGINS)).with_inputs(states).bench_local_refs(
+        |[old, object]| {
+            for plugin in &plugins {
+                plugin.update(old, object);
+            }
+        },
+    );
+    assert!(plugins.iter().all(BenchSubscription::has_queued_nothing), "{name}");
 }
 
 #[divan::bench(args = ["/spec/nodeName", "/metadata/labels/*", "/*/*/*/*/*/*/*/*"])]

@@ -13,7 +13,7 @@ use crate::guest::engine::{Engine, EngineError};
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance::Template;
 use crate::history::{DeliveryEnd, EndedDelivery, History};
-use informant_cache::{Cause, Object, ResourceEventHandler};
+use informant_cache::{Cause, Object, ResourceEventHandler, SharedProjection};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,21 +91,31 @@ impl Deliveries {
 /// The first subscription of a descriptor, without the plugin.
 pub struct BenchSubscription {
     handler: SubscriptionHandler,
+    queue: Arc<PluginQueue>,
     cause: Cause,
 }
 
 impl BenchSubscription {
     /// Its queue holds one event and merges the others into that.
-    pub fn new(descriptor: &[u8]) -> Result<Self, DescriptorError> {
+    pub fn new(
+        descriptor: &[u8],
+        projection: &Arc<SharedProjection>,
+    ) -> Result<Self, DescriptorError> {
         let descriptor = Descriptor::parse(descriptor)?;
         let queue = Arc::new(PluginQueue::new(
             Marks { events: 1, bytes: usize::MAX },
             Arc::new(Counters::default()),
         ));
         let spec = &descriptor.subscriptions[0];
-        let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue);
+        let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue.clone());
+        let handler = handler.reading_with(projection, spec, true);
         let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
-        Ok(Self { handler, cause })
+        Ok(Self { handler, queue, cause })
+    }
+
+    /// Whether no event waits.
+    pub fn has_queued_nothing(&self) -> bool {
+        self.queue.look(|mailboxes| mailboxes.is_idle())
     }
 
     /// Notifies the handler of an update.

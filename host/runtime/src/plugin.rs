@@ -96,6 +96,8 @@ pub(crate) struct Plugin {
     /// The reads that the current version may make.
     pub(crate) granted: VersionPermissions,
     subscription_ids: u32,
+    /// Whether the running version's events are recorded.
+    is_recorded: bool,
 }
 
 /// A version that was in charge at least once.
@@ -123,6 +125,16 @@ struct BegunSubscription {
     id: SubscriptionId,
     asked_by: u64,
     begun_by: u64,
+}
+
+/// The version whose subscriptions begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subscribing {
+    pub(crate) load: u64,
+    /// Whether the version has restored the snapshot of the version before.
+    pub(crate) restored: bool,
+    /// Whether its events are recorded, also those that its filters refuse.
+    pub(crate) is_recorded: bool,
 }
 
 impl Plugin {
@@ -162,6 +174,7 @@ impl Plugin {
             withheld: BTreeMap::new(),
             granted: VersionPermissions::default(),
             subscription_ids: 0,
+            is_recorded: false,
         }
     }
 
@@ -266,9 +279,10 @@ impl Plugin {
         &mut self,
         descriptor: &Descriptor,
         ids: &[SubscriptionId],
-        (load, restored): (u64, bool),
+        Subscribing { load, restored, is_recorded }: Subscribing,
         informers: &SharedInformerFactory,
     ) {
+        self.is_recorded = is_recorded;
         let asked_by = self.asked_by(descriptor, load);
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();
@@ -332,7 +346,9 @@ impl Plugin {
             }
             None => SubscriptionHandler::new(id, spec, queue),
         };
-        let handler = handler.of_loads(asked_by, begun_by);
+        let projection = informer.informer().projection();
+        let handler =
+            handler.of_loads(asked_by, begun_by).reading_with(projection, spec, !self.is_recorded);
         let handler = match told_before.is_empty() {
             true => handler,
             false => {

@@ -35,7 +35,7 @@ use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::{Load, Loads, StepOutcome, TookOver};
 use crate::plugin::prepare::{Code, PrepareOrder, Prepared, Preparer};
-use crate::plugin::{Loaded, Plugin};
+use crate::plugin::{Loaded, Plugin, Subscribing};
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
@@ -364,7 +364,9 @@ impl PluginHost {
         let descriptor = &prepared.descriptor;
         plugin.core.set(&prepared.settings);
         plugin.granted = granted;
-        plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
+        let is_recorded = self.preparer.tapes.is_some();
+        let subscribing = Subscribing { load: load.number, restored, is_recorded };
+        plugin.subscribe(descriptor, &ids, subscribing, &self.informers);
         self.informers.start();
         if !first {
             add_one(&plugin.core.counters.reloads_ok);

@@ -17,6 +17,7 @@
 
 mod bind;
 mod compile;
+mod condition;
 mod cost;
 mod needs;
 mod seen_values;
@@ -27,6 +28,7 @@ use bind::bind;
 use cel::common::types::{CelBool, CelNull, CelString};
 use cel::common::value::Val;
 use cel::{Context, IdedExpr, Value};
+pub(crate) use condition::{Condition, TestedStates};
 use cost::{ENVIRONMENT, limited};
 use needs::Needs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,6 +51,8 @@ pub struct Filter {
 
 struct CompiledFilter {
     expression: IdedExpr,
+    /// The same as tests of values, if it is simple.
+    condition: Option<Condition>,
     object: Needs,
     old: Needs,
     names_change: bool,
@@ -76,6 +80,16 @@ impl Filter {
     pub(crate) fn compile(text: &str) -> Result<Self, FilterError> {
         let compiled = compile::compile(text).map_err(|problem| FilterError { problem })?;
         Ok(Self { text: text.into(), compiled: Arc::new(compiled) })
+    }
+
+    /// The filter as tests of values, if they can express it.
+    pub(crate) fn condition(&self) -> Option<&Condition> {
+        self.compiled.condition.as_ref()
+    }
+
+    /// Whether a deletion may be filtered.
+    pub(crate) fn names_change(&self) -> bool {
+        self.compiled.names_change
     }
 
     pub(crate) fn verdict(&self, event: &Event) -> FilterVerdict {

@@ -6,6 +6,7 @@
 //! calls. A plugin without shards has one mailbox.
 
 mod call_rate;
+mod drain;
 mod next;
 mod room;
 mod snapshot;
@@ -323,30 +324,6 @@ impl Mailboxes {
         self.rooms.retain(|id, _| keep.contains(id));
         self.refused.retain(|id| keep.contains(id));
         self.shards.iter_mut().map(|mailbox| mailbox.retain(keep)).sum()
-    }
-
-    /// Puts new events aside from here on.
-    pub(crate) fn close(&mut self) {
-        self.each(Mailbox::close);
-    }
-
-    /// Opens the mailboxes again, with the events that were put aside.
-    pub(crate) fn reopen(&mut self) {
-        self.woken = Woken::All;
-        for shard in 0..self.shards.len() {
-            if let Some(mailbox) = self.mailbox(shard) {
-                mailbox.reopen();
-            }
-        }
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.shards.iter().any(Mailbox::is_closed)
-    }
-
-    /// Whether all events came out and were settled, and all keys are done apart from delayed ones.
-    pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
-        self.shards.iter().all(Mailbox::is_drained) && self.keys.is_drained(now)
     }
 
     /// Changes the number of shards. No shard may have work in flight.

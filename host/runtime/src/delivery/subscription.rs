@@ -9,6 +9,7 @@
 //! then one pass over the bytes of each state.
 
 mod ahead;
+mod evaluation;
 mod explained;
 mod known;
 mod replay;
@@ -21,8 +22,10 @@ use crate::delivery::view::View;
 use crate::event::EventKeys;
 use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use bytes::Bytes;
-use informant_cache::{Cause, FinalState, Notification, Object, Projection, ResourceEventHandler};
+use evaluation::{Asked, Judged};
+use informant_cache::{
+    Cause, FinalState, Notification, Object, ResourceEventHandler, SharedProjection,
+};
 use known::Known;
 pub(crate) use known::Present;
 pub(crate) use replay::Replay as Progress;
@@ -42,8 +45,8 @@ pub(crate) struct SubscriptionHandler {
     view: View,
     /// The rules that turn events into keys, if there are any.
     rules: Option<Arc<EnqueueRules>>,
-    /// The view's pointers, then those of `onlyIfChanged`.
-    projection: Projection,
+    /// The values that the view, `onlyIfChanged` and the filter ask for.
+    asked: Asked,
     queue: Arc<PluginQueue>,
     /// The reason of replayed events.
     replay_reason: Reason,
@@ -105,15 +108,6 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// The meaning of an update for the subscription.
-#[derive(Debug, Clone, Copy)]
-struct Judged {
-    /// Whether the view contains the state before, and the state after.
-    is_in: [bool; 2],
-    /// Whether the update changes a value that `onlyIfChanged` names.
-    is_concerned: bool,
-}
-
 impl SubscriptionHandler {
     /// The handler of a subscription that the plugin did not have before.
     pub(crate) fn new(
@@ -122,8 +116,7 @@ impl SubscriptionHandler {
         queue: Arc<PluginQueue>,
     ) -> Self {
         let view = View::from(spec);
-        let concerning = spec.only_if_changed.iter().map(String::as_str);
-        let projection = Projection::new(view.pointers().chain(concerning));
+        let asked = Asked::new(spec, &view, &Arc::default(), false);
         let progress = match spec.replay {
             ReplayOption::Never => Progress::none(),
             ReplayOption::Initial | ReplayOption::InitialAndReload => Progress::new(),
@@ -136,7 +129,7 @@ impl SubscriptionHandler {
             replay: spec.replay,
             rules: (!spec.enqueue.is_empty()).then(|| Arc::new(spec.enqueue.clone())),
             view,
-            projection,
+            asked,
             queue,
             replay_reason: Reason::Initial,
             progress: Arc::new(progress),
@@ -160,6 +153,17 @@ impl SubscriptionHandler {
             known: before.known.clone(),
             ..Self::new(id, spec, queue)
         }
+    }
+
+    /// Reads the values of objects together with the other handlers of an informer. With `filters`, a simple filter is
+    /// evaluated before an event is queued.
+    pub(crate) fn reading_with(
+        self,
+        projection: &Arc<SharedProjection>,
+        spec: &SubscriptionSpec,
+        filters: bool,
+    ) -> Self {
+        Self { asked: Asked::new(spec, &self.view, projection, filters), ..self }
     }
 
     /// Sets the loads: the subscription is unchanged since the load `asked_by`, and the load `begun_by` begins it.
@@ -201,6 +205,9 @@ impl SubscriptionHandler {
     fn push(&self, telling: Telling<'_>, reason: Reason, received: Instant, line: Line) {
         let Telling { change, object, old, gone, knew, known_as } = telling;
         if !self.types.contain(change) {
+            return add_one(&self.queue.counters.filtered);
+        }
+        if matches!(line, Line::Live) && !knew && self.refuses(&telling) {
             return add_one(&self.queue.counters.filtered);
         }
         let event = Event {
@@ -245,58 +252,9 @@ impl SubscriptionHandler {
         }
     }
 
-    /// Whether the view contains the object. If the event would only be filtered, the bytes are not read.
-    fn contains(&self, object: &Object, is_wanted: bool) -> bool {
-        if !is_wanted {
-            return self.view.may_contain(object);
-        }
-        self.charged(|| self.view.contains(object))
-    }
-
-    /// Charges the evaluation to the plugin, unless it is only a check of the namespace.
-    fn charged<T>(&self, evaluate: impl FnOnce() -> T) -> T {
-        if self.projection.is_empty() && self.view.is_everything() {
-            return evaluate();
-        }
-        let began = Instant::now();
-        let evaluated = evaluate();
-        self.queue.counters.ledger.evaluated(began.elapsed());
-        evaluated
-    }
-
     /// Whether an existing object is new to a plugin whose view changed.
     fn enters(&self, object: &Object) -> bool {
         self.progress.succeeds() && !self.progress.knows(object)
-    }
-
-    /// Whether the bytes decide about an update. The arguments are the answers without the bytes.
-    fn depends_on_bytes(&self, was_in: bool, is_in: bool) -> bool {
-        let of_view = self.view.pointers().len();
-        let of_both = self.projection.len() > of_view && was_in && is_in && self.types.updated;
-        of_both || (of_view > 0 && (was_in || is_in))
-    }
-
-    /// The meaning of an update for the subscription, in at most one pass over each state's bytes.
-    fn judge(&self, states: [&Object; 2]) -> Judged {
-        let may_be_in = states.map(|state| self.view.may_contain(state));
-        let [was_in, is_in] = may_be_in;
-        if !self.depends_on_bytes(was_in, is_in) {
-            return Judged { is_in: may_be_in, is_concerned: true };
-        }
-        // A state that cannot be in the view is not read.
-        let json = |number: usize| may_be_in[number].then(|| states[number].json());
-        let texts: [Option<Bytes>; 2] = [json(0), json(1)];
-        let values =
-            texts.each_ref().map(|text| text.as_deref().map(|t| self.projection.values(t)));
-        let is_in = values
-            .each_ref()
-            .map(|values| values.as_ref().is_some_and(|values| self.view.fields_match(values)));
-        let of_view = self.view.pointers().len();
-        let [before, after] = &values;
-        let is_concerned = self.projection.len() == of_view
-            || before.as_ref().map(|values| &values[of_view..])
-                != after.as_ref().map(|values| &values[of_view..]);
-        Judged { is_in, is_concerned }
     }
 
     /// Queues an update. If the view had the state before, the plugin knows that state.
@@ -346,7 +304,7 @@ impl ResourceEventHandler for SubscriptionHandler {
         if cause.reason == informant_cache::Reason::Resync {
             return self.tell_resynced(new, cause);
         }
-        let judged = self.charged(|| self.judge([old, new]));
+        let judged = self.judge([old, new]);
         self.tell_update([old, new], judged, cause);
     }
 
@@ -392,6 +350,8 @@ fn gone(final_state: FinalState) -> Gone {
     }
 }
 
+#[cfg(test)]
+mod filter_tests;
 #[cfg(test)]
 mod key_tests;
 #[cfg(test)]

@@ -98,8 +98,7 @@ impl View {
     /// Whether the view contains the object.
     pub(crate) fn contains(&self, object: &Object) -> bool {
         self.may_contain(object)
-            && (self.fields.is_empty()
-                || self.fields_match(&self.projection.values(&object.json())))
+            && (self.fields.is_empty() || self.unmet_field_of(&object.json()).is_none())
     }
 
     /// Whether the view contains the object, as far as the tests without bytes say. Takes well below a microsecond.
@@ -109,10 +108,13 @@ impl View {
 
     /// The first part that an object does not match, in the order of the tests.
     pub(crate) fn unmet(&self, object: &Object) -> Option<Unmet<'_>> {
-        self.unmet_without_bytes(object).or_else(|| {
-            let json = object.json();
-            self.unmet_field(&self.projection.values(&json)).map(Unmet::Field)
-        })
+        self.unmet_without_bytes(object)
+            .or_else(|| self.unmet_field_of(&object.json()).map(Unmet::Field))
+    }
+
+    fn unmet_field_of(&self, json: &[u8]) -> Option<&FieldTest> {
+        let values = self.projection.values(json);
+        self.unmet_field(|number| values[number])
     }
 
     #[inline]
@@ -135,19 +137,19 @@ impl View {
         self.fields.iter().map(|field| field.pointer.as_str())
     }
 
-    /// Whether the fields of an object match for which [`View::may_contain`] holds. `values` begins with those of
-    /// [`View::pointers`].
-    pub(crate) fn fields_match(&self, values: &[Option<&[u8]>]) -> bool {
-        self.unmet_field(values).is_none()
+    /// Whether the fields of an object match for which [`View::may_contain`] holds. The argument returns the value of
+    /// the pointer with this number, in the order of [`View::pointers`].
+    pub(crate) fn fields_match<'a>(&self, value: impl Fn(usize) -> Option<&'a [u8]>) -> bool {
+        self.unmet_field(value).is_none()
     }
 
-    fn unmet_field(&self, values: &[Option<&[u8]>]) -> Option<&FieldTest> {
-        let tests = self.fields.iter().zip(values);
-        let mut unmet = tests.filter(|(test, value)| {
-            let value = value.unwrap_or(test.absent.as_bytes());
+    fn unmet_field<'a>(&self, value: impl Fn(usize) -> Option<&'a [u8]>) -> Option<&FieldTest> {
+        let mut tests = self.fields.iter().enumerate();
+        let unmet = tests.find(|(number, test)| {
+            let value = value(*number).unwrap_or(test.absent.as_bytes());
             is_text(value, &test.value) != test.equal
         });
-        unmet.next().map(|(test, _)| test)
+        unmet.map(|(_, test)| test)
     }
 
     /// Whether the view contains every object of the resource.

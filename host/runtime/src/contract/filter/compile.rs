@@ -1,6 +1,7 @@
 //! From text to a checked expression: refuses functions that are not offered, and parts without a bound, with their
 //! place.
 
+use super::condition::Condition;
 use super::cost::{ENVIRONMENT, cost_max, guard};
 use super::needs::Collected;
 use super::{CompiledFilter, NESTING_MAX, TEXT_BYTES_MAX};
@@ -62,9 +63,10 @@ fn parse(text: &str) -> Result<CompiledFilter, String> {
     let mut reader = Reader::default();
     reader.read(&expression, 1).map_err(|(id, problem)| at(&source, id, &problem))?;
     let Reader { object, old, names_change, .. } = reader;
+    let condition = Condition::of(&expression);
     guard(&mut expression, None);
     let (object, old, cost_max) = (object.finish(), old.finish(), cost_max(text.len()));
-    Ok(CompiledFilter { expression, object, old, names_change, cost_max })
+    Ok(CompiledFilter { expression, condition, object, old, names_change, cost_max })
 }
 
 fn at(source: &SourceInfo, id: u64, problem: &str) -> String {

@@ -10,7 +10,7 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","n
     "labels":{"app":"web","a/b~c":"odd"},"annotations":{}},"spec":{"nodeName":"n1","replicas":3,"none":null,
     "containers":[{"name":"c","image":"x:1","ports":[80,443]},{"name":"d","image":"y:2"}]},"status":{"phase":"Running"}}"#;
 
-fn change(text: &str) -> Change {
+pub(super) fn change(text: &str) -> Change {
     match text {
         "added" => Change::Added,
         "updated" => Change::Updated,
@@ -21,7 +21,12 @@ fn change(text: &str) -> Change {
 
 /// The verdict on an event with these states, which are decoded as the cache does.
 #[track_caller]
-fn verdict(filter: &Filter, object: Option<&str>, old: Option<&str>, of: &str) -> FilterVerdict {
+pub(super) fn verdict(
+    filter: &Filter,
+    object: Option<&str>,
+    old: Option<&str>,
+    of: &str,
+) -> FilterVerdict {
     let decode = |json: &str| {
         informant_cache::Object::decode(json.as_bytes(), None).expect("the test's object is one")
     };

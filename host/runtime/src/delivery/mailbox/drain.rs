@@ -30,6 +30,11 @@ impl Mailbox {
         self.load().events == 0 && self.in_flight.is_none() && self.replays.is_empty()
     }
 
+    /// Whether no event waits in any way or is in flight: a new one is merged with no other.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_drained() && self.aside.is_none() && self.withheld.events().next().is_none()
+    }
+
     /// How long events wait for later events of their object. Zero in a closed mailbox, which gets no later events.
     pub(super) fn debounce(&self) -> Duration {
         if self.is_closed() { Duration::ZERO } else { self.debounce }

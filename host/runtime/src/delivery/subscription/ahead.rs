@@ -5,7 +5,8 @@
 //! without an event to queue, and all objects of a first list. The deletion of an object that the plugin does not know
 //! is queued only for two subscriptions: without `added` events, or with `enqueue` rules.
 
-use super::{Judged, Line, SubscriptionHandler, Telling, gone};
+use super::evaluation::Judged;
+use super::{Line, SubscriptionHandler, Telling, gone};
 use crate::contract::descriptor::ReplayOption;
 use informant_cache::{Cause, Notification, Object, Reason, ResourceEventHandler};
 
@@ -49,7 +50,7 @@ impl SubscriptionHandler {
             return;
         }
         let known = self.progress.knows(old);
-        let judged = self.charged(|| self.judge(states));
+        let judged = self.judge(states);
         let [was_in, is_in] = judged.is_in;
         let stays = was_in == is_in && self.progress.knows(new) == known;
         // The deletion of a known object outside the view carries the known state.

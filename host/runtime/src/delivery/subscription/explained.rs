@@ -12,10 +12,7 @@ impl SubscriptionHandler {
 
     /// The values that `onlyIfChanged` names, in its order.
     pub(crate) fn concerning(&self, object: &Object) -> Vec<Option<String>> {
-        let json = object.json();
-        let values = self.projection.values(&json);
-        let text =
-            |value: &Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
-        values[self.view.pointers().len()..].iter().map(text).collect()
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        self.asked.concern(object, |value| value.map(text))
     }
 }

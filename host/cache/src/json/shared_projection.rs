@@ -1,0 +1,282 @@
+//! The JSON pointers of all readers of one resource, which one pass over an object's text finds together.
+//!
+//! A hundred handlers of one informer ask for values of the same object, and mostly for the same ones. Each distinct
+//! pointer has a place here, and the values that a pass found are kept with the object's text ([`FoundValues`]). So
+//! the first reader of a state causes the pass, and the others look their places up.
+
+use super::Projection;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The pointers of all readers of one resource.
+#[derive(Debug)]
+pub struct SharedProjection {
+    /// Distinguishes it from all others of the process.
+    id: u64,
+    pointers: Mutex<SharedPointers>,
+}
+
+#[derive(Debug)]
+struct SharedPointers {
+    places: Vec<PointerPlace>,
+    projection: Arc<Projection>,
+    /// Grows when a pointer takes a place.
+    generation: u64,
+}
+
+#[derive(Debug)]
+struct PointerPlace {
+    pointer: Box<str>,
+    /// Without a reader, the place is free for another pointer.
+    readers: usize,
+}
+
+/// The pointers of one reader, in their order.
+#[derive(Debug)]
+pub struct SharedReader {
+    of: Arc<SharedProjection>,
+    places: Box<[usize]>,
+    /// The generation from which on its pointers are at its places.
+    since: u64,
+}
+
+/// The values that one pass over an object's text found.
+#[derive(Debug)]
+pub(crate) struct FoundValues {
+    of: u64,
+    generation: u64,
+    spans: Box<[Option<[u32; 2]>]>,
+    took: Duration,
+    /// Whether no other reader gets these values.
+    is_alone: bool,
+}
+
+/// The values of one reader's pointers in one object.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedValues<'a> {
+    json: &'a [u8],
+    found: &'a FoundValues,
+    places: &'a [usize],
+}
+
+impl Default for SharedProjection {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let projection = Arc::new(Projection::new::<&str>([]));
+        let pointers = SharedPointers { places: Vec::new(), projection, generation: 0 };
+        Self { id: NEXT.fetch_add(1, Relaxed), pointers: Mutex::new(pointers) }
+    }
+}
+
+impl SharedProjection {
+    /// Adds the pointers of one reader, until the reader is dropped. [`Projection::new`] has their form.
+    pub fn reader<P: AsRef<str>>(
+        self: &Arc<Self>,
+        pointers: impl IntoIterator<Item = P>,
+    ) -> SharedReader {
+        let mut shared = self.pointers.lock();
+        let known = shared.generation;
+        let places = pointers.into_iter().map(|pointer| shared.place_of(pointer.as_ref()));
+        let places: Box<[usize]> = places.collect();
+        if shared.generation != known {
+            shared.project();
+        }
+        SharedReader { of: self.clone(), places, since: shared.generation }
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.pointers.lock().places.len()
+    }
+}
+
+impl SharedPointers {
+    fn place_of(&mut self, pointer: &str) -> usize {
+        let is_here = |place: &PointerPlace| place.readers > 0 && *place.pointer == *pointer;
+        let number = self.places.iter().position(is_here).unwrap_or_else(|| {
+            self.generation += 1;
+            let place = PointerPlace { pointer: pointer.into(), readers: 0 };
+            match self.places.iter().position(|place| place.readers == 0) {
+                Some(free) => {
+                    self.places[free] = place;
+                    free
+                }
+                None => {
+                    self.places.push(place);
+                    self.places.len() - 1
+                }
+            }
+        });
+        self.places[number].readers += 1;
+        number
+    }
+
+    fn release(&mut self, places: &[usize]) {
+        let mut is_free = false;
+        for &number in places {
+            self.places[number].readers -= 1;
+            is_free |= self.places[number].readers == 0;
+        }
+        if is_free {
+            while self.places.last().is_some_and(|place| place.readers == 0) {
+                self.places.pop();
+            }
+            self.project();
+        }
+    }
+
+    /// Makes the projection of the places. A free one finds nothing.
+    fn project(&mut self) {
+        const NOTHING: &str = "no pointer";
+        let pointer = |place: &PointerPlace| match place.readers {
+            0 => NOTHING.into(),
+            _ => place.pointer.clone(),
+        };
+        self.projection = Arc::new(Projection::new(self.places.iter().map(pointer)));
+    }
+}
+
+impl Drop for SharedReader {
+    fn drop(&mut self) {
+        self.of.pointers.lock().release(&self.places);
+    }
+}
+
+impl SharedReader {
+    /// The number of pointers.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no pointers.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Finds the values of all readers' pointers, for one or for all readers.
+    pub(crate) fn find(&self, json: &[u8], is_alone: bool) -> FoundValues {
+        let began = Instant::now();
+        let (projection, generation) = {
+            let shared = self.of.pointers.lock();
+            (shared.projection.clone(), shared.generation)
+        };
+        let span = |value: &[u8]| {
+            let start = value.as_ptr().addr() - json.as_ptr().addr();
+            let ends = [start, start + value.len()].map(u32::try_from);
+            let [Ok(start), Ok(end)] = ends else { return None };
+            Some([start, end])
+        };
+        let values = projection.values(json).into_iter();
+        let spans = values.map(|value| value.and_then(span)).collect();
+        FoundValues { of: self.of.id, generation, spans, took: began.elapsed(), is_alone }
+    }
+}
+
+impl FoundValues {
+    /// Whether the reader's values are among them.
+    pub(crate) fn serve(&self, reader: &SharedReader) -> bool {
+        self.of == reader.of.id && self.generation >= reader.since
+    }
+
+    /// The reader's values. `json` is the text in which they were found.
+    pub(crate) fn values<'a>(
+        &'a self,
+        json: &'a [u8],
+        reader: &'a SharedReader,
+    ) -> SharedValues<'a> {
+        SharedValues { json, found: self, places: &reader.places }
+    }
+}
+
+impl<'a> SharedValues<'a> {
+    /// The text of the value at the reader's pointer with this number. `None` if the object has no such value.
+    pub fn get(&self, number: usize) -> Option<&'a [u8]> {
+        let [start, end] = (*self.found.spans.get(*self.places.get(number)?)?)?;
+        self.json.get(start as usize..end as usize)
+    }
+
+    /// The part of the time of the pass that so many of the reader's pointers took. Where the pass was made for this
+    /// reader alone, all of it is shared out among its own pointers.
+    pub fn cost(&self, pointers: usize) -> Duration {
+        let all = if self.found.is_alone { self.places.len() } else { self.found.spans.len() };
+        let [part, all] = [pointers, all.max(1)].map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        self.found.took * part.min(all) / all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Object;
+
+    const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"a":1,"b":{"c":"x"}}}"#;
+
+    fn pod() -> Object {
+        Object::decode(POD.as_bytes(), None).expect("the test's object is well formed")
+    }
+
+    #[track_caller]
+    fn check(object: &Object, reader: &SharedReader, expect: &[Option<&str>]) {
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let found = object.read_shared(reader, |values| {
+            (0..expect.len()).map(|number| values.get(number).map(text)).collect::<Vec<_>>()
+        });
+        let expect: Vec<_> = expect.iter().map(|value| value.map(str::to_owned)).collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn each_reader_gets_the_values_of_its_own_pointers() {
+        let shared = Arc::new(SharedProjection::default());
+        let first = shared.reader(["/spec/a", "/metadata/name"]);
+        let second = shared.reader(["/metadata/name", "/spec/none", "/spec/b"]);
+        assert_eq!(shared.len(), 4, "an equal pointer has one place");
+        let pod = pod();
+        check(&pod, &first, &[Some("1"), Some("\"web\"")]);
+        check(&pod, &second, &[Some("\"web\""), None, Some(r#"{"c":"x"}"#)]);
+        check(&pod, &shared.reader::<&str>([]), &[None]);
+    }
+
+    #[test]
+    fn values_that_were_found_for_others_are_not_mixed_up() {
+        let shared = Arc::new(SharedProjection::default());
+        let pod = pod();
+        let first = shared.reader(["/spec/a", "/spec/b/c"]);
+        check(&pod, &first, &[Some("1"), Some("\"x\"")]);
+        drop(first);
+        assert_eq!(shared.len(), 0);
+        // The same places, other pointers, and a text whose values were found for the reader before.
+        let second = shared.reader(["/metadata/name", "/kind"]);
+        check(&pod, &second, &[Some("\"web\""), Some("\"Pod\"")]);
+        let another = Arc::new(SharedProjection::default()).reader(["/spec/a"]);
+        check(&pod, &another, &[Some("1")]);
+        check(&pod.at_rest(), &another, &[Some("1")]);
+    }
+
+    #[test]
+    fn a_free_place_is_taken_again_and_others_stay_where_they_are() {
+        let shared = Arc::new(SharedProjection::default());
+        let first = shared.reader(["/spec/a"]);
+        let second = shared.reader(["/kind"]);
+        drop(first);
+        let pod = pod();
+        check(&pod, &second, &[Some("\"Pod\"")]);
+        let third = shared.reader(["/metadata/name", "/kind"]);
+        assert_eq!(shared.len(), 2);
+        check(&pod, &third, &[Some("\"web\""), Some("\"Pod\"")]);
+        check(&pod, &second, &[Some("\"Pod\"")]);
+    }
+
+    #[test]
+    fn a_pass_is_charged_to_its_readers_by_their_pointers() {
+        let shared = Arc::new(SharedProjection::default());
+        let reader = shared.reader(["/spec/a", "/kind", "/metadata/name", "/spec/b"]);
+        let one = shared.reader(["/kind"]);
+        let pod = pod();
+        let all = pod.read_shared(&reader, |values| values.cost(4));
+        let part = pod.read_shared(&one, |values| values.cost(1));
+        assert_eq!(part, all / 4);
+    }
+}

@@ -1,0 +1,214 @@
+//! The questions of a subscription about an object: the view, `onlyIfChanged`, and a simple `filter`.
+//!
+//! All subscriptions of an informer read the values of an object in one pass ([`SharedProjection`]). A filter that is
+//! [simple](Condition) and says no drops the event here, if no other event of the plugin waits: the event is then the
+//! one that the actor would have refused. Behind other events it is queued, because it may be merged.
+
+use super::{SubscriptionHandler, Telling};
+use crate::contract::descriptor::SubscriptionSpec;
+use crate::contract::filter::{Condition, Filter, TestedStates};
+use crate::counters::Counters;
+use crate::delivery::view::View;
+use crate::event::Change;
+use informant_cache::{Object, SharedProjection, SharedReader, SharedValues};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Instant;
+
+/// The time of every sixteenth evaluation is taken, and counts for all sixteen.
+const SAMPLED: u32 = 16;
+
+/// The values that a subscription asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    reader: SharedReader,
+    /// The values of the view come first, then these of `onlyIfChanged`, then those of the filter.
+    concerning: Range<usize>,
+    filter: Option<Filter>,
+    evaluations: AtomicU32,
+}
+
+/// The meaning of an update for the subscription.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judged {
+    /// Whether the view contains the state before, and the state after.
+    pub(super) is_in: [bool; 2],
+    /// Whether the update changes a value that `onlyIfChanged` names.
+    pub(super) is_concerned: bool,
+}
+
+impl Asked {
+    /// With `filters`, the subscription's filter is evaluated here, if it is simple.
+    pub(super) fn new(
+        spec: &SubscriptionSpec,
+        view: &View,
+        projection: &Arc<SharedProjection>,
+        filters: bool,
+    ) -> Self {
+        let filter = spec.filter.as_ref().filter(|filter| filters && filter.condition().is_some());
+        let tested = filter.and_then(Filter::condition).map_or(&[][..], Condition::pointers);
+        let of_view = view.pointers().len();
+        let concerning = of_view..of_view + spec.only_if_changed.len();
+        let pointers = view.pointers().chain(spec.only_if_changed.iter().map(String::as_str));
+        let reader = projection.reader(pointers.chain(tested.iter().map(String::as_str)));
+        let (filter, evaluations) = (filter.cloned(), AtomicU32::new(0));
+        Self { reader, concerning, filter, evaluations }
+    }
+
+    /// The values of the view, of the update's concern, or both.
+    pub(super) fn view_and_concern(&self) -> usize {
+        self.concerning.end
+    }
+
+    /// The values that `onlyIfChanged` names, in its order.
+    pub(super) fn concern<T>(&self, object: &Object, of: impl Fn(Option<&[u8]>) -> T) -> Vec<T> {
+        object.read_shared(&self.reader, |values| {
+            self.concerning.clone().map(|number| of(values.get(number))).collect()
+        })
+    }
+
+    /// Evaluates, and charges a sample of the evaluations to the plugin.
+    fn sampled<T>(&self, counters: &Counters, evaluate: impl FnOnce() -> T) -> T {
+        if !self.evaluations.fetch_add(1, Relaxed).is_multiple_of(SAMPLED) {
+            return evaluate();
+        }
+        let began = Instant::now();
+        let evaluated = evaluate();
+        counters.ledger.evaluated(began.elapsed() * SAMPLED);
+        evaluated
+    }
+
+    /// The verdict of the filter on an event, if that is certain.
+    fn verdict(&self, change: Change, values: [Option<SharedValues<'_>>; 2]) -> Option<bool> {
+        let condition = self.filter.as_ref()?.condition()?;
+        let begin = self.concerning.end;
+        let [object, old] = values
+            .map(|values| values.map(|values| move |number: usize| values.get(begin + number)));
+        let states = TestedStates {
+            change,
+            object: object.as_ref().map(|state| state as _),
+            old: old.as_ref().map(|state| state as _),
+        };
+        condition.verdict(&states)
+    }
+
+    fn filter_names_change(&self) -> bool {
+        self.filter.as_ref().is_some_and(Filter::names_change)
+    }
+}
+
+impl SubscriptionHandler {
+    /// Reads the values of an object, and charges the plugin's part of the pass over the bytes.
+    fn read<T>(
+        &self,
+        object: &Object,
+        pointers: usize,
+        read: impl FnOnce(SharedValues<'_>) -> T,
+    ) -> T {
+        object.read_shared(&self.asked.reader, |values| {
+            self.queue.counters.ledger.evaluated(values.cost(pointers));
+            read(values)
+        })
+    }
+
+    fn sampled<T>(&self, evaluate: impl FnOnce() -> T) -> T {
+        self.asked.sampled(&self.queue.counters, evaluate)
+    }
+
+    /// Whether the view may contain the object, without the bytes. The check of the namespace alone is not charged.
+    fn may_contain(&self, object: &Object) -> bool {
+        match self.view.is_everything() {
+            true => true,
+            false => self.sampled(|| self.view.may_contain(object)),
+        }
+    }
+
+    /// Whether the view contains the object. If the event would only be filtered, the bytes are not read.
+    pub(super) fn contains(&self, object: &Object, is_wanted: bool) -> bool {
+        let of_view = self.view.pointers().len();
+        self.may_contain(object)
+            && (!is_wanted
+                || of_view == 0
+                || self.read(object, of_view, |values| {
+                    self.sampled(|| self.view.fields_match(|number| values.get(number)))
+                }))
+    }
+
+    /// Whether the bytes decide about an update. The arguments are the answers without the bytes.
+    fn depends_on_bytes(&self, [was_in, is_in]: [bool; 2]) -> bool {
+        let is_both = was_in && is_in && self.types.updated;
+        let of_both = is_both && !self.asked.concerning.is_empty();
+        of_both || (self.asked.concerning.start > 0 && (was_in || is_in))
+    }
+
+    /// The meaning of an update for the subscription.
+    pub(super) fn judge(&self, states: [&Object; 2]) -> Judged {
+        let may_be_in = states.map(|state| self.may_contain(state));
+        if !self.depends_on_bytes(may_be_in) {
+            return Judged { is_in: may_be_in, is_concerned: true };
+        }
+        // A state that cannot be in the view is not read.
+        let ([old, new], pointers) = (states, self.asked.view_and_concern());
+        match may_be_in {
+            [true, true] => self.read(old, pointers, |before| {
+                self.read(new, pointers, |after| self.judge_values([Some(before), Some(after)]))
+            }),
+            [true, false] => {
+                self.read(old, pointers, |before| self.judge_values([Some(before), None]))
+            }
+            [false, true] => {
+                self.read(new, pointers, |after| self.judge_values([None, Some(after)]))
+            }
+            [false, false] => Judged { is_in: may_be_in, is_concerned: true },
+        }
+    }
+
+    fn judge_values(&self, states: [Option<SharedValues<'_>>; 2]) -> Judged {
+        self.sampled(|| {
+            let is_in = states.map(|values| {
+                values.is_some_and(|it| self.view.fields_match(|number| it.get(number)))
+            });
+            let concerning = &self.asked.concerning;
+            let differs = |number: usize| {
+                let [before, after] = states.map(|values| values.map(|it| it.get(number)));
+                before != after
+            };
+            let is_concerned = concerning.is_empty() || concerning.clone().any(differs);
+            Judged { is_in, is_concerned }
+        })
+    }
+
+    fn verdict(&self, change: Change, values: [Option<SharedValues<'_>>; 2]) -> Option<bool> {
+        self.sampled(|| self.asked.verdict(change, values))
+    }
+
+    /// Whether the filter refuses an event that would be the plugin's only one.
+    pub(super) fn refuses(&self, telling: &Telling<'_>) -> bool {
+        let Telling { change, object, old, .. } = *telling;
+        let Some(filter) = &self.asked.filter else { return false };
+        if change == Change::Deleted && !self.asked.filter_names_change() {
+            return false;
+        }
+        let pointers = filter.condition().map_or(0, |condition| condition.pointers().len());
+        let [object, old] = match change {
+            Change::Deleted => [None, Some(object)],
+            Change::Added | Change::Updated => [Some(object), old],
+        };
+        let verdict = match [object, old] {
+            [Some(object), Some(old)] => self.read(old, pointers, |before| {
+                self.read(object, pointers, |after| {
+                    self.verdict(change, [Some(after), Some(before)])
+                })
+            }),
+            [Some(object), None] => {
+                self.read(object, pointers, |it| self.verdict(change, [Some(it), None]))
+            }
+            [None, Some(old)] => {
+                self.read(old, pointers, |it| self.verdict(change, [None, Some(it)]))
+            }
+            [None, None] => None,
+        };
+        verdict == Some(false) && self.queue.look(|mailboxes| mailboxes.is_idle())
+    }
+}

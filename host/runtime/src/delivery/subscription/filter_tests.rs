@@ -1,0 +1,77 @@
+//! Events that a simple filter refuses before they are queued.
+
+use super::tests::{Told, pod, spec, tell};
+use super::*;
+use crate::counters::Counters;
+use crate::delivery::mailbox::{Marks, Settled};
+use informant_cache::Reason as CacheReason;
+
+const RUNNING: &str = r#","filter":"object.status.phase == 'Running'""#;
+
+/// Notifies a subscription that shares the values of objects, and shows the states that are queued and the number of
+/// filtered ones. With `handled`, the guest handles each event at once; otherwise all wait.
+#[track_caller]
+fn check(keys: &str, filters: bool, handled: bool, told: &[Told], expect: &str) {
+    let counters = Arc::new(Counters::default());
+    let marks = Marks { events: 100, bytes: usize::MAX };
+    let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
+    let (spec, shared) = (spec(keys), Arc::new(SharedProjection::default()));
+    // Another subscription of the informer asks for other values.
+    let _other = shared.reader(["/kind", "/status/phase"]);
+    let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
+    let handler = handler.reading_with(&shared, &spec, filters);
+    handler.on_synced();
+    let (mut shown, now) = (Vec::new(), Instant::now());
+    let mut take = || {
+        while let Some(queued) = queue.pop(0, now) {
+            shown.push(queued.event.object.resource_version().to_owned());
+            queue.settle_event(0, Settled::Finished, now);
+        }
+    };
+    for told in told {
+        tell(&handler, std::slice::from_ref(told), false);
+        if handled {
+            take();
+        }
+    }
+    take();
+    let filtered = counters.filtered.load(Relaxed);
+    assert_eq!(format!("{}; {filtered} filtered", shown.join(" ")), expect, "{keys}");
+}
+
+fn changes() -> [Told; 5] {
+    [
+        Told::Added(CacheReason::Watch, pod(1, "", "Pending")),
+        Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),
+        Told::Updated(pod(2, "", "Running"), pod(3, "", "Failed")),
+        Told::Updated(pod(3, "", "Failed"), pod(4, "", "Failed")),
+        Told::Deleted(FinalState::Known, pod(5, "", "Failed")),
+    ]
+}
+
+#[test]
+fn an_event_that_would_be_the_only_one_is_refused_before_it_is_queued() {
+    check(RUNNING, true, true, &changes(), "2 5; 3 filtered");
+    let entered = r#","filter":"old == null || old.status.phase != object.status.phase""#;
+    check(entered, true, true, &changes(), "1 2 3 5; 1 filtered");
+    let deletions = r#","filter":"change != 'deleted' || old.status.phase != 'Failed'""#;
+    check(deletions, true, true, &changes(), "1 2 3 4; 1 filtered");
+    let with_view =
+        r#","fieldSelector":"status.phase!=Failed","filter":"object.status.phase == 'x'""#;
+    // Leaving the view is a deletion, which this filter does not concern.
+    check(with_view, true, true, &changes(), "2; 2 filtered");
+}
+
+#[test]
+fn behind_another_event_it_is_queued_because_it_may_be_merged() {
+    check(RUNNING, true, false, &changes(), "2 3 4 5; 1 filtered");
+}
+
+#[test]
+fn the_actor_decides_where_events_are_recorded_and_where_tests_cannot() {
+    check(RUNNING, false, true, &changes(), "1 2 3 4 5; 0 filtered");
+    let missing = r#","filter":"object.status.reason == 'x'""#;
+    check(missing, true, true, &changes(), "1 2 3 4 5; 0 filtered");
+    let length = r#","filter":"size(object.status.phase) > 90""#;
+    check(length, true, true, &changes(), "1 2 3 4 5; 0 filtered");
+}
