@@ -44,8 +44,8 @@ fn the_log_of_a_plugin_has_the_lines_that_are_kept_and_those_that_come() {
         assert_eq!(kept(&bench, &host, "?tailLines=0").len(), 0);
 
         let (success, said) = ask(&bench, &host, &["tail", "event-printer", "--follow=false"]);
-        let message = lines[2]["message"].as_str().expect("a message");
-        assert!(success && said.contains(message), "{said}");
+        let pod = format!("pod {}/{}", bench.namespace, lines[2]["name"].as_str().expect("a name"));
+        assert!(success && said.contains(&pod), "{said}");
         let (_, said) =
             ask(&bench, &host, &["tail", "event-printer", "--tail", "0", "--follow=false"]);
         assert_eq!(said, "");
