@@ -209,7 +209,7 @@ mod tests {
     #[tokio::test]
     async fn lines_come_whole_however_their_bytes_come() {
         let pieces = ["a\nb", "", "c\n\n", "rest"];
-        let pieces = futures::stream::iter(pieces.map(|piece| Ok::<_, std::io::Error>(piece)));
+        let pieces = futures::stream::iter(pieces.map(Ok::<_, std::io::Error>));
         let (stream, _other) = UnixStream::pair().expect("a pair");
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("it begins");
         let connection = AbortOnDropHandle::new(tokio::spawn(async move {

@@ -114,8 +114,10 @@ impl Shown {
         let level = line.level.parse().unwrap_or(tracing::Level::INFO);
         let fields = line.fields.as_ref().map_or_else(String::new, |it| format!("  {it}"));
         let text = plugin_text(self.is_coloured, level, &line.message, &fields);
-        let time = self.with_time.then(|| format!("{:.6} ", line.timestamp)).unwrap_or_default();
-        Some(format!("{time}{text}"))
+        Some(match self.with_time {
+            true => format!("{:.6} {text}", line.timestamp),
+            false => text,
+        })
     }
 }
 
