@@ -5,6 +5,6 @@ mod client;
 mod routes;
 mod socket;
 
-pub(crate) use client::Client;
+pub(crate) use client::{AnswerLines, Client, server_error};
 pub(crate) use routes::{AdminState, Letters};
 pub(crate) use socket::{AdminSocket, default_path, default_path_of_ours};

@@ -3,6 +3,7 @@
 mod dev;
 mod examples;
 mod generated;
+mod get;
 mod host;
 mod list;
 mod offline;
@@ -10,16 +11,21 @@ mod offline;
 mod page;
 mod project;
 mod serve;
+mod tail;
+mod top;
 mod why;
 
 pub(crate) use dev::DevArgs;
 pub(crate) use examples::{parse, visible_commands};
 pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
+pub(crate) use get::GetArgs;
 pub(crate) use host::HostArgs;
 pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, SecureArgs, ServeArgs};
+pub(crate) use tail::TailArgs;
+pub(crate) use top::{SortKey, TopArgs, TopOutput, TopTable};
 pub(crate) use why::WhyArgs;
 
 use crate::compiler::{CompileArgs, CompilerArgs};
@@ -55,6 +61,24 @@ pub(crate) enum Command {
     Cluster(ClusterArgs),
     /// Make, build and test plugins; show, pause and reload the plugins of a running host.
     Plugin(PluginArgs),
+    /// Show plugins and informers of a running host by their use of it, again every two seconds.
+    ///
+    /// CPU is in thousandths of a processor. MEMORY is the memory that the host holds for the plugin, and WAITING counts events, keys
+    /// and firings. LAST EVENT is the time since the informer's last event, bookmark or object. Wide columns of plugins: LIMIT is
+    /// `limits.hostMemory`; then come the parts of MEMORY. LINES are kept log lines, VALUES the plugin's state, and OTHER are all
+    /// other parts. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that for its selectors and
+    /// filters. LOG and DISK are bytes written.
+    Top(TopArgs),
+    /// Show objects of the cache of a running host, as kubectl shows those of a cluster.
+    ///
+    /// The host watches the resource from then on, and for some minutes after the last question. Secrets are not in the answers. Ages
+    /// and columns are those of kubectl, and so are the exit codes.
+    Get(GetArgs),
+    /// Show the log lines of one plugin of a running host, as they come.
+    ///
+    /// The host keeps the last lines of each plugin, up to `limits.logTail` (64Ki by default). Lines of the host about the plugin, such as
+    /// those about its loads, are in the host's own log alone. The flags are those of `kubectl logs`.
+    Tail(TailArgs),
     /// Show, send again and delete dead letters: events that failed all their attempts.
     Dlq(DlqArgs),
     /// Show why the plugins of a running host were called for an object, or were not.
@@ -233,12 +257,6 @@ pub(crate) enum PluginCommand {
     Test(TestArgs),
     /// Show the state of every plugin.
     List(ListArgs),
-    /// Show memory, time, log and disk of every plugin, the largest first.
-    ///
-    /// LIMIT is `limits.hostMemory`, the bound of MEMORY; `limits.memory` bounds one instance. OTHER is memory for series, state,
-    /// indexes, watches, letters and documents. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that
-    /// for its selectors and filters. LOG and DISK are bytes written.
-    Top(ListArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),
     /// Run the previous version again. A second rollback returns to the newer one.

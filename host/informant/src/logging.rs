@@ -6,10 +6,12 @@ mod text;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
-pub(crate) use footer::{pin, unpin};
+pub(crate) use footer::{TerminalSize, pin, terminal_size, unpin};
 use std::sync::OnceLock;
 pub(crate) use stdout::{Stdout, end};
 use text::TextLines;
+pub(crate) use text::plugin_text;
+
 use tracing::error;
 use tracing_subscriber::EnvFilter;
 
@@ -37,10 +39,23 @@ pub(crate) fn tell_failure(error: &anyhow::Error) {
     }
 }
 
+/// An error whose text is the whole line: it has the form of kubectl's errors.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct WholeLine(pub(crate) String);
+
 /// Prints an error in the form of clap's errors.
-#[expect(clippy::print_stderr, reason = "the one place where the program's failure is said")]
 fn print_error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    match error.downcast_ref::<WholeLine>() {
+        Some(line) => note(&line.0),
+        None => note(&format!("error: {error:#}")),
+    }
+}
+
+/// Prints a line for people beside the output of a command.
+#[expect(clippy::print_stderr, reason = "standard output is for programs too")]
+pub(crate) fn note(line: &str) {
+    eprintln!("{line}");
 }
 
 /// Sends all log lines of the process to standard output, from a separate thread until [`end`].

@@ -136,9 +136,10 @@ impl Manager {
             refused: RefusedByListener::default(),
             watches: Default::default(),
         };
-        let admin =
-            socket.map(|socket| serve_admin(socket, host.admin(), &sources, shutdown.clone()));
-        let server = Server::new(listeners, sources, options.cluster.client);
+        let server =
+            Server::new(listeners, sources.clone(), options.cluster.client, shutdown.clone());
+        let admin = socket
+            .map(|socket| serve_admin(socket, host.admin(), &sources, &server, shutdown.clone()));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
         });
@@ -147,7 +148,7 @@ impl Manager {
             let is_ready = move || not_ready(&plugins, &informers).is_empty();
             Election::start(elector, candidate, is_ready)
         });
-        let server = server.run(shutdown.clone(), probes_end.clone());
+        let server = server.run(probes_end.clone());
         Ok(Self {
             informers,
             shown: host.plugins(),
@@ -302,11 +303,15 @@ fn serve_admin(
     socket: AdminSocket,
     admin: PluginAdmin,
     sources: &MetricSources,
+    server: &Server,
     shutdown: CancellationToken,
 ) -> Task {
     let MetricSources { plugins, informers, configuration, refused, .. } = sources.clone();
     let shared = admin::AdminState { plugins, informers, configuration, admin };
-    Task::spawn("the admin socket", socket.serve(shared, shutdown, refused.admin))
+    Task::spawn(
+        "the admin socket",
+        socket.serve(shared, server.command_routes(), shutdown, refused.admin),
+    )
 }
 
 /// One thread for each processor, up to [`GUEST_THREADS_MAX`].

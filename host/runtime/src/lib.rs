@@ -15,6 +15,7 @@ mod call_error;
 mod counted;
 mod counters;
 mod enumerated;
+mod log_tail;
 mod names;
 mod one_line;
 mod plugin_name;
@@ -83,6 +84,7 @@ pub use kept::archive::{
 };
 pub use kept::dead_letters::{DeadLetter, Selection};
 pub use kept::plugin_archive::KeptSnapshot;
+pub use log_tail::{KeptLine, LogPiece, LogReader};
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,

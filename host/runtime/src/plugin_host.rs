@@ -276,7 +276,8 @@ impl PluginHost {
         };
         let Some(plugin) = self.plugins.get(&name) else { return };
         let ledger = plugin.core.counters.ledger.clone();
-        let order = PrepareOrder { name, sha256, code, settings, ledger };
+        let log = plugin.core.log.clone();
+        let order = PrepareOrder { name, sha256, code, settings, ledger, log };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {

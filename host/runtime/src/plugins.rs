@@ -5,6 +5,7 @@ use crate::guest::compiler::{CompileCounts, Compiler};
 use crate::guest::json_pointer_index::SharedIndexes;
 use crate::kept::archive::{Archive, StateDirectoryStatus};
 use crate::kept::dead_letters::DeadLetter;
+use crate::log_tail::LogReader;
 use crate::one_line::one_line;
 use crate::plugin::core::{PluginCore, RunningVersion};
 use crate::plugin::status::PluginStatus;
@@ -88,6 +89,22 @@ impl Plugins {
             named.filter_map(|text| text.parse().ok()).collect::<Vec<_>>()
         };
         self.cores().iter().flat_map(of).collect()
+    }
+
+    /// A reader of a plugin's last log lines: of those after an id, or of the last so many, or of all that are kept.
+    /// None: there is no such plugin.
+    pub fn log(
+        &self,
+        name: &PluginName,
+        after: Option<u64>,
+        lines_max: Option<usize>,
+    ) -> Option<LogReader> {
+        Some(self.shared.plugins.lock().get(name)?.log.reader(after, lines_max))
+    }
+
+    /// Whether a plugin's log may have values of Secrets: the plugin was granted some since the host started.
+    pub fn log_may_hold_secrets(&self, name: &PluginName) -> bool {
+        self.shared.plugins.lock().get(name).is_some_and(|core| core.log.may_hold_secrets())
     }
 
     /// Every plugin's core, by name.

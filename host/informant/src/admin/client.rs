@@ -1,8 +1,11 @@
 //! The client of the admin socket.
 
+use crate::logging::WholeLine;
 use anyhow::{Context, Result, anyhow, bail};
 use axum::body::{Body, to_bytes};
-use axum::http::{Method, Request, header};
+use axum::http::request::Builder;
+use axum::http::{Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -16,6 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Enough for a thousand plugins, and many times the largest object that etcd holds.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
+const JSON: &str = "application/json";
+const BROKEN: &str = "the host closed the connection";
 
 /// Asks a running host. Each request has its own connection.
 pub(crate) struct Client {
@@ -28,48 +33,65 @@ impl Client {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value> {
-        self.ask(Method::GET, path, Body::empty()).await
+        self.get_as(path, JSON).await
+    }
+
+    /// The same, in the form that `accept` names.
+    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Result<Value> {
+        self.ask(Method::GET, path, accept, Body::empty()).await
+    }
+
+    /// An answer that comes line by line.
+    pub(crate) async fn follow(
+        &self,
+        path: &str,
+        accept: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<AnswerLines> {
+        let mut request = request(Method::GET, path, accept);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let begun = in_time(self.send(request, Body::empty())).await?;
+        if begun.status.is_success() {
+            return Ok(AnswerLines { begun, waiting: Vec::new() });
+        }
+        let status = begun.status;
+        Err(failure(status, serde_json::from_slice(&in_time(begun.all()).await?).ok()))
     }
 
     /// Returns the host's message about its action.
     pub(crate) async fn post(&self, path: &str, body: Option<Value>) -> Result<String> {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = self.ask(Method::POST, path, body).await?;
+        let answer = self.ask(Method::POST, path, JSON, body).await?;
         Ok(answer["msg"].as_str().unwrap_or_default().to_owned())
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Body) -> Result<Value> {
-        let asked = tokio::time::timeout(DEADLINE, self.exchange(method, path, body)).await;
-        asked.with_context(|| format!("the host did not answer within {} s", DEADLINE.as_secs()))?
+    async fn ask(&self, method: Method, path: &str, accept: &str, body: Body) -> Result<Value> {
+        let exchange = async {
+            let begun = self.send(request(method, path, accept), body).await?;
+            Ok((begun.status, begun.all().await?))
+        };
+        let (status, bytes) = in_time(exchange).await?;
+        let answer = serde_json::from_slice::<Value>(&bytes);
+        match status.is_success() {
+            true => answer.with_context(|| format!("the host answered {status} and no JSON")),
+            false => Err(failure(status, answer.ok())),
+        }
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Body) -> Result<Value> {
+    async fn send(&self, request: Builder, body: Body) -> Result<BegunAnswer> {
         let stream =
             UnixStream::connect(&self.socket).await.map_err(|error| self.absent(&error))?;
-        let broken = "the host closed the connection";
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.context(broken)?;
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::HOST, "informant")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body)?;
-        let connection = AbortOnDropHandle::new(tokio::spawn(connection));
-        let response = sender.send_request(request).await.context(broken)?;
-        let status = response.status();
-        let bytes = to_bytes(Body::new(response.into_body()), ANSWER_BYTES_MAX).await;
-        drop(connection);
-        let bytes = bytes.context(broken)?;
-        let answer = serde_json::from_slice::<Value>(&bytes);
-        if status.is_success() {
-            return answer.with_context(|| format!("the host answered {status} and no JSON"));
-        }
-        let said = answer.ok().and_then(|answer| Some(answer["msg"].as_str()?.to_owned()));
-        bail!(
-            "{}",
-            said.unwrap_or_else(|| format!("the host answered {status} and said nothing more"))
-        )
+            http1::handshake(TokioIo::new(stream)).await.context(BROKEN)?;
+        let connection = AbortOnDropHandle::new(tokio::spawn(async move {
+            // The reader of the answer sees the same error.
+            let _ = connection.await;
+        }));
+        let response = sender.send_request(request.body(body)?).await.context(BROKEN)?;
+        let (status, body) = (response.status(), Body::new(response.into_body()));
+        Ok(BegunAnswer { status, body, _sender: sender, _connection: connection })
     }
 
     fn absent(&self, error: &std::io::Error) -> anyhow::Error {
@@ -83,5 +105,124 @@ impl Client {
             }
             _ => anyhow!("{socket} cannot be opened: {error}"),
         }
+    }
+}
+
+fn request(method: Method, path: &str, accept: &str) -> Builder {
+    let request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
+    request.header(header::HOST, "informant").header(header::CONTENT_TYPE, JSON)
+}
+
+/// An answer whose head is there.
+struct BegunAnswer {
+    status: StatusCode,
+    body: Body,
+    /// Without it the connection would end.
+    _sender: http1::SendRequest<Body>,
+    _connection: AbortOnDropHandle<()>,
+}
+
+impl BegunAnswer {
+    async fn all(self) -> Result<Vec<u8>> {
+        Ok(to_bytes(self.body, ANSWER_BYTES_MAX).await.context(BROKEN)?.into())
+    }
+}
+
+/// The lines of an answer, as they come.
+pub(crate) struct AnswerLines {
+    begun: BegunAnswer,
+    /// Bytes after the last whole line. Bounded by [`ANSWER_BYTES_MAX`].
+    waiting: Vec<u8>,
+}
+
+impl AnswerLines {
+    /// The next line without its end. None: the answer has ended.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>> {
+        let mut looked_at = 0;
+        loop {
+            let end = self.waiting[looked_at..].iter().position(|byte| *byte == b'\n');
+            if let Some(end) = end.map(|end| looked_at + end) {
+                let rest = self.waiting.split_off(end + 1);
+                let mut line = std::mem::replace(&mut self.waiting, rest);
+                line.truncate(end);
+                return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
+            }
+            looked_at = self.waiting.len();
+            if looked_at > ANSWER_BYTES_MAX {
+                bail!("the host sent a line of more than {ANSWER_BYTES_MAX} bytes");
+            }
+            let Some(frame) = self.begun.body.frame().await else { return Ok(None) };
+            if let Ok(data) = frame.context(BROKEN)?.into_data() {
+                self.waiting.extend_from_slice(&data);
+            }
+        }
+    }
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+    let asked = tokio::time::timeout(DEADLINE, asked).await;
+    asked.with_context(|| format!("the host did not answer within {} s", DEADLINE.as_secs()))?
+}
+
+/// The reason of a refusal: a `Status` in kubectl's words, or the host's own message.
+fn failure(status: StatusCode, answer: Option<Value>) -> anyhow::Error {
+    let answer = answer.unwrap_or_default();
+    if answer["kind"] == "Status" {
+        return server_error(&answer);
+    }
+    match answer["msg"].as_str() {
+        Some(said) => anyhow!("{said}"),
+        None => anyhow!("the host answered {status} and said nothing more"),
+    }
+}
+
+/// A `Status` as kubectl prints it (`k8s.io/kubectl/pkg/cmd/util`, `StandardErrorMessage`).
+pub(crate) fn server_error(status: &Value) -> anyhow::Error {
+    let text = |key: &str| status[key].as_str().unwrap_or_default();
+    let reason = match text("reason") {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    };
+    WholeLine(format!("Error from server{reason}: {}", text("message"))).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(answer: Option<Value>, expect: &str) {
+        assert_eq!(failure(StatusCode::NOT_FOUND, answer).to_string(), expect);
+    }
+
+    #[test]
+    fn a_refusal_has_the_words_of_kubectl_or_the_host() {
+        let status =
+            json!({"kind": "Status", "reason": "NotFound", "message": "pods \"a\" not found"});
+        check(Some(status), "Error from server (NotFound): pods \"a\" not found");
+        check(Some(json!({"kind": "Status", "message": "no"})), "Error from server: no");
+        check(Some(json!({"msg": "there is no plugin a"})), "there is no plugin a");
+        check(None, "the host answered 404 Not Found and said nothing more");
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_however_their_bytes_come() {
+        let pieces = ["a\nb", "", "c\n\n", "rest"];
+        let pieces = futures::stream::iter(pieces.map(Ok::<_, std::io::Error>));
+        let (stream, _other) = UnixStream::pair().expect("a pair");
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("it begins");
+        let connection = AbortOnDropHandle::new(tokio::spawn(async move {
+            let _ = connection.await;
+        }));
+        let body = Body::from_stream(pieces);
+        let begun =
+            BegunAnswer { status: StatusCode::OK, body, _sender: sender, _connection: connection };
+        let mut lines = AnswerLines { begun, waiting: Vec::new() };
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().await.expect("a line") {
+            found.push(line);
+        }
+        assert_eq!(found, ["a", "bc", ""]);
     }
 }

@@ -1,9 +1,10 @@
 //! The file of the admin socket: its path, its permissions, and the replacement of a file that an ended host left.
 
 use super::routes::{self, AdminState};
-use crate::http::{Bounds, Transport, serve};
+use crate::http::{Bounds, Transport, WATCHES_MAX, serve};
 use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, bail};
+use axum::Router;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use std::fs::File;
@@ -64,17 +65,18 @@ impl AdminSocket {
         &self.path
     }
 
-    /// Serves until `shutdown`, then lets the current requests end.
+    /// Serves its own paths, and these to read, until `shutdown`. Then it lets the current requests end.
     pub(crate) async fn serve(
         mut self,
         shared: AdminState,
+        read: Router,
         shutdown: CancellationToken,
         refused: Arc<RefusedCounts>,
     ) {
         let Some(listener) = self.listener.take() else { return };
-        let router = routes::router(shared);
-        serve(listener, Transport::Plain, router, |_| false, shutdown, Bounds::admin(), refused)
-            .await;
+        let router = routes::router(shared).merge(read);
+        let bounds = Bounds::admin().with_watches(WATCHES_MAX);
+        serve(listener, Transport::Plain, router, |_| false, shutdown, bounds, refused).await;
     }
 }
 

@@ -99,7 +99,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("plugin list", &[("plugin list -o wide", ""), ("plugin list -o json", "for machines")]),
-    ("plugin top", &[("plugin top", ""), ("plugin top -o json", "with every part")]),
     ("plugin reload", &[("plugin reload hello", "")]),
     ("plugin rollback", &[("plugin rollback hello", "")]),
     ("plugin pause", &[("plugin pause hello", "")]),
@@ -110,6 +109,29 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("why pod shop/web-1", "of each plugin, one line"),
             ("why deploy shop/web --plugin hello", "every question of one plugin"),
             ("why node node-1 -o json", "for machines"),
+        ],
+    ),
+    (
+        "top",
+        &[
+            ("top", "until you interrupt it"),
+            ("top plugins --sort-by memory -o wide --once", "the parts of the memory, once"),
+        ],
+    ),
+    (
+        "get",
+        &[
+            ("get pods -A", "the objects of the cache, in kubectl's columns"),
+            ("get deploy web -n shop -o yaml", "one object"),
+            ("get po -l app=web --field-selector spec.nodeName=node-1 -w", "and their changes"),
+        ],
+    ),
+    (
+        "tail",
+        &[
+            ("tail hello", "its kept lines, and more as they come"),
+            ("tail hello --tail 20 --timestamps", ""),
+            ("tail hello --since 10m --follow=false", "ends after the kept lines"),
         ],
     ),
     ("dlq list", &[("dlq list hello", ""), ("dlq list hello -o name", "the numbers alone")]),

@@ -49,6 +49,17 @@ pub(super) fn print(text: &str) {
     let _ = writeln!(Stdout, "{text}");
 }
 
+/// Prints a line at once. False: the reader of standard output is gone.
+pub(super) fn say(line: &str) -> bool {
+    put(&format!("{line}\n"))
+}
+
+/// The same for text that ends without a line break.
+pub(super) fn put(text: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
 pub(super) fn print_json(value: &Value) {
     print(&format!("{value:#}"));
 }

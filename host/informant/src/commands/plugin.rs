@@ -6,7 +6,6 @@ use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
-use super::plugin_top::top;
 use crate::cli::{ListArgs, ListOutput, PluginArgs, PluginCommand};
 use anyhow::Result;
 use informant_runtime::one_line;
@@ -21,7 +20,6 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::Check(args) => check(&args),
         PluginCommand::Test(args) => plugin_test(&args),
         PluginCommand::List(args) => list(&args),
-        PluginCommand::Top(args) => top(&args),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),
         PluginCommand::Pause(plugin) => act(&plugin, "pause", None),

@@ -120,8 +120,8 @@ impl Bounds {
             buffer_bytes: 64 * 1024,
             keep_alive: true,
             stall_max: Duration::from_secs(10),
-            // As long as `informant plugin` waits for an answer.
-            life_max: Duration::from_secs(120),
+            // The time of a watch of `informant get`.
+            life_max: Duration::from_secs(600),
             stop_grace: Duration::from_secs(5),
         }
     }

@@ -13,7 +13,7 @@ use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::stream;
+use futures::{Stream, stream};
 use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
 use informant_apiserver::aside;
@@ -62,7 +62,7 @@ pub(super) fn watch_start(
     }))
 }
 
-fn accepts_events(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     let values =
         headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let mut types = values.flat_map(|value| value.split(','));
@@ -70,7 +70,7 @@ fn accepts_events(headers: &HeaderMap) -> bool {
     types.any(|one| plain(one).eq_ignore_ascii_case(MEDIA_TYPE))
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, String> {
+pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, String> {
     let Some(value) = headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
@@ -99,6 +99,13 @@ pub(super) fn respond(
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
     });
+    stream_of(events)
+}
+
+/// Answers with events as they come, with a comment where they are silent for long.
+pub(super) fn stream_of(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
     live(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
 }
 
@@ -108,7 +115,7 @@ fn live(events: impl IntoResponse) -> Response {
     response
 }
 
-fn refused(status: &Status) -> Response {
+pub(super) fn refused(status: &Status) -> Response {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     message(code, &*status.message)
 }

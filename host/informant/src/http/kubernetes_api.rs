@@ -36,7 +36,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// Watches at once, of all clients: some dozen controllers, each with some resources.
-pub(super) const WATCHES_MAX: usize = 256;
+pub(crate) const WATCHES_MAX: usize = 256;
 /// Of these, so many may be of one user and of all users: the others are for callers on this machine.
 const WATCHES_OF_USER_MAX: usize = 64;
 const WATCHES_OF_USERS_MAX: usize = 224;
@@ -54,7 +54,7 @@ pub(super) struct KubernetesApi {
 }
 
 /// The place of a watch among all watches.
-struct WatchPlace {
+pub(super) struct WatchPlace {
     _permit: OwnedSemaphorePermit,
     /// The share of a user, for whom there is a maximum.
     _share: Option<Share<Arc<str>>>,
@@ -79,7 +79,7 @@ impl KubernetesApi {
     }
 
     /// A place for one more watch.
-    fn watch_place(&self, caller: &Caller) -> Result<WatchPlace, Status> {
+    pub(super) fn watch_place(&self, caller: &Caller) -> Result<WatchPlace, Status> {
         let full = |message: String| Status::too_many_requests(message, 1);
         let share = |user: Arc<str>| {
             self.watches_of_users.take(&user).ok_or_else(|| {

@@ -143,6 +143,8 @@ fn schemas() -> Value {
     let plugin = record(&["name", "state"], json!({"name": text, "state": text}));
     let informer = record(&["resource", "state"], json!({"resource": text, "state": text}));
     let problem = record(&["path", "text"], json!({"path": text, "text": text}));
+    let line = json!({"timestamp": text, "level": text, "message": text});
+    let line = record(&["timestamp", "level", "message"], line);
     let paths = json!({"type": "array", "items": text});
     let status = json!({
         "kind": {"const": "Status"},
@@ -156,6 +158,7 @@ fn schemas() -> Value {
         "Index": record(&["informant", "paths"], json!({"informant": text, "paths": paths})),
         "Informers": {"type": "array", "items": informer},
         "Plugins": {"type": "array", "items": plugin},
+        "LogLines": {"type": "array", "items": line},
         "Why": {"type": "object"},
         "Problems": {"type": "array", "items": problem},
         "Objects": list("msg"),

@@ -1,5 +1,6 @@
 //! The paths that are served, as a table: the router and the description of the API are made from the same entries.
 
+use super::logs;
 use super::parameters::{Parameter, Values};
 use super::query;
 use super::server::ServerState;
@@ -103,7 +104,9 @@ pub(super) static PATH_PARAMETERS: [Parameter; 5] = [
     Parameter::new("namespace", Values::Pattern(query::NAMESPACE_PATTERN), "A namespace.")
         .required()
         .like("default"),
-    Parameter::new("name", Values::Text, "The name of an object.").required().like("web"),
+    Parameter::new("name", Values::Text, "The name of an object, or of a plugin.")
+        .required()
+        .like("web"),
 ];
 
 /// Probes take the word, whatever its value.
@@ -118,6 +121,12 @@ static OBJECT_HEADERS: [Parameter; 2] = [
         "With `watch`: the id of the last event that the caller has, a whole number.",
     ),
 ];
+
+static LOG_HEADERS: [Parameter; 1] = [Parameter::new(
+    "Last-Event-ID",
+    Values::Any,
+    "With `follow`: the id of the last line that the caller has, a whole number.",
+)];
 
 /// The options of lists and watches of the Kubernetes API. As there, others have no effect, and every text of a flag but
 /// `false` and `0` is true.
@@ -143,6 +152,13 @@ pub(super) static LIST_OPTIONS: [Parameter; 10] = [
 ];
 
 const PROBE: &[(u16, AnswerContent)] = &[(200, AnswerContent::Text), (503, AnswerContent::Text)];
+const LOG_LINES: &[(u16, AnswerContent)] = &[
+    (200, AnswerContent::Json("LogLines")),
+    (200, AnswerContent::Events),
+    (400, AnswerContent::Error),
+    (404, AnswerContent::Error),
+    (429, AnswerContent::Error),
+];
 const OBJECTS: &[(u16, AnswerContent)] = &objects("Objects");
 const DEPLOYMENTS: &[(u16, AnswerContent)] = &objects("Deployments");
 const WHY_ANSWERS: &[(u16, AnswerContent)] =
@@ -200,6 +216,13 @@ pub(super) static PLUGINS: Operation = Operation::new(
     &[],
     &[(200, AnswerContent::Json("Plugins"))],
 );
+pub(super) static LOGS: Operation = Operation::new(
+    "/plugins/{name}/logs",
+    "The last log lines of a plugin.",
+    &logs::PARAMETERS,
+    LOG_LINES,
+)
+.with_headers(&LOG_HEADERS);
 pub(super) static INFORMERS: Operation = Operation::new(
     "/informers",
     "Every informer: state, size of the cache, events.",

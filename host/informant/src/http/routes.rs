@@ -6,6 +6,7 @@ use super::callers::{self, Access, Caller};
 use super::dashboard;
 use super::gzip::{self, Compressor};
 use super::kubernetes_api;
+use super::logs;
 use super::open::{self, method_not_allowed};
 use super::openapi::{self, CallerSchemes};
 use super::operations::{self, ServedOperation};
@@ -30,8 +31,9 @@ use tokio::runtime::Handle;
 /// Everything, each request with its caller: the process of this machine.
 pub(super) fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let guarded = middleware::from_fn_with_state(shared.clone(), guard);
-    compressed(pages(scrapes, CallerSchemes::Local).merge(objects()).layer(guarded))
-        .with_state(shared)
+    // Any user of this machine may be the caller.
+    let pages = pages(scrapes, CallerSchemes::Local).layer(Extension(SecretAccess::Refused));
+    compressed(pages.merge(objects()).layer(guarded)).with_state(shared)
 }
 
 /// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects.
@@ -42,7 +44,9 @@ pub(super) fn secure_routes(
     runtime: Handle,
 ) -> Router {
     let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
-    let routes = pages(scrapes, schemes).layer(right).merge(objects());
+    // The right to the path of one plugin's log is the right to all that is in it.
+    let pages = pages(scrapes, schemes).layer(Extension(SecretAccess::Served));
+    let routes = pages.layer(right).merge(objects());
     let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
     let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
     let nosniff = middleware::map_response(nosniff);
@@ -71,6 +75,7 @@ pub(super) fn page_table(scrapes: Scrapes) -> Vec<ServedOperation> {
         operations::INDEX.by(get(index)),
         operations::DOCUMENT.by(get(openapi_document)),
         operations::PLUGINS.by(get(plugins)),
+        logs::operation(),
         operations::INFORMERS.by(get(informers)),
         operations::WHY.by(get(why)),
         operations::PROBLEMS.by(get(problems)),
@@ -88,6 +93,14 @@ pub(super) fn object_table() -> Vec<ServedOperation> {
         operations::ONE.by(get(resources::one)),
     ]);
     table
+}
+
+/// What the commands of the host's user read over the admin socket, beside the socket's own paths.
+pub(super) fn command_routes(shared: Arc<ServerState>) -> Router {
+    let mut table = kubernetes_api::table();
+    table.extend([operations::INFORMERS.by(get(informers)), logs::operation()]);
+    let routes = operations::router(table).layer(Extension(SecretAccess::Served));
+    routes.layer(Extension(Caller::Local)).with_state(shared)
 }
 
 pub(super) fn open_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
@@ -144,6 +157,7 @@ async fn index() -> Json<Value> {
         "/metrics",
         "/ui/",
         "/plugins",
+        "/plugins/NAME/logs",
         "/informers",
         "/why?kind=pods&namespace=default&name=NAME",
         "/problems",

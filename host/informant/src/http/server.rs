@@ -9,7 +9,7 @@ use super::listeners::{Bound, Listeners, SecureBound};
 use super::on_demand::{IDLE_CHECK, OnDemand};
 use super::openapi::CallerSchemes;
 use super::own_thread;
-use super::routes::{api_routes, open_routes, secure_routes};
+use super::routes::{api_routes, command_routes, open_routes, secure_routes};
 use super::scrapes::Scrapes;
 use super::tls::{ServerTls, Transport};
 use crate::metrics::{MetricSources, RefusedCounts};
@@ -44,8 +44,7 @@ pub(crate) struct ServerState {
 /// The server before it runs.
 pub(crate) struct Server {
     listeners: Listeners,
-    sources: MetricSources,
-    client: kube::Client,
+    shared: Arc<ServerState>,
 }
 
 /// A listener with all that it serves.
@@ -61,32 +60,42 @@ struct Door {
 }
 
 impl Server {
-    /// Serves the state of the host, and the objects that this client may read, on these listeners.
-    pub(crate) fn new(listeners: Listeners, sources: MetricSources, client: kube::Client) -> Self {
-        Self { listeners, sources, client }
-    }
-
-    /// Serves the API until `shutdown`. Probes and metrics on their own listener go on until
-    /// `probes_end`, and until the API's requests under way have ended. Addresses that other machines
-    /// reach are served on threads of their own.
-    pub(crate) async fn run(self, shutdown: CancellationToken, probes_end: CancellationToken) {
-        let Self { listeners: Listeners { api, metrics, secure }, sources, client } = self;
-        let exposure = Exposure::of(api.address);
-        let is_open = exposure == Exposure::HealthOnly;
-        let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
-        let on_demand = OnDemand::new(client.clone(), sources.informers.clone());
+    /// Serves the state of the host, and the objects that this client may read, on these listeners until `shutdown`.
+    pub(crate) fn new(
+        listeners: Listeners,
+        sources: MetricSources,
+        client: kube::Client,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let address = listeners.api.address;
         let shared = Arc::new(ServerState {
-            address: api.address,
-            exposure,
-            on_demand,
+            address,
+            exposure: Exposure::of(address),
+            on_demand: OnDemand::new(client.clone(), sources.informers.clone()),
             callers: Callers::new(client.clone(), sources.refused.callers.clone()),
             // No listener with shorter lives serves it.
             kubernetes: KubernetesApi::new(client, Bounds::api().life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             sources,
             ready: AtomicBool::new(false),
-            stopping: shutdown.clone(),
+            stopping: shutdown,
         });
+        Self { listeners, shared }
+    }
+
+    /// The paths that commands read over the admin socket.
+    pub(crate) fn command_routes(&self) -> Router {
+        command_routes(self.shared.clone())
+    }
+
+    /// Serves the API until the shutdown. Probes and metrics on their own listener go on until
+    /// `probes_end`, and until the API's requests under way have ended. Addresses that other machines
+    /// reach are served on threads of their own.
+    pub(crate) async fn run(self, probes_end: CancellationToken) {
+        let Self { listeners: Listeners { api, metrics, secure }, shared } = self;
+        let shutdown = shared.stopping.clone();
+        let is_open = shared.exposure == Exposure::HealthOnly;
+        let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
         let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
         let scrapes = Scrapes::default();
         let metrics = metrics.map(|bound| {

@@ -105,7 +105,7 @@ fn question(
 }
 
 /// The plugin of this name, which must be there.
-fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, WhyRefusal> {
+pub(super) fn named_plugin(name: &str, plugins: &[PluginName]) -> Result<PluginName, WhyRefusal> {
     if let Some(found) = plugins.iter().find(|plugin| plugin.as_str() == name) {
         return Ok(found.clone());
     }

@@ -16,13 +16,10 @@ static FOOTER: Mutex<Option<Footer>> = Mutex::new(None);
 /// Shows the text below the log, from the next log line on. Returns false if standard output is no terminal with a
 /// movable cursor, or has too few rows.
 pub(crate) fn pin(text: &str) -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if is_dumb || !io::stdout().is_terminal() {
-        return false;
-    }
+    let Some(size) = terminal_size() else { return false };
     let lines = text.lines().map(str::to_owned).collect();
     let footer = Footer { lines, is_coloured: super::is_coloured(), drawn: Vec::new() };
-    if !footer.fits(size()) {
+    if !footer.fits(size) {
         return false;
     }
     *FOOTER.lock() = Some(footer);
@@ -61,16 +58,23 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The size of the terminal. Without a terminal it has no rows.
-fn size() -> Size {
+fn size() -> TerminalSize {
     let size = tcgetwinsize(rustix::stdio::stdout()).ok();
     let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
-    Size { columns, rows }
+    TerminalSize { columns, rows }
 }
 
-#[derive(Clone, Copy)]
-struct Size {
-    columns: usize,
-    rows: usize,
+/// The size of standard output. None: it is no terminal with a movable cursor.
+pub(crate) fn terminal_size() -> Option<TerminalSize> {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    (!is_dumb && io::stdout().is_terminal()).then(size)
+}
+
+/// Characters of a row, and rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TerminalSize {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
 }
 
 struct Footer {
@@ -82,7 +86,7 @@ struct Footer {
 
 impl Footer {
     /// The bytes that replace the footer by this text and the footer below it.
-    fn below(&mut self, text: &[u8], size: Size) -> Vec<u8> {
+    fn below(&mut self, text: &[u8], size: TerminalSize) -> Vec<u8> {
         let mut bytes = self.erased(size.columns).into_bytes();
         bytes.extend_from_slice(text);
         self.drawn.clear();
@@ -93,7 +97,7 @@ impl Footer {
         bytes
     }
 
-    fn fits(&self, size: Size) -> bool {
+    fn fits(&self, size: TerminalSize) -> bool {
         size.columns > 0 && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN
     }
 
@@ -135,7 +139,7 @@ mod tests {
         let lines = ["next", "more"].map(str::to_owned).to_vec();
         let mut footer = Footer { lines, is_coloured: false, drawn: Vec::new() };
         let written = writes.iter().map(|&(text, columns, rows)| {
-            let bytes = footer.below(text.as_bytes(), Size { columns, rows });
+            let bytes = footer.below(text.as_bytes(), TerminalSize { columns, rows });
             String::from_utf8(bytes).expect("text").replace('\u{1b}', "^")
         });
         assert_eq!(written.collect::<Vec<_>>(), expect);

@@ -40,6 +40,12 @@ impl TextLines {
         self.paint(writer, DIM, time)?;
         let style = line.plugin.as_deref().map_or(DIM, name_style);
         self.paint(writer, style, &format!("  {source:<0$}  ", self.columns(source)))?;
+        self.write_text(writer, line)?;
+        writer.write_char('\n')
+    }
+
+    /// The level, the message and the fields.
+    fn write_text(&self, writer: &mut impl fmt::Write, line: &Line) -> fmt::Result {
         let (label, style) = level_label(line.level);
         self.paint(writer, style, label)?;
         let message = one_line(&line.message, usize::MAX);
@@ -53,8 +59,7 @@ impl TextLines {
             }
             _ => self.paint(writer, message_style(line), &message)?,
         }
-        self.paint(writer, DIM, &one_line(&line.fields, usize::MAX))?;
-        writer.write_char('\n')
+        self.paint(writer, DIM, &one_line(&line.fields, usize::MAX))
     }
 
     /// The width of the column for this source: that of the longest source so far.
@@ -69,6 +74,16 @@ impl TextLines {
             false => writer.write_str(text),
         }
     }
+}
+
+/// A plugin's line without its time and its plugin.
+pub(crate) fn plugin_text(is_coloured: bool, level: Level, message: &str, fields: &str) -> String {
+    let (message, fields) = (message.to_owned(), fields.to_owned());
+    let line = Line { message, fields, ..Line::new(level, true) };
+    let mut text = String::new();
+    // A text takes everything.
+    let _ = TextLines::new(is_coloured).write_text(&mut text, &line);
+    text
 }
 
 impl<S, N> FormatEvent<S, N> for TextLines

@@ -14,6 +14,7 @@ use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::Tape;
 use crate::kept::plugin_state::{StateCall, StateChanges};
+use crate::log_tail::LogTail;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_metrics::PluginMetrics;
@@ -37,6 +38,8 @@ pub(crate) struct GuestState {
     pub(crate) phase: Phase,
     /// Shared with the plugin's other instances, so that a new instance does not get a fresh budget.
     pub(crate) log_budget: LogBudget,
+    /// The plugin's last lines, for readers.
+    pub(crate) log_tail: LogTail,
     /// Shared with the earlier instances.
     pub(crate) ends: InstanceEnds,
     /// `None` for an instance that only describes itself.
@@ -145,6 +148,7 @@ impl GuestState {
             clock: CallDeadline::new(Instant::now(), Pace::default()),
             phase: Phase::Idle,
             log_budget,
+            log_tail: LogTail::default(),
             ends: InstanceEnds::default(),
             reads,
             state: None,
@@ -179,6 +183,11 @@ impl GuestState {
     /// The same, for this shard.
     pub(crate) fn of_shard(self, shard: Shard) -> Self {
         Self { shard, ..self }
+    }
+
+    /// The same, with the plugin's last lines.
+    pub(crate) fn logging_to(self, log_tail: &LogTail) -> Self {
+        Self { log_tail: log_tail.clone(), ..self }
     }
 
     /// The same, charged to this plugin's account.

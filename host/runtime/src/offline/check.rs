@@ -12,6 +12,7 @@ use crate::guest::compiler::{Compiler, CompilerOptions};
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest_threads::GuestThreads;
+use crate::log_tail::LogTail;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::outside::leading::Leading;
 use crate::outside::service_account::ServiceAccount;
@@ -170,6 +171,7 @@ impl PluginInFile {
             code: Code::File(content, LastCompiled::default()),
             settings,
             ledger: Arc::default(),
+            log: LogTail::default(),
         })
     }
 }

@@ -223,7 +223,7 @@ impl Actor {
         let (restriction, counters) = (&self.core.restriction, &self.core.counters);
         let powers = self.powers.of(&version.settings, restriction, counters);
         let guest = guest.of_shard(version.shard(self.shard));
-        let guest = guest.charged_to(&self.core.counters.ledger);
+        let guest = guest.charged_to(&self.core.counters.ledger).logging_to(&self.core.log);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);
         let tapes = self.tapes.as_ref();
         let begin = || tapes?.tape(&version.tape_of(&self.name, self.shard));

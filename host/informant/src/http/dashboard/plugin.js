@@ -2,6 +2,7 @@
 
 import { badge, facts, h, isInUse, json, section, tile, tiles } from './elements.js';
 import { waitingOf } from './history.js';
+import { Log } from './log.js';
 import { plot } from './plot.js';
 import { Table } from './table.js';
 import { ago, bytes, count, duration, rate, share } from './units.js';
@@ -19,13 +20,15 @@ export function show(_, { name }) {
     { name: 'Informer', value: ({ informer }) => informer?.state ?? 'absent',
       show: ({ informer }) => [badge(informer?.state ?? 'absent'), ' ', informer?.message ?? ''] },
   ]);
+  const log = new Log(name ?? '');
   const raw = h('div');
   const all = h('details', {}, h('summary', {}, 'All that /plugins says'), raw);
-  const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), top, views.element(), rest, all);
+  const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), top, log.element, views.element(), rest, all);
   return {
     element,
     update(host) {
       const plugin = host.plugins.find((plugin) => plugin.name === name);
+      log.update(plugin !== undefined);
       if (!plugin) {
         top.replaceChildren(h('p', { class: 'notice' }, 'The host has no plugin of this name.'));
         views.rows([]);
@@ -40,6 +43,7 @@ export function show(_, { name }) {
       if (!isInUse(rest)) rest.replaceChildren(...details(plugin));
       if (all.open && !isInUse(raw)) raw.replaceChildren(json(plugin));
     },
+    end: () => log.end(),
   };
 }
 

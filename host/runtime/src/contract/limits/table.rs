@@ -170,6 +170,11 @@ limits! {
     history_bytes_max: usize, "history" = 64 << 10, from 0 up to 1 << 20, Bytes;
     "the oldest deliveries are forgotten", "informant_plugin_account_bytes", "the_oldest_deliveries_are_forgotten_above_the_bound";
 
+    /// Bytes of the plugin's last log lines, for `informant tail` and the dashboard: each takes its JSON and 64 bytes.
+    /// With 0 no line is kept.
+    log_tail_bytes_max: usize, "logTail" = 64 << 10, from 0 up to 1 << 20, Bytes;
+    "the oldest lines are forgotten", "informant_plugin_account_bytes", "the_oldest_lines_are_forgotten_above_the_bound";
+
     /// Keys of the plugin's workqueue, with the delayed and the failed ones.
     workqueue_keys_max: usize, "workqueueKeys" = 200_000, up to 10_000_000, Count;
     "a call that adds a key fails; no event is taken until there is room; if all keys are delayed, from twice this number on", "informant_plugin_workqueue_keys",

@@ -7,6 +7,7 @@ use crate::guest::bindings::informant::plugin::log::{Host, Level};
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::guest::instance_ends::EndReport;
 use crate::guest::log_budget::MESSAGE_BYTES_MAX;
+use crate::log_tail::LoggedLine;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::fmt::Write as _;
 use tracing::{Level as HostLevel, enabled, event};
@@ -91,6 +92,30 @@ impl GuestState {
         on_tape.unwrap_or_else(|| is_enabled(level))
     }
 
+    /// Keeps the line for readers of the plugin's log.
+    fn keep(&self, level: Level, message: &str, fields: Option<&str>) {
+        let line = LoggedLine {
+            timestamp: self.surroundings.wall(),
+            level: level_name(level),
+            message,
+            shard: self.shard.logged(),
+            fields,
+            ..LoggedLine::default()
+        };
+        self.log_tail.push(&match &self.phase {
+            Phase::Handle(current) => LoggedLine {
+                resource: Some(&current.resource),
+                namespace: Some(current.object.key().namespace()),
+                name: Some(current.object.key().name()),
+                resource_version: Some(current.object.resource_version()),
+                ..line
+            },
+            Phase::Reconcile(key) => LoggedLine { key: Some(key), ..line },
+            Phase::Fire(schedule) => LoggedLine { schedule: Some(schedule), ..line },
+            _ => line,
+        });
+    }
+
     fn write(&self, level: Level, message: &str, fields: &str) {
         if let Some(tape) = &self.tape {
             tape.logged(level, message, fields);
@@ -98,6 +123,7 @@ impl GuestState {
         self.ledger.logged(message.len() + fields.len());
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
+        self.keep(level, message, fields);
         match &self.phase {
             Phase::Handle(current) => {
                 let key = current.object.key();
@@ -123,6 +149,17 @@ impl GuestState {
             }
             _ => emit!(level, plugin, shard, fields, "{message}"),
         }
+    }
+}
+
+/// As in the host's JSON log.
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Trace => "TRACE",
+        Level::Debug => "DEBUG",
+        Level::Info => "INFO",
+        Level::Warn => "WARN",
+        Level::Error => "ERROR",
     }
 }
 

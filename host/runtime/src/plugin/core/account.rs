@@ -26,6 +26,7 @@ impl PluginCore {
             ("recordings", ledger.weighed_bytes("recordings")),
             ("queue", queue as u64),
             ("history", history as u64),
+            ("logTail", self.log.bytes() as u64),
             ("workqueue", workqueue as u64),
             ("series", series as u64),
             ("state", state as u64),

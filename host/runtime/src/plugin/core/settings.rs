@@ -14,6 +14,10 @@ impl PluginCore {
             mailboxes.set_marks(limits.into());
             mailboxes.history.set_bytes_max(limits.history_bytes_max);
         });
+        self.log.set_bytes_max(limits.log_tail_bytes_max);
+        if settings.grants_secrets() {
+            self.log.grants_secrets();
+        }
         self.dead_letters.lock().set_bounds(limits.into());
         self.state.lock().set_bounds(limits.into());
         self.metrics.lock().set_bounds(limits.into());

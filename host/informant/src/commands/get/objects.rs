@@ -1,0 +1,87 @@
+//! Objects as JSON, as YAML and by their names, in the forms of kubectl. Synchronous.
+
+use super::kinds::ServedKind;
+use anyhow::Result;
+use serde::Serialize as _;
+use serde_json::ser::PrettyFormatter;
+use serde_json::{Serializer, Value, json};
+
+/// The objects of an answer, which is an object or a list, with their types.
+pub(super) fn objects(kind: &ServedKind, mut answer: Value) -> Vec<Value> {
+    match answer["items"].take() {
+        Value::Array(items) => items.into_iter().map(|item| typed(kind, item)).collect(),
+        _ => {
+            if let Value::Object(fields) = &mut answer {
+                // Looking for it made it.
+                fields.shift_remove("items");
+            }
+            vec![typed(kind, answer)]
+        }
+    }
+}
+
+/// The object with its type and with sorted keys, without `managedFields`.
+pub(super) fn typed(kind: &ServedKind, mut object: Value) -> Value {
+    let resource = &kind.resource;
+    let version = match resource.group.as_str() {
+        "" => resource.version.clone(),
+        group => format!("{group}/{}", resource.version),
+    };
+    object["apiVersion"] = version.into();
+    object["kind"] = kind.kind.clone().into();
+    if let Value::Object(metadata) = &mut object["metadata"] {
+        metadata.shift_remove("managedFields");
+    }
+    object.sort_all_objects();
+    object
+}
+
+/// The `List` that kubectl makes of several objects.
+pub(super) fn list(objects: Vec<Value>) -> Value {
+    json!({"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}})
+}
+
+/// JSON with kubectl's four spaces.
+pub(super) fn json(value: &Value) -> Result<String> {
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(b"    ");
+    value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter))?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+pub(super) fn yaml(value: &Value) -> Result<String> {
+    Ok(serde_saphyr::to_string(value)?.trim_end().to_owned())
+}
+
+/// The name that other commands of kubectl take.
+pub(super) fn name(kind: &ServedKind, object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    format!("{}/{name}", kind.name_prefix())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_the_form_of_kubectl() {
+        let kind = ServedKind::of_test("apps/v1/deployments");
+        let metadata = json!({"name": "web", "managedFields": [1], "labels": {"b": "1", "a": "2"}});
+        let answer =
+            json!({"kind": "DeploymentList", "items": [{"spec": 1, "metadata": metadata}]});
+        let found = objects(&kind, answer);
+        assert_eq!(name(&kind, &found[0]), "deployment.apps/web");
+        let text = json(&list(found.clone())).expect("a text");
+        let head = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"apps/v1\",\n            \"kind\": \"Deployment\",\n            \"metadata\": {\n                \"labels\": {\n                    \"a\": \"2\",";
+        assert!(text.starts_with(head), "{text}");
+        assert!(!text.contains("managedFields"), "{text}");
+        let one = objects(&kind, json!({"metadata": {"name": "web"}}));
+        assert_eq!(
+            one,
+            [json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}})]
+        );
+        assert!(
+            yaml(&one[0]).expect("a text").starts_with("apiVersion: apps/v1\nkind: Deployment")
+        );
+    }
+}
