@@ -89,7 +89,8 @@ impl Deltas {
         ended
     }
 
-    /// Removes objects that no part shows any more, and notifies the handlers that still request them.
+    /// Removes objects that no part shows any more, and notifies the handlers that still request them. Of objects that
+    /// are shown as metadata only, no more is kept.
     pub(super) async fn leave(&mut self, processor: &mut SharedProcessor) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let indexer = self.indexer.clone();
@@ -115,6 +116,11 @@ impl Deltas {
                 self.to_tell.push(deleted(last, None, FinalState::LeftScope, cause, false));
             }
         }
+        let is_cut =
+            |object: &&Object| self.parts.contain(object) && !self.parts.have_whole(object);
+        for object in chunk.iter().filter(is_cut) {
+            write.cut(object.key());
+        }
     }
 
     pub(super) fn publish(&mut self, mut write: IndexerWrite<'_>) {
@@ -124,6 +130,7 @@ impl Deltas {
         }
         write.publish();
         self.parts.forget_deletions();
+        self.parts.say_late();
         let panics = self.indexer.index_panics();
         if panics > self.index_panics {
             tracing::error!(
@@ -202,6 +209,12 @@ impl Deltas {
             }
             return self.parts.gave_way(id);
         }
+        if write.get(object.key()).is_some_and(|stored| self.parts.leaves_whole(id, stored)) {
+            if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
+                write.see(object.key(), &listing.mark);
+            }
+            return self.parts.gave_way(id);
+        }
         let deleted = self.parts.was_deleted(&object);
         let Some(part) = self.parts.get_mut(id) else { return };
         let (listing, cause) = (part.is_first_list(), cause(part, received));
@@ -221,16 +234,21 @@ impl Deltas {
                 let newer = write.get(object.key()).map(|stored| stored.resource_version().into());
                 part.will_show(object.key(), AwaitedChange::At(newer.unwrap_or_default()));
             }
-            Put::Unchanged | Put::Stale => {}
+            Put::Unchanged | Put::Completed { .. } | Put::Stale => {}
             Put::Added { .. } | Put::Updated { .. } | Put::Replaced { .. } => {
                 self.parts.note_change(id, &object, AwaitedChange::At, object.resource_version());
             }
         }
-        let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
+        let is_completed = matches!(put, Put::Completed { .. });
+        let mut tell =
+            |notification| self.to_tell.push(ToTell { notification, listing, is_completed });
         match put {
             Put::Added { new } => tell(Notification::Added { object: new, cause, coalesced: 0 }),
             Put::Updated { old, new } => {
                 self.parts.note_put(id, &old, &new);
+                tell(Notification::Updated { old, new, cause, coalesced: 0 });
+            }
+            Put::Completed { old, new } => {
                 tell(Notification::Updated { old, new, cause, coalesced: 0 });
             }
             Put::Replaced { old, new } => {
@@ -252,7 +270,10 @@ impl Deltas {
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        if write.get(object.key()).is_some_and(|stored| self.parts.gives_way(id, stored)) {
+        let is_left_to_others = |stored: &Object| {
+            self.parts.gives_way(id, stored) || self.parts.leaves_whole(id, stored)
+        };
+        if write.get(object.key()).is_some_and(is_left_to_others) {
             return self.parts.gave_way(id);
         }
         let Some(part) = self.parts.get_mut(id) else { return };
@@ -306,5 +327,6 @@ pub(super) fn deleted(
     cause: Cause,
     listing: bool,
 ) -> ToTell {
-    ToTell { notification: removal(last, known_as, final_state, cause), listing }
+    let notification = removal(last, known_as, final_state, cause);
+    ToTell { notification, listing, is_completed: false }
 }
