@@ -202,15 +202,9 @@ impl Deltas {
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        if self.parts.gives_way(id, &object) {
+        if self.parts.leaves(id, &object, write.get(object.key())) {
             if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
                 // This list has shown it, whichever other part stops meanwhile.
-                write.see(object.key(), &listing.mark);
-            }
-            return self.parts.gave_way(id);
-        }
-        if write.get(object.key()).is_some_and(|stored| self.parts.leaves_whole(id, stored)) {
-            if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
                 write.see(object.key(), &listing.mark);
             }
             return self.parts.gave_way(id);
@@ -270,10 +264,8 @@ impl Deltas {
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        let is_left_to_others = |stored: &Object| {
-            self.parts.gives_way(id, stored) || self.parts.leaves_whole(id, stored)
-        };
-        if write.get(object.key()).is_some_and(is_left_to_others) {
+        let is_left = |stored: &Object| self.parts.leaves(id, stored, Some(stored));
+        if write.get(object.key()).is_some_and(is_left) {
             return self.parts.gave_way(id);
         }
         let Some(part) = self.parts.get_mut(id) else { return };

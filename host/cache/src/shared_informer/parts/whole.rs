@@ -23,10 +23,21 @@ impl Parts {
         }
     }
 
+    /// Whether a part leaves this state of an object, or its end, to another part.
+    pub(in super::super) fn leaves(
+        &self,
+        id: PartId,
+        object: &Object,
+        stored: Option<&Object>,
+    ) -> bool {
+        let is_whole = |stored| self.leaves_whole(id, stored);
+        self.gives_way(id, object) || stored.is_some_and(is_whole)
+    }
+
     /// Whether a part of metadata leaves a stored object to a part that has it whole and shows its changes too. While the
     /// part of whole objects is replaced by that of metadata, it does not: then no reader needs whole objects.
     /// Invariant 9.
-    pub(in super::super) fn leaves_whole(&self, id: PartId, stored: &Object) -> bool {
+    fn leaves_whole(&self, id: PartId, stored: &Object) -> bool {
         let Some(part) = self.parts.get(&id).filter(|part| part.is_metadata_only()) else {
             return false;
         };
