@@ -8,7 +8,7 @@ const jsons = @import("json.zig");
 /// An addition has no old state, and a deletion has no new one.
 pub const Side = enum(u8) { new, old };
 
-/// The whole object, with any delivery. Null if there is no object on that side.
+/// The whole object; only its metadata with the delivery `metadata`. Null if there is no object on that side.
 pub fn json(side: Side) ?[]const u8 {
     var answer: abi.Option(abi.Text) = undefined;
     host.json(@backingInt(side), &answer);

@@ -1,6 +1,7 @@
 //! What cached Pods cost: bytes of the heap by part, at the peak of lists, and after many updates.
 //!
-//! `cargo bench -p informant-cache --features jemalloc --bench memory -- [pods] [workloads] [updates]`. Bytes are those that were asked of the allocator,
+//! `cargo bench -p informant-cache --features jemalloc --bench memory -- [pods] [workloads] [updates] [metadata]`.
+//! With `metadata`, no more of the Pods is cached. Bytes are those that were asked of the allocator,
 //! dictionaries and what zstd works with among them; resident memory says what the program's allocator makes of that.
 
 #![allow(clippy::print_stdout)]
@@ -31,6 +32,7 @@ const RELIST: u64 = 1_000_000;
 struct Server {
     pods: Pods,
     count: u64,
+    metadata_only: bool,
     lists: AtomicU64,
     /// Updates that the next watch sends before it expires.
     updates: AtomicU64,
@@ -39,7 +41,9 @@ struct Server {
 
 impl Server {
     fn object(&self, number: u64, version: u64) -> Object {
-        Object::decode(self.pods.json(number, version).as_bytes(), None).expect("it is a Pod")
+        let object = Object::decode(self.pods.json(number, version).as_bytes(), None);
+        let object = object.expect("it is a Pod");
+        if self.metadata_only { object.metadata_only() } else { object }
     }
 }
 
@@ -177,6 +181,7 @@ fn main() {
     let server = Arc::new(Server {
         pods: Pods::new(workloads),
         count,
+        metadata_only: std::env::args().any(|argument| argument == "metadata"),
         lists: AtomicU64::new(0),
         updates: AtomicU64::new(0),
         watch: Notify::new(),

@@ -13,6 +13,7 @@ mod fuzz;
 mod leases;
 mod lines;
 mod list_body;
+mod metadata;
 mod query;
 mod typed_resource;
 mod watch_event;
@@ -39,7 +40,8 @@ use kube::Client;
 use kube::client::Body;
 use lines::Lines;
 use list_body::{ListBody, ListItem, PIECE_BYTES_MAX};
-use query::{accept, uri};
+use metadata::{KeptOfObject, MetadataForm};
+use query::uri;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io;
@@ -82,7 +84,8 @@ impl ListerWatcherSource for ApiServer {
     fn lister_watcher(&self, gvr: &GroupVersionResource, part: &Part) -> Arc<dyn ListerWatcher> {
         let path = gvr.path(part.namespace.as_deref());
         let (client, resource, part) = (self.client.clone(), gvr.clone(), part.clone());
-        Arc::new(Collection { client, resource, path, part, last_applied: self.last_applied })
+        let (last_applied, metadata) = (self.last_applied, MetadataForm::default());
+        Arc::new(Collection { client, resource, path, part, last_applied, metadata })
     }
 }
 
@@ -93,21 +96,23 @@ struct Collection {
     path: String,
     part: Part,
     last_applied: LastApplied,
+    metadata: MetadataForm,
 }
 
 impl ListerWatcher for Collection {
     fn list(&self, options: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
         Box::pin(async move {
             let uri = uri(&self.path, &self.list_query(&options));
-            let body = match self.send(uri, accept(options.metadata_only, true)).await {
+            let (body, kept) = match self.objects(uri, true).await {
                 Err(ListWatchError::NotFound { message }) => {
                     let message = discovery::with_nearest(self, message).await;
                     return Err(ListWatchError::NotFound { message });
                 }
                 answered => answered?,
             };
+            let (chunk, ready) = (Bytes::new(), VecDeque::new());
             let list = Some(ListBody::new(self.last_applied));
-            let reader = ListReader { body, chunk: Bytes::new(), list, ready: VecDeque::new() };
+            let reader = ListReader { body, chunk, list, ready, kept };
             Ok(Box::pin(stream::try_unfold(reader, ListReader::next)) as ListStream)
         })
     }
@@ -115,10 +120,10 @@ impl ListerWatcher for Collection {
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
         Box::pin(async move {
             let uri = uri(&self.path, &self.watch_query(&options));
-            let body = self.send(uri, accept(options.metadata_only, false)).await?;
+            let (body, kept) = self.objects(uri, false).await?;
             let lines = Lines::new(PIECE_BYTES_MAX);
             let last_applied = self.last_applied;
-            let reader = WatchReader { body, lines, received: now(), last_applied };
+            let reader = WatchReader { body, lines, received: now(), last_applied, kept };
             Ok(Box::pin(stream::try_unfold(reader, WatchReader::next)) as WatchStream)
         })
     }
@@ -213,6 +218,7 @@ struct ListReader {
     /// None once the body has ended.
     list: Option<ListBody>,
     ready: VecDeque<ListEvent>,
+    kept: KeptOfObject,
 }
 
 impl ListReader {
@@ -244,7 +250,10 @@ impl ListReader {
                 let message = error.to_string();
                 ListWatchError::Unreadable { message }
             })?;
-            self.ready.extend(items.into_iter().map(|item| list_event(item, received)));
+            let kept = &self.kept;
+            let events =
+                items.into_iter().map(|item| list_event(item.map(|it| kept.of(it)), received));
+            self.ready.extend(events);
             if let Some(meta) = end {
                 let token = Some(meta.continue_token).filter(|token| !token.is_empty());
                 self.ready.push_back(ListEvent::End {
@@ -274,13 +283,19 @@ struct WatchReader {
     /// When the bytes of the present lines were read.
     received: Instant,
     last_applied: LastApplied,
+    kept: KeptOfObject,
 }
 
 impl WatchReader {
     async fn next(mut self) -> Result<Option<(WatchEvent, Self)>, ListWatchError> {
         loop {
             if let Some(line) = self.lines.next_line() {
-                let event = watch_event(&line, self.received, self.last_applied)?;
+                let event = match watch_event(&line, self.received, self.last_applied)? {
+                    WatchEvent::Changed(change, object, received) => {
+                        WatchEvent::Changed(change, self.kept.of(object), received)
+                    }
+                    event => event,
+                };
                 consume_budget().await;
                 return Ok(Some((event, self)));
             }

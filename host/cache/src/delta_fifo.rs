@@ -77,12 +77,18 @@ impl Intake {
 pub(crate) struct DeltaSink {
     fifo: Arc<DeltaFifo>,
     part: PartId,
+    /// Whether no more than the objects' metadata is queued, whatever the source sends.
+    metadata_only: bool,
     intake: Option<Intake>,
 }
 
 impl DeltaSink {
     pub(crate) fn new(fifo: Arc<DeltaFifo>, part: PartId) -> Self {
-        Self { fifo, part, intake: None }
+        Self { fifo, part, metadata_only: false, intake: None }
+    }
+
+    pub(crate) fn with_metadata_only(self, metadata_only: bool) -> Self {
+        Self { metadata_only, ..self }
     }
 
     pub(crate) fn with_intake(self, intake: Option<Intake>) -> Self {
@@ -91,16 +97,22 @@ impl DeltaSink {
 
     /// As [`DeltaFifo::push`], for this part.
     pub(crate) async fn push(&self, delta: Delta) {
-        let delta = match (&self.intake, delta) {
-            (Some(intake), Delta::Listed(object, received)) => {
-                Delta::Listed(intake.take(object), received)
+        let delta = match delta {
+            Delta::Listed(object, received) => Delta::Listed(self.take(object), received),
+            Delta::Changed(change, object, received) => {
+                Delta::Changed(change, self.take(object), received)
             }
-            (Some(intake), Delta::Changed(change, object, received)) => {
-                Delta::Changed(change, intake.take(object), received)
-            }
-            (_, delta) => delta,
+            delta => delta,
         };
         self.fifo.push(self.part, delta).await;
+    }
+
+    fn take(&self, object: Object) -> Object {
+        let object = if self.metadata_only { object.metadata_only() } else { object };
+        match &self.intake {
+            Some(intake) => intake.take(object),
+            None => object,
+        }
     }
 }
 

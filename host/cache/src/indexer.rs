@@ -105,6 +105,12 @@ impl Indexer {
         self.shared.published.read().count(namespace)
     }
 
+    /// The number of objects of which only the metadata are known ([`Object::is_metadata_only`]). If all requests want no
+    /// more, these are all objects. Otherwise they are those that a request for whole objects still waits for.
+    pub fn count_of_metadata_only(&self) -> usize {
+        self.shared.published.read().metadata_only
+    }
+
     /// The bytes of all objects at rest. An estimate.
     pub fn bytes(&self) -> usize {
         self.shared.published.read().bytes

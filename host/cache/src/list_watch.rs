@@ -57,8 +57,6 @@ pub struct ListOptions {
     pub limit: u32,
     /// From the page before.
     pub continue_token: Option<Box<str>>,
-    /// Only the objects' metadata are wanted, as `PartialObjectMetadata`.
-    pub metadata_only: bool,
     /// Sent as they are, beside what the protocol needs.
     pub parameters: QueryParameters,
 }
@@ -72,8 +70,6 @@ pub struct WatchOptions {
     pub send_initial_events: bool,
     /// When the server ends the watch.
     pub timeout: Duration,
-    /// Only the objects' metadata are wanted, as `PartialObjectMetadata`.
-    pub metadata_only: bool,
     /// Sent as they are, beside what the protocol needs.
     pub parameters: QueryParameters,
 }

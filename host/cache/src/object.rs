@@ -73,6 +73,7 @@ struct Meta {
     owners: Words,
     generation: Option<NonZeroI64>,
     lacks_last_applied: bool,
+    metadata_only: bool,
 }
 
 /// The way in which an object keeps its JSON.

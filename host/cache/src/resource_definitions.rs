@@ -119,16 +119,17 @@ impl Followed {
     fn new(shared: &DefinitionsShared, resource: GroupVersionResource, number: u64) -> Self {
         let fifo = Arc::new(DeltaFifo::default());
         let progress = Arc::new(Progress::new(Instant::now().into_std()));
-        let part = PartProgress::started(&progress, Part::all());
+        let part = Part { metadata_only: true, ..Part::all() };
+        let part = PartProgress::started(&progress, part);
         let reflector = Reflector {
-            lister_watcher: shared.source.lister_watcher(&resource, &Part::all()),
+            lister_watcher: shared.source.lister_watcher(&resource, part.part()),
             resource,
             fifo: DeltaSink::new(fifo.clone(), 0),
             progress: part.clone(),
             lists: shared.lists.clone(),
             watch_error_handler: None,
             definition: None,
-            tweaks: ListTweaks::default().metadata_only(true),
+            tweaks: ListTweaks::default(),
             seed: shared.seed.wrapping_add(number),
             again: false,
         };

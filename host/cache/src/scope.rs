@@ -1,4 +1,4 @@
-//! The scope of an informer or of a view: namespaces and selectors.
+//! The scope of an informer or of a view: namespaces, selectors, and whether metadata are enough.
 //!
 //! client-go has one namespace and one tweak of the list options for a whole factory. Here each
 //! caller has its own scope, and several callers may have different ones on the same resource: an
@@ -26,7 +26,7 @@ pub enum Namespaces {
     Set(BTreeSet<Box<str>>),
 }
 
-/// Objects in the namespaces that both selectors select. The default is everything.
+/// Objects in the namespaces that both selectors select, whole or their metadata alone. The default is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     namespaces: Namespaces,
@@ -34,6 +34,7 @@ pub struct Scope {
     fields: FieldSelector,
     /// The paths of the fields in `fields`, in the same order.
     paths: Vec<FieldPath>,
+    metadata_only: bool,
 }
 
 /// An invalid scope.
@@ -125,7 +126,7 @@ impl Scope {
         let scope = part.namespace.clone().map_or_else(Self::all, Self::namespace);
         let labels: LabelSelector = part.label_selector.parse().unwrap_or_default();
         let fields: FieldSelector = part.field_selector.parse().unwrap_or_default();
-        let scope = scope.with_labels(labels);
+        let scope = Self { metadata_only: part.metadata_only, ..scope.with_labels(labels) };
         scope.clone().with_fields(fields).unwrap_or(scope)
     }
 
@@ -166,13 +167,37 @@ impl Scope {
         Ok(Self { paths: paths.collect::<Result<_, _>>()?, fields, ..self })
     }
 
+    /// Takes the objects' metadata as enough ([`Object::is_metadata_only`]). If all requests for a namespace do so, the
+    /// API server sends metadata alone, and the cache has no more. Otherwise the objects may be whole. A scope with a
+    /// field selector beyond name and namespace gets whole objects all the same, because the selector reads them.
+    #[must_use]
+    pub fn metadata_only(self) -> Self {
+        Self { metadata_only: true, ..self }
+    }
+
+    /// Whether metadata are enough.
+    pub fn is_metadata_only(&self) -> bool {
+        let is_of_metadata = |path: &FieldPath| !matches!(path, FieldPath::Value { .. });
+        self.metadata_only && self.paths.iter().all(is_of_metadata)
+    }
+
     /// Whether every object belongs.
     pub fn is_everything(&self) -> bool {
         self.namespaces == Namespaces::All && self.selects_everything()
     }
 
-    /// Whether the object belongs. Fields that a transform removed do not count.
+    /// Whether the object belongs, and is whole if the scope needs that. Fields that a transform removed do not count.
     pub fn contains(&self, object: &Object) -> bool {
+        self.takes(object) && self.selects(object)
+    }
+
+    /// Whether the object has what the scope needs: metadata alone are not enough for each.
+    pub fn takes(&self, object: &Object) -> bool {
+        !object.is_metadata_only() || self.is_metadata_only()
+    }
+
+    /// Whether namespaces and selectors have the object, whole or not.
+    pub(crate) fn selects(&self, object: &Object) -> bool {
         let json = OnceCell::new();
         self.covers_namespace(object.key().namespace())
             && (self.labels.is_everything() || self.labels.matches(|key| object.label(key)))
@@ -194,15 +219,18 @@ impl Scope {
         &self.namespaces
     }
 
-    /// Whether this scope surely covers `other`: it has the other's namespaces, and no requirement beside the other's.
+    /// Whether this scope surely covers `other`: it has the other's namespaces, no requirement beside the other's, and
+    /// whole objects if the other needs them.
     pub fn covers(&self, other: &Self) -> bool {
         other.is_covered_by(std::iter::once(self))
     }
 
-    /// Whether this scope selects what `other` selects: each of its requirements is one of the other's.
+    /// Whether this scope has no less of the objects that `other` selects: each of its requirements is one of the
+    /// other's, and whole objects serve all.
     pub(crate) fn selects_no_less(&self, other: &Self) -> bool {
         let (labels, fields) = (other.labels.requirements(), other.fields.requirements());
-        self.labels.requirements().iter().all(|one| labels.contains(one))
+        (!self.is_metadata_only() || other.is_metadata_only())
+            && self.labels.requirements().iter().all(|one| labels.contains(one))
             && self.fields.requirements().iter().all(|one| fields.contains(one))
     }
 
@@ -237,6 +265,9 @@ impl fmt::Display for Scope {
         }
         if !self.fields.is_everything() {
             write!(f, ", fields {}", self.fields)?;
+        }
+        if self.is_metadata_only() {
+            f.write_str(", metadata only")?;
         }
         Ok(())
     }
@@ -276,6 +307,20 @@ mod tests {
     }
 
     #[test]
+    fn metadata_alone_belong_where_they_are_enough() {
+        let pod = object("x", r#","spec":{"nodeName":"n1"}"#);
+        let metadata = pod.metadata_only();
+        assert!(!Scope::all().contains(&metadata) && Scope::all().selects(&metadata));
+        let scope = Scope::all().metadata_only();
+        assert!(scope.contains(&metadata) && scope.contains(&pod));
+        let by_name = scope.clone().with_fields(fields("metadata.name=a")).expect("evaluable");
+        assert!(by_name.is_metadata_only() && by_name.contains(&metadata));
+        let by_node = scope.with_fields(fields("spec.nodeName=n1")).expect("evaluable");
+        assert!(!by_node.is_metadata_only() && by_node.contains(&pod));
+        assert_eq!(by_node.to_string(), "all namespaces, fields spec.nodeName=n1");
+    }
+
+    #[test]
     fn a_field_that_the_server_fills_in_has_its_default() {
         let by = |text| Scope::all().with_fields(fields(text)).expect("evaluable");
         assert!(by("spec.unschedulable=false").contains(&object("", "")));
@@ -297,6 +342,9 @@ mod tests {
         assert!(!covered(&Scope::all(), &Scope::namespace("x")));
         let narrow = web.clone().with_labels(labels("tier,app=web"));
         assert!(covered(&narrow, &web) && !covered(&web, &narrow));
+        let metadata = web.clone().metadata_only();
+        assert!(covered(&metadata, &web) && !covered(&web, &metadata));
+        assert!(covered(&metadata, &metadata));
         let each = [Scope::namespace("x"), Scope::namespace("y")];
         assert!(Scope::namespaces(["x", "y"]).is_covered_by(each.iter()));
     }

@@ -18,7 +18,6 @@ use crate::indexer::Indexer;
 use crate::informer_state::Progress;
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Notification, Reason};
-use crate::scope::Scope;
 use listener::{Listener, ListenerPlace};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,6 +66,8 @@ pub(crate) struct ToTell {
     pub(crate) notification: Notification,
     /// Whether a list showed it.
     pub(crate) listing: bool,
+    /// Whether it is no change, but an object of which only the metadata were known.
+    pub(crate) is_completed: bool,
 }
 
 impl Active {
@@ -101,7 +102,7 @@ impl Active {
         if is_ahead && !listener.succeeds && !listener.paced {
             return;
         }
-        let Some(notification) = self.share(to_tell) else { return };
+        let Some(notification) = self.share(to_tell, is_ahead) else { return };
         match is_ahead && listener.paced {
             true => self.tell_ahead(&notification, progress, now),
             false => listener.tell(&notification, progress, now, false),
@@ -110,12 +111,14 @@ impl Active {
 
     /// The part of a change in its scope: an update that moves an object in is an addition, and one that moves it out
     /// a deletion with the state before. Objects of the first list of its scope existed before the handler.
-    fn share<'a>(&self, to_tell: &'a ToTell) -> Option<Cow<'a, Notification>> {
-        let mut share = match &self.listener().scope {
-            None => Cow::Borrowed(&to_tell.notification),
-            Some(scope) => Cow::Owned(restrict(scope, to_tell)?),
+    fn share<'a>(&self, to_tell: &'a ToTell, is_ahead: bool) -> Option<Cow<'a, Notification>> {
+        let listener = self.listener();
+        let mut share = match share_by_form(listener, to_tell, is_ahead)? {
+            notification if listener.scope.is_none() => notification,
+            notification => Cow::Owned(restrict(listener, &notification)?),
         };
-        if to_tell.listing && !self.covered {
+        let is_first = to_tell.listing || to_tell.is_completed;
+        if is_first && !self.covered {
             share.to_mut().set_reason(Reason::Initial);
         }
         Some(share)
@@ -164,11 +167,15 @@ impl Active {
             Some(Walk::Resync { after }) => (false, after),
             None => return,
         };
-        let objects = indexer.chunk(before.as_ref(), WALK_STEP_OBJECTS);
-        let after = objects.last().map(|object| object.key().clone()).or(before);
+        let mut objects = indexer.chunk(before.as_ref(), WALK_STEP_OBJECTS);
         let is_at_end = objects.len() < WALK_STEP_OBJECTS;
-        let scope = self.listener().scope.clone();
-        let belongs = |object: &Object| scope.as_ref().is_none_or(|scope| scope.contains(object));
+        let listener = self.listener().clone();
+        // A replay waits in front of an object that is not whole yet.
+        let is_awaited = |object: &Object| replay && !self.covered && !listener.takes(object);
+        let awaited = objects.iter().position(is_awaited);
+        objects.truncate(awaited.unwrap_or(objects.len()));
+        let after = objects.last().map(|object| object.key().clone()).or(before);
+        let belongs = |object: &Object| listener.takes(object) && listener.selects(object);
         for object in objects.into_iter().filter(belongs) {
             let cause = |reason| Cause { reason, received: now };
             let notification = if replay {
@@ -177,11 +184,12 @@ impl Active {
                 let (old, cause) = (object.clone(), cause(Reason::Resync));
                 Notification::Updated { old, new: object, cause, coalesced: 0 }
             };
-            self.listener().tell(&notification, progress, now, true);
+            listener.tell(&notification, progress, now, true);
         }
-        let awaits_list = replay && self.listener().paced && !self.covered;
+        let is_at_end = is_at_end && awaited.is_none();
+        let awaits_list = replay && listener.paced && !self.covered;
         if !is_at_end || awaits_list {
-            self.parked = is_at_end;
+            self.parked = is_at_end || awaited.is_some();
             self.walk = Some(match replay {
                 true => Walk::Replay { after, is_at_end },
                 false => Walk::Resync { after },
@@ -284,27 +292,59 @@ impl Drop for SharedProcessor {
     }
 }
 
-/// The part of a change in a scope, if there is any.
-fn restrict(scope: &Scope, to_tell: &ToTell) -> Option<Notification> {
+/// The part of a change for a handler that may need whole objects. An object that is not whole does not exist for it,
+/// and its replay finds those that become whole ahead of it. The deletion of an object ahead of its replay is left to the
+/// handler: it may continue another handler's knowledge.
+fn share_by_form<'a>(
+    listener: &Listener,
+    to_tell: &'a ToTell,
+    is_ahead: bool,
+) -> Option<Cow<'a, Notification>> {
     let notification = &to_tell.notification;
+    let all = || Some(Cow::Borrowed(notification));
     match notification {
-        Notification::Added { object, .. } => scope.contains(object).then(|| notification.clone()),
+        Notification::Added { object, .. } => all().filter(|_| listener.takes(object)),
         Notification::Deleted { last, known_as, .. } => {
-            let known_as = known_as.as_ref().unwrap_or(last);
-            scope.contains(known_as).then(|| notification.clone())
+            all().filter(|_| is_ahead || listener.takes(known_as.as_ref().unwrap_or(last)))
         }
         Notification::Updated { old, new, cause, coalesced } => {
             let (cause, coalesced) = (*cause, *coalesced);
-            match (scope.contains(old), scope.contains(new)) {
+            match (listener.takes(old), listener.takes(new)) {
+                (true, true) => all().filter(|_| !to_tell.is_completed),
+                (false, true) => (!is_ahead).then(|| {
+                    Cow::Owned(Notification::Added { object: new.clone(), cause, coalesced })
+                }),
+                (true, false) => Some(Cow::Owned(left_scope(old, cause, coalesced))),
+                (false, false) => None,
+            }
+        }
+        Notification::Synced => all(),
+    }
+}
+
+fn left_scope(last: &Object, cause: Cause, coalesced: u32) -> Notification {
+    let (last, known_as, final_state) = (last.clone(), None, FinalState::LeftScope);
+    Notification::Deleted { last, known_as, final_state, cause, coalesced }
+}
+
+/// The part of a change in the handler's scope, if there is any.
+fn restrict(listener: &Listener, notification: &Notification) -> Option<Notification> {
+    match notification {
+        Notification::Added { object, .. } => {
+            listener.selects(object).then(|| notification.clone())
+        }
+        Notification::Deleted { last, known_as, .. } => {
+            let known_as = known_as.as_ref().unwrap_or(last);
+            listener.selects(known_as).then(|| notification.clone())
+        }
+        Notification::Updated { old, new, cause, coalesced } => {
+            let (cause, coalesced) = (*cause, *coalesced);
+            match (listener.selects(old), listener.selects(new)) {
                 (true, true) => Some(notification.clone()),
                 (false, true) => {
                     Some(Notification::Added { object: new.clone(), cause, coalesced })
                 }
-                (true, false) => {
-                    let (last, final_state) = (old.clone(), FinalState::LeftScope);
-                    let known_as = None;
-                    Some(Notification::Deleted { last, known_as, final_state, cause, coalesced })
-                }
+                (true, false) => Some(left_scope(old, cause, coalesced)),
                 (false, false) => None,
             }
         }

@@ -35,7 +35,9 @@ impl Store {
         let list = Write::Listed { consistent: true };
         match self.indexer.write().put_seen(object, list, None) {
             Put::Added { .. } => None,
-            Put::Updated { old, .. } | Put::Replaced { old, .. } => Some(old),
+            Put::Updated { old, .. } | Put::Completed { old, .. } | Put::Replaced { old, .. } => {
+                Some(old)
+            }
             Put::Unchanged | Put::Stale => before,
         }
     }

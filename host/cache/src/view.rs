@@ -159,7 +159,8 @@ impl View {
         let snapshot = self.indexer().snapshot();
         let scope = self.scope();
         let all = |namespace: Option<&str>| {
-            if scope.selects_everything() {
+            let may_lack = snapshot.count_of_metadata_only() > 0 && !scope.is_metadata_only();
+            if scope.selects_everything() && !may_lack {
                 return snapshot.count(namespace);
             }
             snapshot.objects(namespace).filter(|object| scope.contains(object)).count()

@@ -3,6 +3,7 @@
 
 use crate::door::Door;
 use crate::handler::Around;
+use crate::history::same_content;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::workqueue::{AddOptions, WorkQueue, WorkQueueOptions};
 use informant_cache::{
@@ -108,7 +109,7 @@ impl Controller {
             }
             for (key, version) in history.within(&scope) {
                 let right =
-                    found.remove(key).is_some_and(|found| found.json() == version.shown().json());
+                    found.remove(key).is_some_and(|found| same_content(found, version.shown()));
                 if !right {
                     return Some(format!("controller {number} has not seen {key} as it is"));
                 }

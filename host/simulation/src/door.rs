@@ -75,7 +75,9 @@ impl Door {
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Object> {
         match self {
-            Self::Informer(informer) => informer.indexer().get(key),
+            Self::Informer(informer) => {
+                informer.indexer().get(key).filter(|object| !object.is_metadata_only())
+            }
             Self::View(view) => view.get(key),
         }
     }
@@ -87,7 +89,11 @@ impl Door {
     ) -> Result<Page<Object>, IndexerError> {
         let everything = LabelSelector::default();
         match self {
-            Self::Informer(informer) => informer.indexer().list(None, &everything, limit, cursor),
+            Self::Informer(informer) => {
+                let mut page = informer.indexer().list(None, &everything, limit, cursor)?;
+                page.items.retain(|object| !object.is_metadata_only());
+                Ok(page)
+            }
             Self::View(view) => view.list(None, &everything, limit, cursor),
         }
     }
@@ -96,6 +102,14 @@ impl Door {
         match self {
             Self::Informer(informer) => informer.indexer().count(namespace),
             Self::View(view) => view.count(namespace),
+        }
+    }
+
+    /// Whether the store has no object that this access leaves out, because it is not whole yet.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Informer(informer) => informer.indexer().count_of_metadata_only() == 0,
+            Self::View(_) => true,
         }
     }
 

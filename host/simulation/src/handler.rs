@@ -129,6 +129,7 @@ impl Told {
     fn note(&self, what: &str, object: &Object, cause: Cause) {
         let (number, reason) = (self.number, cause.reason);
         let (key, version) = (object.key(), object.resource_version());
+        self.check(self.scope.takes(object), "objects are whole if needed", || text(object));
         self.journal.note(format_args!(
             "handler {number}: {what} {} {key}@{version} ({reason:?})",
             self.gvr
@@ -326,7 +327,7 @@ impl ResourceEventHandler for Told {
             });
         }
         self.check(old.uid() == new.uid(), "another UID is another object", || text(new));
-        let same = old.resource_version() == new.resource_version() && old.json() == new.json();
+        let same = same_version(old, new);
         let resync = cause.reason == Reason::Resync;
         // A queue may merge a change and its reversal by a rewind. The result is no change.
         let merged = !self.inline && self.server.with_history(&self.gvr, History::was_restored);

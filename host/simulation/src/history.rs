@@ -186,11 +186,11 @@ impl History {
         let mut rest: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         for (key, version) in self.within(scope) {
             rest.remove(key);
-            let is = version.shown.json();
+            let is = &version.shown;
             match known.get(key) {
                 None => return Some(format!("{key} is missing: {is:?}")),
-                Some(object) if object.json() != is => {
-                    return Some(format!("{key} is {:?} instead of {is:?}", object.json()));
+                Some(object) if !same_content(object, is) => {
+                    return Some(format!("{key} is {object:?} instead of {is:?}"));
                 }
                 Some(_) => {}
             }
@@ -216,5 +216,13 @@ impl History {
 pub(crate) fn same_version(one: &Object, other: &Object) -> bool {
     one.uid() == other.uid()
         && one.resource_version() == other.resource_version()
-        && one.json() == other.json()
+        && same_content(one, other)
+}
+
+/// Whether both have the same content, as far as both are known.
+pub(crate) fn same_content(one: &Object, other: &Object) -> bool {
+    match one.is_metadata_only() || other.is_metadata_only() {
+        true => one.metadata_json() == other.metadata_json(),
+        false => one.json() == other.json(),
+    }
 }

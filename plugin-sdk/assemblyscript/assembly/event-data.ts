@@ -21,7 +21,7 @@ export enum Side {
 
 /** The objects of the present event. */
 export namespace eventData {
-  /** The whole object, with any delivery. Nothing if there is no object on that side. */
+  /** The whole object; only its metadata with the delivery `metadata`. Nothing if there is no object on that side. */
   export function object(side: Side = Side.New): Json {
     const before = mark();
     json(side, AREA);

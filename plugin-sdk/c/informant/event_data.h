@@ -16,7 +16,7 @@ informant_optional_string informant_field_text(informant_side side, informant_st
 /* One JSON value for each pointer, in their order, with one call: at most 256 pointers. */
 informant_optional_strings informant_fields(informant_side side, informant_strings pointers);
 
-/* The whole object, with any delivery. None if there is no object on that side. */
+/* The whole object; only its metadata with the delivery `metadata`. None if there is no object on that side. */
 informant_optional_string informant_object(informant_side side);
 
 /* Whether the value at the pointer differs between the two objects. Always true if there is only one of them. */

@@ -12,8 +12,8 @@
 mod difference;
 mod pod;
 
-use informant_plugin::SyncAware;
 use informant_plugin::prelude::*;
+use informant_plugin::{Delivery, SyncAware};
 use pod::Pod;
 use serde::Deserialize;
 
@@ -29,6 +29,8 @@ struct Options {
     namespaces: Vec<String>,
     /// A selector of the pods' labels; empty means all.
     labels: String,
+    /// Read no more than the pods' metadata.
+    metadata: bool,
 }
 
 /// The plugin.
@@ -39,8 +41,9 @@ pub struct EventPrinter {
 
 impl Plugin for EventPrinter {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let Options { namespaces, labels, .. } = config.parse()?;
+        let Options { namespaces, labels, metadata, .. } = config.parse()?;
         let pods = Subscription::to(PODS).with_old();
+        let pods = if metadata { pods.delivery(Delivery::Metadata) } else { pods };
         let pods = if labels.is_empty() { pods } else { pods.labels(labels) };
         let pods = namespaces.into_iter().fold(pods, Subscription::in_namespace);
         Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(pods))

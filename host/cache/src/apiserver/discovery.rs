@@ -41,6 +41,13 @@ impl Document {
         }
     }
 
+    /// The kind of the resource, if the list of a group and version has it.
+    fn kind_of(&self, name: &str) -> Option<&str> {
+        let Self::Resources { resources } = self else { return None };
+        let kind = &resources.iter().find(|one| one.name == name)?.kind;
+        Some(kind).filter(|kind| !kind.is_empty()).map(String::as_str)
+    }
+
     /// Whether the root has the group (empty for the core group) and version.
     pub(super) fn has_version(&self, group: &str, version: &str) -> Result<bool, ListWatchError> {
         match self {
@@ -78,6 +85,8 @@ struct Version {
 #[derive(Debug, Deserialize)]
 pub(super) struct Named {
     name: String,
+    #[serde(default)]
+    kind: String,
 }
 
 /// The root of the discovery of a resource's group, and the path of its group and version.
@@ -119,6 +128,13 @@ pub(super) async fn is_served(collection: &Collection) -> Result<bool, ListWatch
         }
         Err(error) => Err(error),
     }
+}
+
+/// The kind of the resource; `None` if discovery does not say it.
+pub(super) async fn kind(collection: &Collection) -> Result<Option<String>, ListWatchError> {
+    let (_, path) = paths(&collection.resource);
+    let document = document(collection, path).await?;
+    Ok(document.kind_of(&collection.resource.resource).map(str::to_owned))
 }
 
 async fn document(collection: &Collection, path: String) -> Result<Document, ListWatchError> {

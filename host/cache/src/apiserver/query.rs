@@ -15,7 +15,7 @@ pub(super) fn uri(path: &str, query: &Query<'_>) -> String {
     format!("{path}?{}", query.iter().map(pair).collect::<Vec<_>>().join("&"))
 }
 
-/// The `Accept` header. Metadata alone have their own form; a server without that form sends whole objects.
+/// The `Accept` header of a part's list or watch.
 pub(super) fn accept(metadata_only: bool, list: bool) -> &'static str {
     match (metadata_only, list) {
         (false, _) => "application/json",

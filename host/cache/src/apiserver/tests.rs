@@ -16,6 +16,8 @@ struct Canned {
     chunks: Vec<Bytes>,
     /// Other answers for some paths.
     paths: Vec<(&'static str, u16, &'static str)>,
+    /// Whether it has objects in their usual form only.
+    refuses_forms: bool,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -36,6 +38,7 @@ impl tower::Service<Request<Body>> for Canned {
         let path = request.uri().path();
         let other = self.paths.iter().find(|(other, ..)| *other == path);
         let code = other.map_or(self.code, |(_, code, _)| *code);
+        let code = if self.refuses_forms && accept.contains("as=") { 406 } else { code };
         let chunks = other.map(|(.., body)| vec![Bytes::from_static(body.as_bytes())]);
         let frames = chunks
             .unwrap_or_else(|| self.chunks.clone())
@@ -52,7 +55,8 @@ impl tower::Service<Request<Body>> for Canned {
 
 fn canned(code: u16, chunks: &[&str]) -> Canned {
     let chunks = chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk.as_bytes())).collect();
-    Canned { code, header: None, chunks, paths: Vec::new(), asked: Arc::default() }
+    let (paths, asked) = (Vec::new(), Arc::default());
+    Canned { code, header: None, chunks, paths, refuses_forms: false, asked }
 }
 
 fn pods(canned: &Canned) -> Arc<dyn ListerWatcher> {
@@ -430,15 +434,43 @@ async fn a_status_in_place_of_a_list_is_no_empty_list() {
 
 #[tokio::test]
 async fn metadata_alone_are_asked_for_as_a_form_of_their_own() {
-    let canned = canned(200, &[]);
-    let _ = pods(&canned).list(ListOptions { metadata_only: true, ..Default::default() }).await;
-    let _ = pods(&canned).watch(WatchOptions { metadata_only: true, ..Default::default() }).await;
-    let asked = canned.asked.lock();
+    let core = r#"{"kind":"APIResourceList","resources":[{"name":"pods","kind":"Pod"}]}"#;
+    let list = [
+        r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"#,
+        r#""items":[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","uid":"u"}}]}"#,
+    ];
+    let pod = r#"Object(a@ b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}")"#;
+    let usual = " application/json identity";
     let form = |kind: &str| {
         format!(" application/json;as={kind};g=meta.k8s.io;v=v1,application/json identity")
     };
-    assert!(asked[0].ends_with(&form("PartialObjectMetadataList")), "{asked:?}");
-    assert!(asked[1].ends_with(&form("PartialObjectMetadata")), "{asked:?}");
+    let asks = async |canned: &Canned, ends: &[&str]| {
+        let part = Part { metadata_only: true, ..Part::all() };
+        let pods = part_of_pods(canned, &part);
+        let listed = pods.list(ListOptions::default()).await.expect("a list");
+        let listed: Vec<ListEvent> = listed.try_collect().await.expect("objects");
+        let ListEvent::Object(object, _) = &listed[0] else { panic!("{listed:?}") };
+        assert!(object.is_metadata_only());
+        assert_eq!(format!("{object:?}"), pod);
+        let _ = pods.watch(WatchOptions::default()).await;
+        let asked = canned.asked.lock();
+        assert_eq!(asked.len(), ends.len(), "{asked:?}");
+        assert!(asked.iter().zip(ends).all(|(asked, end)| asked.ends_with(end)), "{asked:?}");
+    };
+    let (list_form, watch_form) =
+        (form("PartialObjectMetadataList"), form("PartialObjectMetadata"));
+    let mut canned_list = canned(200, &list);
+    canned_list.paths = vec![("/api/v1", 200, core)];
+    // The kind of the objects, then the objects.
+    asks(&canned_list, &[usual, &list_form, &watch_form]).await;
+    let whole = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","uid":"u"},"spec":{"nodeName":"n"}}]}"#;
+    let mut refusing = canned(200, &[whole]);
+    (refusing.paths, refusing.refuses_forms) = (vec![("/api/v1", 200, core)], true);
+    asks(&refusing, &[usual, &list_form, usual, &watch_form, usual]).await;
+    // Without an answer of discovery nothing says the kind.
+    let mut silent = canned(200, &[whole]);
+    silent.paths = vec![("/api/v1", 403, "")];
+    asks(&silent, &[usual, usual, usual, usual]).await;
 }
 
 /// The answer of discovery about `example.com/v1/widgets`, with answers for some paths and 404 for all others.

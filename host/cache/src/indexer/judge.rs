@@ -17,6 +17,8 @@ pub(crate) enum Write {
 
 pub(super) enum Verdict {
     Newer,
+    /// The same version, of which only the metadata were known.
+    Completed,
     Unchanged,
     Stale,
 }
@@ -27,6 +29,15 @@ pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     let order = compare_resource_versions(new.resource_version(), old.resource_version());
     let set_back = write == Write::Listed { consistent: true };
     let known = !new.resource_version().is_empty();
+    let is_one = order == Some(Ordering::Equal) && old.uid() == new.uid();
+    if is_one && (old.is_metadata_only() || new.is_metadata_only()) {
+        let is_same = (known && !set_back) || old.same_metadata(new);
+        return match (is_same, new.is_metadata_only()) {
+            (false, _) => Verdict::Newer,
+            (true, false) => Verdict::Completed,
+            (true, true) => Verdict::Unchanged,
+        };
+    }
     match order {
         Some(Ordering::Less) if known && !set_back => Verdict::Stale,
         Some(Ordering::Equal) if known && !set_back && old.uid() == new.uid() => Verdict::Unchanged,

@@ -64,7 +64,7 @@ impl IndexerState {
     /// in the store. If several parts show the object, the highest one counts: everything that any part has shown is
     /// written. Invariant 7.
     pub(super) fn resource_version_for(&self, object: &Object) -> Option<&str> {
-        let shows = |one: &&Reached| one.selection.contains(object);
+        let shows = |one: &&Reached| one.selection.selects(object);
         let mut parts = self.reached.iter().filter(shows).peekable();
         if parts.peek().is_none() {
             return self.resource_version.as_deref();

@@ -54,6 +54,11 @@ impl Snapshot {
         self.state.count(namespace)
     }
 
+    /// As [`Indexer::count_of_metadata_only`](crate::Indexer::count_of_metadata_only).
+    pub fn count_of_metadata_only(&self) -> usize {
+        self.state.metadata_only
+    }
+
     /// As [`Indexer::bytes`](crate::Indexer::bytes).
     pub fn bytes(&self) -> usize {
         self.state.bytes

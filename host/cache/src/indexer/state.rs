@@ -31,6 +31,8 @@ pub(super) struct IndexerState {
     pub(super) reached: Tree<Reached>,
     /// The sum over `objects`.
     pub(super) bytes: usize,
+    /// The number of objects of which only the metadata are known.
+    pub(super) metadata_only: usize,
     pub(super) index_panics: u64,
 }
 

@@ -4,13 +4,15 @@
 //! so that the informer can make exact notifications. Only the end of a complete list removes the objects that it did
 //! not show.
 
-use super::index::{Filing, Index, IndexFunc};
+mod index_writes;
+
+use super::IndexerShared;
+use super::index::Filing;
 use super::judge::{Verdict, Write, judge};
 use super::marks::{ListMark, Lists, SeenBy, Slots};
 use super::packer::{Holds, Packer};
 use super::reached;
 use super::state::{IndexerState, Namespace, Stored};
-use super::{IndexerError, IndexerShared, NAMESPACE_INDEX};
 use crate::object::{Object, ObjectKey, compare_resource_versions};
 use crate::scope::Scope;
 use crate::sync::MutexGuard;
@@ -38,6 +40,11 @@ pub(crate) enum Put {
     },
     /// The key had another object, with another UID.
     Replaced {
+        old: Object,
+        new: Object,
+    },
+    /// The same version was there, as metadata alone.
+    Completed {
         old: Object,
         new: Object,
     },
@@ -132,6 +139,16 @@ impl<'a> IndexerWrite<'a> {
         }
     }
 
+    /// Keeps no more than an object's metadata.
+    pub(crate) fn cut(&mut self, key: &ObjectKey) {
+        let Some(Stored { object: old, slot }) = self.writer.state.objects.get(key).cloned() else {
+            return;
+        };
+        if !old.is_metadata_only() {
+            self.writer.write(&old, slot, &old.metadata_only());
+        }
+    }
+
     /// Begins a list. Several may be in progress, each of its part of the scope. A caller that begins a part's list
     /// again drops the mark of the interrupted one.
     pub(crate) fn begin_list(&mut self) -> ListMark {
@@ -218,58 +235,6 @@ impl<'a> IndexerWrite<'a> {
     pub(crate) fn leave_unseen(mut self) {
         self.unseen = true;
     }
-
-    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; returns its identity.
-    pub(super) fn add_index(&mut self, name: &str, func: IndexFunc) -> Result<u64, IndexerError> {
-        let writer = &mut *self.writer;
-        match writer.state.index(name) {
-            Err(at) if name != NAMESPACE_INDEX => {
-                writer.last_index += 1;
-                writer.changed = true;
-                writer.state.indexes.insert(at, Index::new(name, func));
-                writer.filings.insert(at, Filing::new(writer.last_index));
-                Ok(writer.last_index)
-            }
-            Ok(_) | Err(_) => Err(IndexerError::IndexExists(name.to_owned())),
-        }
-    }
-
-    pub(super) fn remove_index(&mut self, name: &str) -> bool {
-        let writer = &mut *self.writer;
-        let Ok(at) = writer.state.index(name) else { return false };
-        writer.changed = true;
-        writer.state.indexes.remove(at);
-        writer.filings.remove(at);
-        true
-    }
-
-    /// Files objects in an index that is being built, unless they were written meanwhile. Returns whether the index
-    /// still exists.
-    pub(super) fn file(&mut self, id: u64, filed: Vec<(Object, Option<Vec<String>>)>) -> bool {
-        let writer = &mut *self.writer;
-        let Some(at) = writer.filings.iter().position(|filing| filing.id == id) else {
-            return false;
-        };
-        for (object, values) in filed {
-            let Some(stored) = writer.state.objects.get(object.key()) else { continue };
-            if stored.object.same_handle(&object) && !writer.filings[at].has(stored.slot) {
-                let slot = stored.slot;
-                writer.state.index_panics += u64::from(values.is_none());
-                let (filing, index) = (&mut writer.filings[at], &mut writer.state.indexes[at]);
-                filing.set(index, slot, object.key(), values.unwrap_or_default());
-                writer.changed = true;
-            }
-        }
-        true
-    }
-
-    pub(super) fn index_is_ready(&mut self, id: u64) {
-        let writer = &mut *self.writer;
-        if let Some(at) = writer.filings.iter().position(|filing| filing.id == id) {
-            writer.state.indexes[at].ready = true;
-            writer.changed = true;
-        }
-    }
 }
 
 impl Drop for IndexerWrite<'_> {
@@ -295,18 +260,31 @@ impl Writer {
             return Put::Added { new: self.add(&object, seen_by) };
         };
         self.lists.touch(slot, seen_by, false);
-        match judge(&old, &object, write) {
+        let verdict = judge(&old, &object, write);
+        match verdict {
             Verdict::Unchanged => return Put::Unchanged,
             Verdict::Stale => return Put::Stale,
-            Verdict::Newer => {}
+            Verdict::Newer | Verdict::Completed => {}
         }
         // The writer usually unpacks the old object, and the handlers that get it need not.
         let old = old.to_be_read();
-        let new = self.packer.pack(&object, Some(&old), self.plain);
+        let new = self.write(&old, slot, &object);
+        match verdict {
+            Verdict::Completed => Put::Completed { old, new },
+            _ if old.uid() == new.uid() => Put::Updated { old, new },
+            _ => Put::Replaced { old, new },
+        }
+    }
+
+    /// Writes another state of an object; returns it in its kept form.
+    fn write(&mut self, old: &Object, slot: u32, object: &Object) -> Object {
+        // The metadata of a whole object are not kept as edits of all of it.
+        let base = Some(old).filter(|old| old.is_metadata_only() == object.is_metadata_only());
+        let new = self.packer.pack(object, base, self.plain);
         self.file(slot, &new);
-        self.replace(&old, slot, &new);
+        self.replace(old, slot, &new);
         self.state.edit();
-        if old.uid() == new.uid() { Put::Updated { old, new } } else { Put::Replaced { old, new } }
+        new
     }
 
     fn add(&mut self, object: &Object, seen_by: SeenBy<'_>) -> Object {
@@ -318,6 +296,7 @@ impl Writer {
         self.file(slot, &new);
         let object = new.at_rest();
         self.state.bytes += object.size();
+        self.state.metadata_only += usize::from(object.is_metadata_only());
         self.plain += object.json_len();
         self.state.insert(Stored { object, slot });
         new
@@ -328,6 +307,8 @@ impl Writer {
         self.changed = true;
         let object = new.at_rest();
         self.state.bytes = self.state.bytes - old.at_rest().size() + object.size();
+        self.state.metadata_only += usize::from(object.is_metadata_only());
+        self.state.metadata_only -= usize::from(old.is_metadata_only());
         self.plain = self.plain - old.json_len() + object.json_len();
         self.state.objects.insert(Stored { object, slot });
     }
@@ -337,6 +318,7 @@ impl Writer {
         self.changed = true;
         self.slots.give_back(slot);
         self.state.bytes -= object.size();
+        self.state.metadata_only -= usize::from(object.is_metadata_only());
         self.plain -= object.json_len();
         self.count(key.namespace(), -1);
         for (filing, index) in self.filings.iter_mut().zip(&mut self.state.indexes) {

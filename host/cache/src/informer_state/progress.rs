@@ -121,7 +121,7 @@ impl Progress {
 
     /// Whether a part selects the object.
     pub(crate) fn selects(&self, object: &Object) -> bool {
-        self.parts.lock().values().any(|part| part.selection.contains(object))
+        self.parts.lock().values().any(|part| part.selection.selects(object))
     }
 
     /// The parts that are listed and watched.
@@ -309,6 +309,14 @@ impl PartProgress {
         self.progress.change_part(&self.part, |part| {
             (part.synced, part.is_refused) = (true, false);
             part.state = InformerState::Synced;
+            part.selection = self.selection.clone();
+        });
+    }
+
+    /// Until the part's next list is in the store, some of its objects may be there as metadata alone.
+    pub(crate) fn promises_metadata_only(&self) {
+        self.progress.change_part(&self.part, |part| {
+            part.selection = Arc::new((*self.selection).clone().metadata_only());
         });
     }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The scope of one list or watch: all namespaces or one, and the objects that both selectors select. The default is
-/// everything.
+/// The scope of one list or watch: all namespaces or one, the objects that both selectors select, and how much of each
+/// object. The default is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Part {
     /// `None`: all namespaces, and the only choice for a resource without namespaces.
@@ -16,6 +16,9 @@ pub struct Part {
     /// `metadata.name=web`, as Kubernetes writes it; empty selects everything. The supported fields depend on the
     /// resource; the server refuses others.
     pub field_selector: String,
+    /// Whether only the objects' metadata are wanted, as `PartialObjectMetadata` of `meta.k8s.io/v1` (client-go's
+    /// `metadatainformer`). The informer cuts whole objects of a source without that form.
+    pub metadata_only: bool,
 }
 
 impl Part {
@@ -59,6 +62,9 @@ impl fmt::Display for Part {
         if !self.field_selector.is_empty() {
             write!(f, ", fields {}", self.field_selector)?;
         }
+        if self.metadata_only {
+            f.write_str(", metadata only")?;
+        }
         Ok(())
     }
 }
@@ -69,7 +75,6 @@ pub struct ListTweaks {
     page_size: u32,
     watch_list: bool,
     min_watch_timeout: Duration,
-    metadata_only: bool,
     parameters: QueryParameters,
 }
 
@@ -118,7 +123,6 @@ impl Default for ListTweaks {
             page_size: 500,
             watch_list: true,
             min_watch_timeout: Self::MIN_WATCH_TIMEOUT,
-            metadata_only: false,
             parameters: Arc::default(),
         }
     }
@@ -160,14 +164,6 @@ impl ListTweaks {
         self
     }
 
-    /// Asks only for the objects' metadata, as `PartialObjectMetadata` of `meta.k8s.io/v1` (client-go's
-    /// `metadatainformer`). A server without that form sends whole objects.
-    #[must_use]
-    pub fn metadata_only(mut self, on: bool) -> Self {
-        self.metadata_only = on;
-        self
-    }
-
     /// Adds a parameter to every list and watch, for example `shardSelector`.
     pub fn parameter(mut self, name: &str, value: &str) -> Result<Self, ListTweaksError> {
         if RESERVED.contains(&name) {
@@ -203,11 +199,6 @@ impl ListTweaks {
         (self.min_watch_timeout, self.min_watch_timeout * 2)
     }
 
-    /// Whether only metadata is requested.
-    pub(crate) fn asks_for_metadata_only(&self) -> bool {
-        self.metadata_only
-    }
-
     /// The parameters beside the protocol's own.
     pub(crate) fn parameters(&self) -> QueryParameters {
         self.parameters.clone()
@@ -222,6 +213,8 @@ mod tests {
     fn parts_say_what_they_cover() {
         let part = Part { label_selector: "app=web".to_owned(), ..Part::namespace("n") };
         assert_eq!(part.to_string(), "namespace n, labels app=web");
+        let part = Part { metadata_only: true, ..part };
+        assert_eq!(part.to_string(), "namespace n, labels app=web, metadata only");
         assert_eq!(Part::all().to_string(), "all namespaces");
         assert!(Part::all().is_all() && !part.is_all());
     }

@@ -111,6 +111,7 @@ pub(super) fn object(
         owners: shared().owners(&metadata.owners),
         generation: metadata.generation.and_then(NonZeroI64::new),
         lacks_last_applied: cuts.lacks_last_applied,
+        metadata_only: false,
     };
     Ok(Object::new(meta, &metadata.resource_version, &metadata.uid, json))
 }

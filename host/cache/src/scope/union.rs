@@ -1,6 +1,6 @@
 //! The parts to list and watch for several scopes: one for each of their namespaces, or one for all of them.
 //!
-//! A part's selectors have the requirements that each of its scopes has; the host evaluates the others. So a part
+//! A part has metadata alone if that is enough for each of its scopes. Its selectors have the requirements that each of its scopes has; the host evaluates the others. So a part
 //! covers its scopes, whatever their selectors are. Requirements are compared as they are written: `app=web` and
 //! `app in (web)` are two. One part for each selector would be narrower. But such parts would overlap for good, and an
 //! object that goes from one to another would be deleted and added. client-go has one selector for a whole factory.
@@ -40,17 +40,22 @@ pub(crate) fn parts<'a>(
         scopes.for_each(|scope| common.keep_those_of(scope));
         parts.insert(common.part(None));
     }
-    // Invariant 10.
+    // Invariant 10. Beside a part of whole objects there is none of their metadata.
     if !is_whole || is_refused_whole {
+        let of_whole = parts.first().is_none_or(|part| part.metadata_only);
         let single = single.into_iter().take(NAMESPACES_MAX);
-        parts.extend(single.map(|(name, common)| common.part(Some(name.into()))));
+        parts.extend(single.map(|(name, mut common)| {
+            common.metadata_only &= of_whole;
+            common.part(Some(name.into()))
+        }));
     }
     parts
 }
 
-/// The requirements that several scopes have in common.
+/// What several scopes have in common: requirements, and whether metadata are enough.
 #[derive(Default)]
 struct Common {
+    metadata_only: bool,
     labels: Vec<LabelRequirement>,
     fields: Vec<FieldRequirement>,
 }
@@ -58,10 +63,12 @@ struct Common {
 impl Common {
     fn of(scope: &Scope) -> Self {
         let labels = scope.labels.requirements().to_vec();
-        Self { labels, fields: scope.fields.requirements().to_vec() }
+        let metadata_only = scope.is_metadata_only();
+        Self { metadata_only, labels, fields: scope.fields.requirements().to_vec() }
     }
 
     fn keep_those_of(&mut self, scope: &Scope) {
+        self.metadata_only &= scope.is_metadata_only();
         self.labels.retain(|requirement| scope.labels.requirements().contains(requirement));
         self.fields.retain(|requirement| scope.fields.requirements().contains(requirement));
     }
@@ -77,6 +84,7 @@ impl Common {
             namespace,
             label_selector: LabelSelector::new(self.labels).to_string(),
             field_selector: FieldSelector::new(self.fields).to_string(),
+            metadata_only: self.metadata_only,
         }
     }
 }
@@ -154,6 +162,30 @@ mod tests {
         let web = scope(&[], "app=web", "");
         check_scopes(std::slice::from_ref(&nothing), &[]);
         check_scopes(&[nothing, web], &["all namespaces, labels app=web"]);
+    }
+
+    #[test]
+    fn metadata_are_requested_alone_where_they_are_enough_for_all() {
+        let (all, x) = (scope(&[], "", ""), scope(&["x"], "", ""));
+        let metadata = |scope: &Scope| scope.clone().metadata_only();
+        check_scopes(&[metadata(&all)], &["all namespaces, metadata only"]);
+        check_scopes(&[metadata(&all), metadata(&x)], &["all namespaces, metadata only"]);
+        check_scopes(&[metadata(&all), x.clone()], &["all namespaces"]);
+        check_scopes(&[metadata(&all), all.clone()], &["all namespaces"]);
+        let web = scope(&["x", "y"], "app=web", "");
+        check_scopes(
+            &[metadata(&web), x.clone()],
+            &["namespace x", "namespace y, labels app=web, metadata only"],
+        );
+        // If all namespaces at once are refused, a change of the permission changes nothing else.
+        let refused = |scopes: &[Scope]| -> Vec<String> {
+            parts(scopes.iter(), true).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(refused(&[all.clone(), metadata(&x)]), ["all namespaces", "namespace x"]);
+        assert_eq!(
+            refused(&[metadata(&all), metadata(&x)]),
+            ["all namespaces, metadata only", "namespace x, metadata only"]
+        );
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Deletions {
         let Deletion { resource_version: deleted, left } = self.gone.get(object.key())?;
         match compare_resource_versions(object.resource_version(), deleted) {
             Some(Ordering::Less | Ordering::Equal) => {
-                let is_outdated = left.as_ref().is_none_or(|left| left.contains(object));
+                let is_outdated = left.as_ref().is_none_or(|left| left.selects(object));
                 is_outdated.then(|| deleted.clone())
             }
             Some(Ordering::Greater) | None => {

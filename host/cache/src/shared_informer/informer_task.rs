@@ -133,7 +133,9 @@ impl InformerTask {
         let reflector = Reflector {
             resource: resource.clone(),
             lister_watcher: source.lister_watcher(resource, progress.part()),
-            fifo: DeltaSink::new(self.fifo.clone(), id).with_intake(self.intake()),
+            fifo: DeltaSink::new(self.fifo.clone(), id)
+                .with_metadata_only(progress.part().metadata_only)
+                .with_intake(self.intake()),
             progress,
             lists: options.lists.clone(),
             watch_error_handler: options.watch_error_handler.clone(),

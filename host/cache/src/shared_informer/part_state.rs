@@ -39,6 +39,8 @@ pub(super) struct PartState {
     pub(super) awaited: Awaited,
     /// Whether, since its last list began, it left an object to a wanted part while it was not wanted itself.
     pub(super) gave_way: bool,
+    /// Whether its list is complete, but readers do not know yet: some of its objects are there as metadata alone.
+    pub(super) is_unsaid: bool,
 }
 
 impl PartState {
@@ -56,6 +58,7 @@ impl PartState {
             epoch,
             awaited,
             gave_way,
+            is_unsaid: false,
         }
     }
 
@@ -71,7 +74,12 @@ impl PartState {
     /// Whether its lists and watches show the object. The API server decides that; this is the same decision on the
     /// host.
     pub(super) fn contains(&self, object: &Object) -> bool {
-        self.selection().contains(object)
+        self.selection().selects(object)
+    }
+
+    /// Whether its lists and watches show metadata alone.
+    pub(super) fn is_metadata_only(&self) -> bool {
+        self.part().metadata_only
     }
 
     /// The part shows a state of an object, or its deletion.

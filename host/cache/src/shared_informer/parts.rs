@@ -7,6 +7,8 @@
 //! until all parts have passed them. And the other parts must show a part's writes before it is stopped
 //! (`awaited.rs`). Parts that do not are listed again once they are alone.
 
+mod whole;
+
 use super::awaited::AwaitedChange;
 use super::deletions::Deletions;
 use super::part_state::{Listing, PartState};
@@ -21,6 +23,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use whole::meet;
 
 /// The longest time that an unwanted part goes on until the wanted ones have shown its writes: a replica that lags
 /// further is rare, and costs a list.
@@ -55,6 +58,8 @@ pub(super) struct Parts {
     overlap: bool,
     /// Until when unwanted parts go on although all wanted ones have synced.
     goes_on_until: Option<Instant>,
+    /// Whether there may be a part whose waiters do not know that its list is complete.
+    has_unsaid: bool,
 }
 
 impl Parts {
@@ -69,6 +74,7 @@ impl Parts {
             passed: false,
             overlap: false,
             goes_on_until: None,
+            has_unsaid: false,
         }
     }
 
@@ -91,6 +97,7 @@ impl Parts {
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
         }
+        self.promise_less(wanted);
         let mut steps: Vec<_> = wanted.iter().filter_map(|part| self.start(part)).collect();
         self.overlap = self.parts_overlap();
         if self.overlap {
@@ -168,13 +175,8 @@ impl Parts {
             .those(|_, state| !state.wanted && !state.was_listed && state.progress.is_refused());
         let mut steps: Vec<_> = refused.into_iter().filter_map(|id| self.stop(id)).collect();
         let alone = self.those(|id, state| {
-            let namespace = &state.part().namespace;
-            let meets = |other: &PartState| {
-                let of_other = &other.part().namespace;
-                namespace.is_none() || of_other.is_none() || namespace == of_other
-            };
             let mut others = self.parts.iter().filter(|(other, _)| **other != id);
-            !state.wanted && !others.any(|(_, other)| meets(other))
+            !state.wanted && !others.any(|(_, other)| meet(state.part(), other.part()))
         });
         steps.extend(alone.into_iter().filter_map(|id| self.stop(id)));
         self.overlap = self.parts_overlap();
@@ -192,7 +194,7 @@ impl Parts {
             let mut state = self.parts.remove(&id)?;
             self.last += 1;
             state.awaited.clear();
-            state.listing = None;
+            (state.listing, state.is_unsaid) = (None, false);
             let progress = state.progress.clone();
             self.parts.insert(self.last, state);
             Some(PartsStep::Restart(id, self.last, progress))
@@ -219,7 +221,7 @@ impl Parts {
             let staged = if state.was_listed { Staged::default() } else { Staged::none() };
             state.listing = Some(Listing { consistent, mark, staged });
             state.awaited.clear();
-            state.gave_way = false;
+            (state.gave_way, state.is_unsaid) = (false, false);
         }
     }
 
@@ -273,7 +275,7 @@ impl Parts {
     }
 
     /// Whether a part is unwanted and a wanted part shows this object already, with all its changes. Invariant 9.
-    pub(super) fn gives_way(&self, id: PartId, object: &Object) -> bool {
+    fn gives_way(&self, id: PartId, object: &Object) -> bool {
         self.overlap
             && self.parts.get(&id).is_some_and(|state| !state.wanted)
             && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
@@ -299,17 +301,6 @@ impl Parts {
             state.epoch = state.progress.epoch();
         }
         self.passed = true;
-    }
-
-    /// Notifies the waiters, after the publication.
-    pub(super) fn say_synced(&self, id: PartId) {
-        // In this order: a waiter for a change of the state finds the informer synced.
-        if self.are_synced() {
-            self.progress.synced();
-        }
-        if let Some(state) = self.parts.get(&id) {
-            state.progress.synced();
-        }
     }
 
     /// Whether all wanted parts have synced.

@@ -89,7 +89,8 @@ impl Deltas {
         ended
     }
 
-    /// Removes objects that no part shows any more, and notifies the handlers that still request them.
+    /// Removes objects that no part shows any more, and notifies the handlers that still request them. Of objects that
+    /// are shown as metadata only, no more is kept.
     pub(super) async fn leave(&mut self, processor: &mut SharedProcessor) {
         let cause = Cause { reason: Reason::Relist, received: super::now() };
         let indexer = self.indexer.clone();
@@ -115,6 +116,11 @@ impl Deltas {
                 self.to_tell.push(deleted(last, None, FinalState::LeftScope, cause, false));
             }
         }
+        let is_cut =
+            |object: &&Object| self.parts.contain(object) && !self.parts.have_whole(object);
+        for object in chunk.iter().filter(is_cut) {
+            write.cut(object.key());
+        }
     }
 
     pub(super) fn publish(&mut self, mut write: IndexerWrite<'_>) {
@@ -124,6 +130,7 @@ impl Deltas {
         }
         write.publish();
         self.parts.forget_deletions();
+        self.parts.say_late();
         let panics = self.indexer.index_panics();
         if panics > self.index_panics {
             tracing::error!(
@@ -195,7 +202,7 @@ impl Deltas {
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        if self.parts.gives_way(id, &object) {
+        if self.parts.leaves(id, &object, write.get(object.key())) {
             if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
                 // This list has shown it, whichever other part stops meanwhile.
                 write.see(object.key(), &listing.mark);
@@ -221,16 +228,21 @@ impl Deltas {
                 let newer = write.get(object.key()).map(|stored| stored.resource_version().into());
                 part.will_show(object.key(), AwaitedChange::At(newer.unwrap_or_default()));
             }
-            Put::Unchanged | Put::Stale => {}
+            Put::Unchanged | Put::Completed { .. } | Put::Stale => {}
             Put::Added { .. } | Put::Updated { .. } | Put::Replaced { .. } => {
                 self.parts.note_change(id, &object, AwaitedChange::At, object.resource_version());
             }
         }
-        let mut tell = |notification| self.to_tell.push(ToTell { notification, listing });
+        let is_completed = matches!(put, Put::Completed { .. });
+        let mut tell =
+            |notification| self.to_tell.push(ToTell { notification, listing, is_completed });
         match put {
             Put::Added { new } => tell(Notification::Added { object: new, cause, coalesced: 0 }),
             Put::Updated { old, new } => {
                 self.parts.note_put(id, &old, &new);
+                tell(Notification::Updated { old, new, cause, coalesced: 0 });
+            }
+            Put::Completed { old, new } => {
                 tell(Notification::Updated { old, new, cause, coalesced: 0 });
             }
             Put::Replaced { old, new } => {
@@ -252,7 +264,8 @@ impl Deltas {
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        if write.get(object.key()).is_some_and(|stored| self.parts.gives_way(id, stored)) {
+        let is_left = |stored: &Object| self.parts.leaves(id, stored, Some(stored));
+        if write.get(object.key()).is_some_and(is_left) {
             return self.parts.gave_way(id);
         }
         let Some(part) = self.parts.get_mut(id) else { return };
@@ -306,5 +319,6 @@ pub(super) fn deleted(
     cause: Cause,
     listing: bool,
 ) -> ToTell {
-    ToTell { notification: removal(last, known_as, final_state, cause), listing }
+    let notification = removal(last, known_as, final_state, cause);
+    ToTell { notification, listing, is_completed: false }
 }

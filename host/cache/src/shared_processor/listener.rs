@@ -4,6 +4,7 @@ use super::inbox::{Beginning, Inbox};
 use crate::handler_queue::{HandlerQueue, QueueStats};
 use crate::informer_state::Progress;
 use crate::latch::Latch;
+use crate::object::Object;
 use crate::resource_event_handler::{Notification, ResourceEventHandler};
 use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,6 +75,17 @@ impl Listener {
             synced: Latch::default(),
             ended: Latch::default(),
         }
+    }
+
+    /// Whether the handler is notified of the object in this form.
+    pub(super) fn takes(&self, object: &Object) -> bool {
+        let scope = self.scope.as_ref().or(self.asked.as_ref());
+        scope.map_or(!object.is_metadata_only(), |scope| scope.takes(object))
+    }
+
+    /// Whether the object is in its scope, in any form.
+    pub(super) fn selects(&self, object: &Object) -> bool {
+        self.scope.as_ref().is_none_or(|scope| scope.selects(object))
     }
 
     pub(super) fn is_removed(&self) -> bool {

@@ -8,6 +8,8 @@ use crate::testing::FakeControllerSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+mod metadata;
+
 struct Bench {
     source: FakeControllerSource,
     factory: SharedInformerFactory,
@@ -509,6 +511,7 @@ fn random_scope(random: &mut fastrand::Rng) -> Scope {
     let scope = if all { Scope::all() } else { Scope::namespaces(names.collect::<Vec<_>>()) };
     // The second and the third have a requirement in common with the first and with each other.
     let labels = ["app=web,app!=db", "app!=db", "app=web", "app=db", "", ""][random.usize(0..6)];
+    let scope = if random.u8(0..3) == 0 { scope.metadata_only() } else { scope };
     scope.with_labels(labels.parse().expect("a selector"))
 }
 
@@ -567,6 +570,8 @@ fn check_view(bench: &Bench, watched: &Watched, seed: u64, told: &[String]) {
     let read = view.list(None, &everything(), 0, None).expect("a page").items;
     let read: BTreeSet<String> = read.iter().map(at).collect();
     assert_eq!(read, truth, "seed {seed}: {view:?}");
+    let lacks = told.iter().find(|line| line.ends_with("metadata"));
+    assert!(lacks.is_none() || view.scope().is_metadata_only(), "seed {seed}: {lacks:?}, {view:?}");
     let told = believed(told).into_iter();
     let told: BTreeSet<String> = told.map(|(name, version)| format!("{name}@{version}")).collect();
     assert_eq!(told, truth, "seed {seed}: {view:?}");
@@ -582,5 +587,13 @@ fn check_store(bench: &Bench, asked: &[&Scope], seed: u64) {
     let covered = objects.iter().filter(|object| parts.iter().any(|part| part.contains(object)));
     let truth: Vec<String> = covered.map(at).collect();
     assert_eq!(bench.stored(), truth, "seed {seed}: {asked:?}");
+    let stored = bench.factory.informers()[0].indexer().chunk(None, usize::MAX);
+    for object in &stored {
+        let mut whole = parts.iter().filter(|part| !part.is_metadata_only());
+        let is_whole = whole.any(|part| part.selects(object));
+        assert_eq!(object.is_metadata_only(), !is_whole, "seed {seed}: {object:?} of {asked:?}");
+    }
+    let count = bench.factory.informers()[0].indexer().count_of_metadata_only();
+    assert_eq!(count, stored.iter().filter(|object| object.is_metadata_only()).count());
     assert!(parts.len() <= 3);
 }

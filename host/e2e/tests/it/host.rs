@@ -22,6 +22,7 @@ mod http_events;
 mod image;
 mod kubernetes_api;
 mod lifecycle;
+mod metadata_only;
 mod misbehaving;
 mod namespaces;
 mod outbound;

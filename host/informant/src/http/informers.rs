@@ -30,12 +30,19 @@ fn entry(informer: &SharedIndexInformer) -> Value {
         "message": state.message(),
         "resourceVersion": informer.last_sync_resource_version(),
         "objects": stats.objects,
+        "metadataOnly": is_metadata_only(informer),
         "bytes": stats.bytes,
         "lastEventAgeSeconds": stats.last_event_age.map(|age| age.as_secs_f64()),
         "events": { "added": stats.added, "modified": stats.modified, "deleted": stats.deleted },
         "failures": stats.errors,
         "lists": stats.relists.iter().map(|(_, count)| count).sum::<u64>(),
     })
+}
+
+/// Whether the API server sends, and the cache has, metadata alone.
+fn is_metadata_only(informer: &SharedIndexInformer) -> bool {
+    let parts = informer.parts();
+    !parts.is_empty() && parts.iter().all(|part| part.metadata_only)
 }
 
 #[cfg(test)]
@@ -64,6 +71,7 @@ mod tests {
         assert_eq!((&pods["state"], &pods["objects"]), (&json!("synced"), &json!(1)), "{pods}");
         assert_eq!((&pods["lists"], &pods["resourceVersion"]), (&json!(1), &json!("1")), "{pods}");
         assert!(pods["bytes"].as_u64() > Some(0), "{pods}");
+        assert_eq!(pods["metadataOnly"], json!(false), "{pods}");
         factory.shutdown().await;
     }
 }

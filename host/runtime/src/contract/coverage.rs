@@ -35,6 +35,9 @@ pub(crate) fn watched_scope(named: &BTreeSet<String>) -> Scope {
 pub(crate) fn subscribed_scope(spec: &SubscriptionSpec) -> Scope {
     let is_short = |text: String| text.len() <= SELECTOR_BYTES_SENT_MAX;
     let mut scope = watched_scope(&spec.namespaces);
+    if spec.metadata_only {
+        scope = scope.metadata_only();
+    }
     if is_short(spec.label_selector.to_string()) {
         scope = scope.with_labels(spec.label_selector.clone());
     }
@@ -104,6 +107,19 @@ mod tests {
             r#""resource":"example.com/v1/widgets","fieldSelector":"spec.size=1,metadata.name=a""#,
             "all namespaces, fields metadata.name=a",
         );
+    }
+
+    #[test]
+    fn metadata_are_requested_where_they_are_enough() {
+        let check = |more: &str, expect| {
+            check(&format!(r#""resource":"v1/pods","delivery":"metadata"{more}"#), expect);
+        };
+        check("", "all namespaces, metadata only");
+        check(
+            r#","namespaces":["a"],"labelSelector":"app=web""#,
+            "namespaces a, labels app=web, metadata only",
+        );
+        check(r#","fieldSelector":"spec.nodeName=n""#, "all namespaces, fields spec.nodeName=n");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod enqueue;
 mod exports;
 mod http;
 mod json;
+mod metadata;
 mod passes;
 mod reads;
 mod schedules;
@@ -99,7 +100,7 @@ impl Descriptor {
     /// Reads and checks a descriptor.
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let raw: RawDescriptor<'_> = json::object(json::document(json)?, json::WHOLE, &KEYS)?;
-        let descriptor = Self {
+        let mut descriptor = Self {
             version: raw.version,
             subscriptions: each(raw.subscriptions, "subscriptions", subscription)?,
             indexes: each(raw.indexes, "indexes", index)?,
@@ -110,6 +111,7 @@ impl Descriptor {
             shards: shards::shards(raw.shards)?,
         };
         descriptor.check()?;
+        descriptor.note_metadata_only();
         Ok(descriptor)
     }
 
@@ -329,6 +331,7 @@ mod tests {
                                     len: 0,
                                 },
                             },
+                            metadata_only: false,
                         },
                     ],
                     indexes: [],

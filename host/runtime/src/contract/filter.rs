@@ -92,6 +92,12 @@ impl Filter {
         self.compiled.names_change
     }
 
+    /// Whether this holds for the pointer to each value of an object that the expression reads.
+    pub(crate) fn reads_only(&self, holds: impl Fn(&str) -> bool) -> bool {
+        let CompiledFilter { object, old, .. } = &*self.compiled;
+        object.pointers().chain(old.pointers()).all(|pointer| holds(&pointer))
+    }
+
     pub(crate) fn verdict(&self, event: &Event) -> FilterVerdict {
         let compiled = &*self.compiled;
         let (object, old) = match event.change {

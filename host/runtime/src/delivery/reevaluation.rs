@@ -4,7 +4,7 @@
 //! result of an object's old events is remembered until its first new event. The new event was computed as if the old
 //! events had been delivered unchanged.
 
-use crate::contract::descriptor::{ChangeTypes, SubscriptionSpec};
+use crate::contract::descriptor::{ChangeTypes, Delivery, ReplayOption, SubscriptionSpec};
 use crate::delivery::mailbox::Queued;
 use crate::delivery::view::View;
 use crate::event::{Change, Event, Gone, SubscriptionId};
@@ -16,6 +16,8 @@ pub(crate) struct Wish {
     view: View,
     types: ChangeTypes,
     concerning: Projection,
+    /// Whether objects that are not whole come again, whole.
+    waits_for_whole: bool,
 }
 
 impl From<&SubscriptionSpec> for Wish {
@@ -24,6 +26,8 @@ impl From<&SubscriptionSpec> for Wish {
             view: View::from(spec),
             types: spec.types,
             concerning: Projection::new(&spec.only_if_changed),
+            waits_for_whole: spec.delivery != Delivery::Metadata
+                && spec.replay != ReplayOption::Never,
         }
     }
 }
@@ -78,6 +82,10 @@ impl Reevaluation {
             Change::Added => known.unwrap_or(event.knew),
             Change::Updated | Change::Deleted => known.unwrap_or(true),
         };
+        let is_gone = event.change == Change::Deleted;
+        if wish.waits_for_whole && event.object.is_metadata_only() && !is_gone {
+            return Some(Seen { event: None, told });
+        }
         let mut seen = seen(event, told, wish);
         seen.event = seen.event.filter(|event| wish.types.contain(event.change));
         Some(seen)

@@ -19,12 +19,17 @@ pub(crate) struct CurrentEvent {
 }
 
 impl CurrentEvent {
-    pub(crate) fn new(resource: Arc<str>, event: &Event) -> Self {
+    /// With `metadata_only` the guest sees no more of the objects, whatever the cache has.
+    pub(crate) fn new(resource: Arc<str>, event: &Event, metadata_only: bool) -> Self {
         let deleted = event.change == Change::Deleted;
-        let object = event.object.clone();
+        let seen = |object: &Object| match metadata_only {
+            true => object.metadata_only(),
+            false => object.clone(),
+        };
+        let object = seen(&event.object);
         let (new, old) = match deleted {
             true => (None, Some(object.clone())),
-            false => (Some(object.clone()), event.old.clone()),
+            false => (Some(object.clone()), event.old.as_ref().map(seen)),
         };
         let Event { change, reason, gone, .. } = *event;
         Self { resource, change, reason, gone, object, new, old, readers: [None, None] }

@@ -82,6 +82,11 @@ impl EnqueueRules {
         Self { rules, projection }
     }
 
+    /// The JSON pointers of all rules.
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().flat_map(EnqueueRule::pointers)
+    }
+
     /// Whether events are delivered.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()

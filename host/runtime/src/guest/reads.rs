@@ -3,12 +3,13 @@
 
 mod answer;
 mod awaited;
+mod visible;
 
 pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
 
 use crate::account::{Ledger, Watches};
 use crate::contract::coverage::{subscribed_scope, watched_scope};
-use crate::contract::descriptor::Descriptor;
+use crate::contract::descriptor::{Delivery, Descriptor};
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
@@ -102,6 +103,8 @@ impl Origin {
 
 struct ReadableView {
     view: View,
+    /// Whether the plugin sees no more than the objects' metadata in it.
+    metadata_only: bool,
     permissions: Permissions,
     /// Covers at least the view.
     origin: Origin,
@@ -118,21 +121,24 @@ impl Reads {
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
         let mut readable =
-            |(resource, scope): (&GroupVersionResource, Scope), view, permissions: &Permissions| {
+            |(resource, scope): (&GroupVersionResource, Scope), seen, permissions: &Permissions| {
+                let (view, metadata_only) = seen;
+                let permissions = permissions.clone();
                 let origin = lease(resource, scope).into();
                 let entry = resources.entry(resource.to_string()).or_insert_with(|| {
                     let indexer = origin.indexer();
                     Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
                 });
-                entry.views.push(ReadableView { view, permissions: permissions.clone(), origin });
+                entry.views.push(ReadableView { view, metadata_only, permissions, origin });
             };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             let scope = subscribed_scope(spec);
-            readable((&spec.resource, scope), View::from(spec), permissions);
+            let metadata_only = spec.delivery == Delivery::Metadata;
+            readable((&spec.resource, scope), (View::from(spec), metadata_only), permissions);
         }
         for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {
             let scope = watched_scope(&spec.namespaces);
-            readable((&spec.resource, scope), View::from(spec), permissions);
+            readable((&spec.resource, scope), (View::from(spec), false), permissions);
         }
         for index in &descriptor.indexes {
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
@@ -160,7 +166,9 @@ impl Reads {
         let readable = self.readable(resource)?;
         readable.check_namespace(resource, key.namespace())?;
         match readable.indexer.get(key) {
-            Some(object) if readable.sees(&object) => Ok(Some(object)),
+            Some(object) if readable.sees(&object) && !readable.lacks(&object) => {
+                Ok(Some(readable.shown(object)))
+            }
             _ => {
                 let is_asked = |view: &View| view.covers_namespace(key.namespace());
                 readable.check_allowed(is_asked)?;
@@ -188,12 +196,13 @@ impl Reads {
         let everything = LabelSelector::default();
         if selector.is_everything() {
             return readable.objects(bounds, cursor, |limit, cursor| {
-                readable.indexer.list(namespace, &everything, limit, cursor)
+                Ok(readable.page(readable.indexer.list(namespace, &everything, limit, cursor)?))
             });
         }
         // Searches in steps: a selector without matches would visit the whole store in one step.
         let fetch = |_, cursor: Option<&str>| {
-            readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)
+            let page = readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)?;
+            Ok(readable.page(page))
         };
         fill(bounds, cursor, fetch, |object: &Object| {
             let matches = selector.matches(|key| object.label(key));
@@ -214,7 +223,7 @@ impl Reads {
         readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
         readable.objects(bounds, cursor, |limit, cursor| {
-            readable.indexer.by_index(shared, value, limit, cursor)
+            Ok(readable.page(readable.indexer.by_index(shared, value, limit, cursor)?))
         })
     }
 
@@ -316,26 +325,6 @@ impl Readable {
 
     fn sees_all(&self) -> bool {
         self.allowed().any(View::is_everything)
-    }
-
-    fn sees_any(
-        &self,
-        index: &str,
-        value: &str,
-        bounds: AnswerBounds<'_>,
-    ) -> Result<bool, ReadError> {
-        let mut cursor = None::<String>;
-        loop {
-            bounds.check_deadline()?;
-            let page = self.indexer.by_index(index, value, OBJECTS_SCANNED, cursor.as_deref())?;
-            if page.items.iter().any(|object| self.sees(object)) {
-                return Ok(true);
-            }
-            cursor = page.next;
-            if cursor.is_none() {
-                return Ok(false);
-            }
-        }
     }
 
     fn check_namespace(&self, resource: &str, namespace: &str) -> Result<(), ReadError> {

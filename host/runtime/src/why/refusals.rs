@@ -77,7 +77,9 @@ impl SubscriptionLook<'_> {
             Some(active) => active.handler.view().clone(),
             None => View::from(self.spec),
         };
-        let Some(object) = &self.sight.object else {
+        // An object that is not whole yet does not exist for a subscription that needs more.
+        let is_enough = |object: &&Object| subscribed_scope(self.spec).takes(object);
+        let Some(object) = self.sight.object.as_ref().filter(is_enough) else {
             let key = &self.sight.question.key;
             match view.covers_namespace(key.namespace()) {
                 true => refusals.push(refusal("cache", self.absent())),

@@ -45,7 +45,7 @@ pub mod informant {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// The whole object, for any `delivery`; none if that side has none.
+            /// The whole object, or its metadata alone with the `delivery` of `metadata`; none if that side has none.
             #[allow(async_fn_in_trait)]
             pub fn json(side: Side) -> Option<_rt::Vec<u8>> {
                 unsafe {
@@ -5345,7 +5345,9 @@ pub mod exports {
                     ///   - `labelSelector`, `fieldSelector`: only these objects, as kubectl writes selectors
                     ///   - `types`: only these of `added`, `updated`, `deleted`
                     ///   - `replay`: when the plugin gets the existing objects: `initial` (default), `initial-and-reload`, `never`
-                    ///   - `delivery`: how much of the object comes with an event: `full` (default), `metadata`, `lazy`
+                    ///   - `delivery`: how much of the object comes with an event: `full` (default), `metadata`, `lazy`. With `metadata` the plugin sees no more of it
+                    ///     elsewhere either, in `event-data` and `indexer`, unless `reads` or another subscription has the resource. Then the host caches no more,
+                    ///     if no other reader needs it, and if its selector, filter, pointers and indexes look at no more
                     ///   - `withOld`: updates bring the old object, too
                     ///   - `onlyIfChanged`: only updates that change the value at one of these JSON pointers
                     ///   - `filter`: only events for which this CEL expression is true. Its variables are `object` and `old` as the event has them (null if

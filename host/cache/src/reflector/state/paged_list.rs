@@ -36,9 +36,8 @@ impl Machine {
         now: Instant,
     ) -> (Self, ReflectorAction) {
         let parameters = self.tweaks.parameters();
-        let metadata_only = self.tweaks.asks_for_metadata_only();
         // Invariant 8.
-        let options = ListOptions { limit, metadata_only, parameters, ..ListOptions::default() };
+        let options = ListOptions { limit, parameters, ..ListOptions::default() };
         let page = ListPage { options, begun: false, cause, whole: true, pages: 0, mark: None };
         self.page(page, now)
     }

@@ -103,7 +103,6 @@ impl Machine {
             resource_version: before.or(self.resource_version.clone()).unwrap_or_default(),
             send_initial_events: false,
             timeout,
-            metadata_only: self.tweaks.asks_for_metadata_only(),
             parameters: self.tweaks.parameters(),
         };
         (self, ReflectorAction::Open(ReflectorRequest::Watch(options)))

@@ -123,7 +123,6 @@ impl Machine {
             resource_version: Box::default(),
             send_initial_events: true,
             timeout,
-            metadata_only: self.tweaks.asks_for_metadata_only(),
             parameters: self.tweaks.parameters(),
         };
         let listing = WatchListing {

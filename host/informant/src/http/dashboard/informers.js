@@ -13,6 +13,7 @@ export function show() {
   const table = new Table('Informers', [
     { name: 'Resource', value: ({ resource }) => resource, show: ({ resource }) => link('changes', resource, resource) },
     { name: 'State', value: ({ state }) => state, show: ({ state, message }) => [badge(state), ' ', message ?? ''] },
+    { name: 'Content', value: ({ metadataOnly }) => (metadataOnly ? 'metadata only' : 'whole objects') },
     { name: 'Plugins', number: true, value: readers },
     { name: 'Objects', number: true, value: ({ objects }) => objects,
       show: ({ resource, objects }) => link('objects', resource, count(objects)) },

@@ -67,6 +67,8 @@ pub struct SubscriptionSpec {
     pub resync_period: Option<Duration>,
     /// The rules for keys, which replace deliveries.
     pub enqueue: EnqueueRules,
+    /// Whether the host needs no more than the objects' metadata for all of that.
+    pub metadata_only: bool,
 }
 
 impl SubscriptionSpec {
@@ -119,7 +121,7 @@ pub enum ReplayOption {
 pub enum Delivery {
     /// The whole object.
     Full,
-    /// `apiVersion`, `kind` and `metadata`.
+    /// `apiVersion`, `kind` and `metadata`, also through `event-data` and `indexer`.
     Metadata,
     /// No object; the plugin reads it through `event-data`.
     Lazy,
@@ -207,6 +209,7 @@ pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec
         filter,
         resync_period,
         enqueue,
+        metadata_only: false,
     })
 }
 

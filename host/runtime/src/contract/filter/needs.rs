@@ -62,12 +62,36 @@ impl Needs {
         self.is_used
     }
 
+    /// The pointers to the values that are read. Of places on the way to them only the kind is, which every object has.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = String> {
+        let mut pointers = Vec::new();
+        if self.is_used {
+            self.root.ends(String::new(), &mut pointers);
+        }
+        pointers.into_iter()
+    }
+
     /// The whole object.
     #[cfg(test)]
     pub(super) fn everything() -> Self {
         let mut collected = Collected::default();
         collected.add(&[], true);
         collected.finish()
+    }
+}
+
+impl ReadPlace {
+    fn ends(&self, pointer: String, pointers: &mut Vec<String>) {
+        let is_end = self.is_whole || (self.members.is_empty() && !pointer.is_empty());
+        for (name, member) in &self.members {
+            member.ends(
+                format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
+                pointers,
+            );
+        }
+        if is_end {
+            pointers.push(pointer);
+        }
     }
 }
 

@@ -124,6 +124,28 @@ fn types_and_what_must_change_are_those_of_the_new_version() {
     check(r#","onlyIfChanged":["/metadata/labels"]"#, "~red>blue ~blue>blue", "Updated 2");
 }
 
+/// Whether a waiting event with the metadata of an object is delivered to the new version.
+#[track_caller]
+fn check_metadata(keys: &str, text: &str, expect: bool) {
+    let descriptor =
+        format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
+    let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
+    let mut queued = queued(text, 2);
+    queued.event.object = queued.event.object.metadata_only();
+    let seen = Reevaluation::default().see(&queued, 2, &Wish::from(&descriptor.subscriptions[0]));
+    assert_eq!(seen.expect("it is old").event.is_some(), expect, "{keys} {text}");
+}
+
+#[test]
+fn an_object_that_is_not_whole_comes_again_to_a_version_that_needs_it_whole() {
+    for text in ["+blue", "~red>blue", "2+blue"] {
+        check_metadata("", text, false);
+        check_metadata(r#","delivery":"metadata""#, text, true);
+        check_metadata(r#","replay":"never""#, text, true);
+    }
+    check_metadata("", "-blue", true);
+}
+
 #[test]
 fn what_is_not_old_is_told_as_it_is() {
     check("", "+red! ~red>red! -red!", "Added 2, Updated 3, Deleted Deleted 4");

@@ -136,6 +136,29 @@ async fn an_object_outside_the_selectors_is_absent_and_another_namespace_is_refu
     bench.check_get("b", "web-9", Err(namespace));
 }
 
+/// Sees the metadata of the pods of namespace `a`, and all of those of namespace `c`.
+const METADATA: &str = r#"{"version":"1",
+    "subscriptions":[{"resource":"v1/pods","namespaces":["a"],"delivery":"metadata"}],
+    "reads":[{"resource":"v1/pods","namespaces":["c"]}]}"#;
+
+#[tokio::test]
+async fn where_metadata_were_asked_for_no_more_is_shown() {
+    let bench = Bench::new(METADATA).await;
+    let has_spec = |object: &Object| String::from_utf8_lossy(&object.json()).contains("nodeName");
+    let get = |namespace: &str, name: &str| {
+        let pod = bench.reads.get("v1/pods", &ObjectKey::new(namespace, name)).expect("granted");
+        has_spec(&pod.expect("it is there"))
+    };
+    assert!(!get("a", "web-1") && get("c", "db-3"));
+    let bounds = bench.bounds(MANY, LARGE);
+    let page = bench.reads.list("v1/pods", None, &LabelSelector::default(), bounds, None);
+    let whole = page.expect("a page").items;
+    assert_eq!((whole.len(), whole.iter().filter(|pod| has_spec(pod)).count()), (6, 1));
+    let bench = Bench::new(&METADATA.replace(r#","namespaces":["c"]"#, "")).await;
+    let pod = bench.reads.get("v1/pods", &ObjectKey::new("a", "web-1")).expect("granted");
+    assert!(has_spec(&pod.expect("it is there")), "`reads` has the resource");
+}
+
 #[tokio::test]
 async fn pages_hold_what_is_visible_and_each_once() {
     let wide = Bench::new(WIDE).await;

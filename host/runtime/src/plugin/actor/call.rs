@@ -2,6 +2,7 @@
 
 use super::Subscription;
 use crate::call_error::CallError;
+use crate::contract::descriptor::Delivery;
 use crate::contract::filter::FilterVerdict;
 use crate::counters::{Counters, add_one};
 use crate::delivery::mailbox::Queued;
@@ -62,8 +63,9 @@ pub(super) async fn call(
     event: &Event,
     now: Instant,
 ) -> Result<(), CallError> {
-    let current = CurrentEvent::new(subscription.resource.clone(), event);
     let delivery = subscription.spec.delivery;
+    let metadata_only = delivery == Delivery::Metadata;
+    let current = CurrentEvent::new(subscription.resource.clone(), event, metadata_only);
     let object = current.new.as_ref().and_then(|object| payload(object, delivery));
     let old = match event.change {
         Change::Deleted => current.old.as_ref().and_then(|old| payload(old, delivery)),

@@ -1,0 +1,68 @@
+//! Adding, filling and removing an index.
+
+use super::IndexerWrite;
+use crate::indexer::index::{Filing, Index, IndexFunc};
+use crate::indexer::{IndexerError, NAMESPACE_INDEX};
+use crate::object::Object;
+
+impl IndexerWrite<'_> {
+    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; returns its identity.
+    pub(in super::super) fn add_index(
+        &mut self,
+        name: &str,
+        func: IndexFunc,
+    ) -> Result<u64, IndexerError> {
+        let writer = &mut *self.writer;
+        match writer.state.index(name) {
+            Err(at) if name != NAMESPACE_INDEX => {
+                writer.last_index += 1;
+                writer.changed = true;
+                writer.state.indexes.insert(at, Index::new(name, func));
+                writer.filings.insert(at, Filing::new(writer.last_index));
+                Ok(writer.last_index)
+            }
+            Ok(_) | Err(_) => Err(IndexerError::IndexExists(name.to_owned())),
+        }
+    }
+
+    pub(in super::super) fn remove_index(&mut self, name: &str) -> bool {
+        let writer = &mut *self.writer;
+        let Ok(at) = writer.state.index(name) else { return false };
+        writer.changed = true;
+        writer.state.indexes.remove(at);
+        writer.filings.remove(at);
+        true
+    }
+
+    /// Files objects in an index that is being built, unless they were written meanwhile. Returns whether the index
+    /// still exists.
+    pub(in super::super) fn file(
+        &mut self,
+        id: u64,
+        filed: Vec<(Object, Option<Vec<String>>)>,
+    ) -> bool {
+        let writer = &mut *self.writer;
+        let Some(at) = writer.filings.iter().position(|filing| filing.id == id) else {
+            return false;
+        };
+        for (object, values) in filed {
+            let Some(stored) = writer.state.objects.get(object.key()) else { continue };
+            if stored.object.same_handle(&object) && !writer.filings[at].has(stored.slot) {
+                let slot = stored.slot;
+                writer.state.index_panics += u64::from(values.is_none());
+                let (filing, index) = (&mut writer.filings[at], &mut writer.state.indexes[at]);
+                filing.set(index, slot, object.key(), values.unwrap_or_default());
+                writer.changed = true;
+            }
+        }
+        true
+    }
+
+    pub(in super::super) fn index_is_ready(&mut self, id: u64) {
+        let writer = &mut *self.writer;
+        if let Some(at) = writer.filings.iter().position(|filing| filing.id == id) {
+            writer.state.indexes[at].ready = true;
+            writer.changed = true;
+        }
+    }
+}
