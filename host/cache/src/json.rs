@@ -16,7 +16,7 @@ pub(crate) use pointer::PointerStep;
 pub use pointer::{JsonPointer, ParseJsonPointerError};
 pub use projection::Projection;
 pub use reader::JsonReader;
-pub(crate) use shared_projection::FoundValues;
+pub(crate) use shared_projection::PassValues;
 pub use shared_projection::{SharedProjection, SharedReader, SharedValues};
 pub(crate) use strings::special;
 

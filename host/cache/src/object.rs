@@ -22,7 +22,7 @@ pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
 pub use words::OwnerReference;
 
-use crate::json::{FoundValues, SharedReader, SharedValues};
+use crate::json::{PassValues, SharedReader, SharedValues};
 use bytes::Bytes;
 use packing::{Frame, Made};
 use shared::shared;
@@ -96,7 +96,7 @@ struct ObjectText {
     /// The result of [`Object::metadata_json`]: of a hundred handlers that ask, the first one causes the work.
     metadata: OnceLock<Bytes>,
     /// The values that the readers of a shared projection asked for.
-    found: OnceLock<Box<FoundValues>>,
+    found: OnceLock<Box<PassValues>>,
 }
 
 /// Shorter JSON is not packed.
@@ -239,6 +239,11 @@ impl Object {
     pub fn at_rest(&self) -> Self {
         let text = self.text.as_ref().filter(|_| matches!(self.head().kept, Kept::Carried));
         Self { inner: self.inner.clone(), text: text.cloned() }
+    }
+
+    /// Whether this handle carries no text, so that each read unpacks the object.
+    pub fn is_at_rest(&self) -> bool {
+        self.text.is_none()
     }
 
     /// Whether both are the same handle, and not only the same version. Carried text does not matter.

@@ -5,6 +5,7 @@ use crate::account::{Holding, Ledger};
 use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Mailbox, Marks, Settled};
+use crate::delivery::mailboxes::Hands;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::{Change, Event, Reason, SubscriptionId};
@@ -109,13 +110,16 @@ impl BenchSubscription {
         let spec = &descriptor.subscriptions[0];
         let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue.clone());
         let handler = handler.reading_with(projection, spec, true);
+        // An actor waits for events.
+        queue.look(|mailboxes| mailboxes.set_filters_of(1));
+        queue.wait_without_actor(0, Hands::waiting(1));
         let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
         Ok(Self { handler, queue, cause })
     }
 
     /// Whether no event waits.
     pub fn has_queued_nothing(&self) -> bool {
-        self.queue.look(|mailboxes| mailboxes.is_idle())
+        self.queue.look(|mailboxes| mailboxes.load().events == 0)
     }
 
     /// Notifies the handler of an update.

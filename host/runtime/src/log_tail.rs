@@ -188,6 +188,11 @@ pub struct LogReader {
 }
 
 impl LogReader {
+    /// Whether the plugin was ever granted Secrets.
+    pub fn may_hold_secrets(&self) -> bool {
+        self.tail.upgrade().is_some_and(|tail| tail.may_hold_secrets.load(Relaxed))
+    }
+
     /// The lines that are there now and that the reader did not get. Empty: there are none.
     pub fn take(&mut self) -> LogPiece {
         let Some(tail) = self.tail.upgrade() else { return LogPiece::default() };

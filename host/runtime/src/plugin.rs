@@ -316,7 +316,10 @@ impl Plugin {
         self.show_replays(descriptor);
         self.show_access(descriptor);
         let in_place = |initials: &mut Initials| initials.put_in_place(load);
-        self.core.queue.change(|it| it.change_initials(in_place));
+        self.core.queue.change(|it| {
+            it.set_filters_of(load);
+            it.change_initials(in_place);
+        });
     }
 
     fn show_replays(&self, descriptor: &Descriptor) {

@@ -317,6 +317,10 @@ impl PluginHost {
         let granted = self.access.of(account.as_ref(), descriptor);
         let lease = |gvr: &_, scope| coverage::lease(&self.informers, gvr, scope);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
+        if prepared.settings.grants_secrets() {
+            // Before `start` and `restore`, whose lines may have a value.
+            plugin.core.log.grants_secrets();
+        }
         let ledger = &plugin.core.counters.ledger;
         let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         self.informers.start();

@@ -1,7 +1,7 @@
 //! The JSON pointers of all readers of one resource, which one pass over an object's text finds together.
 //!
 //! A hundred handlers of one informer ask for values of the same object, and mostly for the same ones. Each distinct
-//! pointer has a place here, and the values that a pass found are kept with the object's text ([`FoundValues`]). So
+//! pointer has a place here, and the values that a pass found are kept with the object's text ([`PassValues`]). So
 //! the first reader of a state causes the pass, and the others look their places up.
 
 use super::Projection;
@@ -44,7 +44,7 @@ pub struct SharedReader {
 
 /// The values that one pass over an object's text found.
 #[derive(Debug)]
-pub(crate) struct FoundValues {
+pub(crate) struct PassValues {
     of: u64,
     generation: u64,
     spans: Box<[Option<[u32; 2]>]>,
@@ -57,7 +57,7 @@ pub(crate) struct FoundValues {
 #[derive(Clone, Copy, Debug)]
 pub struct SharedValues<'a> {
     json: &'a [u8],
-    found: &'a FoundValues,
+    found: &'a PassValues,
     places: &'a [usize],
 }
 
@@ -156,7 +156,7 @@ impl SharedReader {
     }
 
     /// Finds the values of all readers' pointers, for one or for all readers.
-    pub(crate) fn find(&self, json: &[u8], is_alone: bool) -> FoundValues {
+    pub(crate) fn find(&self, json: &[u8], is_alone: bool) -> PassValues {
         let began = Instant::now();
         let (projection, generation) = {
             let shared = self.of.pointers.lock();
@@ -170,11 +170,11 @@ impl SharedReader {
         };
         let values = projection.values(json).into_iter();
         let spans = values.map(|value| value.and_then(span)).collect();
-        FoundValues { of: self.of.id, generation, spans, took: began.elapsed(), is_alone }
+        PassValues { of: self.of.id, generation, spans, took: began.elapsed(), is_alone }
     }
 }
 
-impl FoundValues {
+impl PassValues {
     /// Whether the reader's values are among them.
     pub(crate) fn serve(&self, reader: &SharedReader) -> bool {
         self.of == reader.of.id && self.generation >= reader.since

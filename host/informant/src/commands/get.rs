@@ -87,16 +87,18 @@ async fn show(client: &Client, wanted: &Wanted<'_>, output: ListOutput) -> Resul
         }
         return Ok(());
     }
-    let mut found = objects::objects(wanted.kind, client.get_as(&wanted.path(), JSON).await?);
-    if output == ListOutput::Name {
-        found.iter().for_each(|object| print(&objects::name(wanted.kind, object)));
+    let answer = client.get_as(&wanted.path(), JSON).await?;
+    if wanted.name.is_some() {
+        print(&text(wanted, output, &objects::typed(wanted.kind, answer))?);
         return Ok(());
     }
-    let shown = match found.pop() {
-        Some(object) if wanted.name.is_some() => object,
-        last => objects::list(found.into_iter().chain(last).collect()),
-    };
-    print(&text(wanted, output, &shown)?);
+    let found = objects::objects(wanted.kind, answer);
+    match output {
+        ListOutput::Name => {
+            found.iter().for_each(|object| print(&objects::name(wanted.kind, object)));
+        }
+        _ => print(&text(wanted, output, &objects::list(found))?),
+    }
     Ok(())
 }
 
@@ -121,11 +123,13 @@ async fn watch(client: &Client, wanted: &Wanted<'_>, output: ListOutput) -> Resu
         return Err(server_error(&serde_json::to_value(missing)?));
     }
     let mut version = version_of(&list).context("the host's list has no resourceVersion")?;
+    let mut documents = objects::Documents::of(output == ListOutput::Yaml);
     let mut lines = match &mut printed {
         Some(printed) => printed.lines(&list),
         None => {
             let found = objects::objects(wanted.kind, list).into_iter();
-            found.map(|object| text(wanted, output, &object)).collect::<Result<_>>()?
+            let texts = found.map(|object| text(wanted, output, &object));
+            documents.lines(texts.collect::<Result<_>>()?)
         }
     };
     loop {
@@ -137,7 +141,11 @@ async fn watch(client: &Client, wanted: &Wanted<'_>, output: ListOutput) -> Resu
         while let Some(object) = next(&mut changes, &mut version).await? {
             let more = match &mut printed {
                 Some(printed) => printed.lines(&object),
-                None => vec![text(wanted, output, &objects::typed(wanted.kind, object))?],
+                None => documents.lines(vec![text(
+                    wanted,
+                    output,
+                    &objects::typed(wanted.kind, object),
+                )?]),
             };
             if !more.iter().all(|line| say(line)) {
                 return Ok(());

@@ -79,7 +79,7 @@ async fn logs(
     match shared.kubernetes.watch_place(&caller) {
         Ok(place) => {
             let life = shared.kubernetes.watch_life();
-            let lines = LogEvents { reader, ready: Vec::new().into_iter(), life };
+            let lines = LogEvents { reader, secrets, ready: Vec::new().into_iter(), life };
             stream_of(stream::unfold((lines, place), |(mut lines, place)| async move {
                 let event = lines.next().await?;
                 Some((Ok::<_, Infallible>(event), (lines, place)))
@@ -131,12 +131,13 @@ fn list(reader: &mut LogReader) -> Response {
 /// The lines of one reader as events.
 struct LogEvents {
     reader: LogReader,
+    secrets: SecretAccess,
     ready: vec::IntoIter<Event>,
     life: WatchLife,
 }
 
 impl LogEvents {
-    /// None: the plugin is gone, or the stream's time is over.
+    /// None: the plugin is gone, the stream's time is over, or the plugin was granted Secrets meanwhile.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.next() {
@@ -147,6 +148,9 @@ impl LogEvents {
                 _ = self.life.ended() => return None,
                 piece = self.reader.next() => piece?,
             };
+            if self.secrets == SecretAccess::Refused && self.reader.may_hold_secrets() {
+                return None;
+            }
             self.ready = events(&piece).into_iter();
         }
     }

@@ -8,6 +8,7 @@
 mod call_rate;
 mod drain;
 mod next;
+mod refusals;
 mod room;
 mod snapshot;
 mod woken;
@@ -23,7 +24,6 @@ use crate::delivery::sync_calls::SyncCalls;
 use crate::delivery::timers::Timers;
 use crate::event::{Event, SubscriptionId};
 use crate::history::History;
-use crate::shard;
 use call_rate::CallRate;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, RateLimiter};
@@ -60,6 +60,8 @@ pub(crate) struct Mailboxes {
     /// Subscriptions whose replay found no room; at most one entry for each.
     refused: Vec<SubscriptionId>,
     woken: Woken,
+    /// The load whose subscriptions queue events.
+    filters_of: Option<u64>,
 }
 
 impl Mailboxes {
@@ -80,6 +82,7 @@ impl Mailboxes {
             rooms: HashMap::new(),
             refused: Vec::new(),
             woken: Woken::None,
+            filters_of: None,
         }
     }
 
@@ -118,7 +121,7 @@ impl Mailboxes {
 
     /// The mailbox of an event. Notes that its actor may wait for the event.
     fn mailbox_of(&mut self, event: &Event) -> Option<&mut Mailbox> {
-        let shard = shard::of_object(event.object.key(), self.shards.len());
+        let shard = self.shard_of(event.object.key());
         self.woken.add(shard);
         self.mailbox(shard)
     }

@@ -207,7 +207,11 @@ impl SubscriptionHandler {
         if !self.types.contain(change) {
             return add_one(&self.queue.counters.filtered);
         }
-        if matches!(line, Line::Live) && !knew && self.refuses(&telling) {
+        if matches!(line, Line::Live)
+            && !knew
+            && self.refuses(&telling)
+            && self.queue.refuse(object.key(), &self.refused(&telling, reason, received))
+        {
             return add_one(&self.queue.counters.filtered);
         }
         let event = Event {

@@ -132,8 +132,8 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// The abilities of a shard's actor; `None` before a version runs.
-    fn hands(&self, shard: usize) -> Option<Hands> {
+    /// The abilities of a shard's actor; `None` before a version runs. `together`: of all shards.
+    fn hands(&self, shard: usize, together: &Together) -> Option<Hands> {
         let (has_instance, reconciles, from) = match self {
             Self::Nothing => return None,
             Self::Lost { at, .. } => (false, Reconciles::Never, Some(*at)),
@@ -147,12 +147,16 @@ impl Running {
                 (true, reconciles, None)
             }
         };
-        Some(Hands { has_instance, reconciles, fires: shard == 0, from })
+        let filters_of = match self {
+            Self::Alive { version, .. } if !together.remembers() => Some(version.load),
+            _ => None,
+        };
+        Some(Hands { has_instance, reconciles, fires: shard == 0, from, filters_of })
     }
 
     /// The same, restricted by the guest's log budget.
-    fn hands_in_debt(&mut self, shard: usize, now: Instant) -> Option<Hands> {
-        let hands = self.hands(shard)?;
+    fn hands_in_debt(&mut self, shard: usize, together: &Together, now: Instant) -> Option<Hands> {
+        let hands = self.hands(shard, together)?;
         let Self::Alive { instance, .. } = self else { return Some(hands) };
         let debt = instance.state().log_budget.debt(now);
         Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
@@ -163,11 +167,13 @@ impl Running {
         &mut self,
         shard: usize,
         (leading, surroundings): (&Leading, &Surroundings),
-        core: &PluginCore,
+        (core, together): (&PluginCore, &Together),
     ) -> Option<Work> {
         // Invariant 20.
         leading.acquired().await;
-        let Some(hands) = self.hands_in_debt(shard, Instant::now()) else { return pending().await };
+        let Some(hands) = self.hands_in_debt(shard, together, Instant::now()) else {
+            return pending().await;
+        };
         let next = core.queue.next(shard, hands, leading, || surroundings.wall());
         match self {
             Self::Alive { version, .. } if hands.reconciles == Reconciles::Later => {
@@ -196,7 +202,7 @@ impl Actor {
                 biased;
                 command = self.commands.recv() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
-                work = self.running.work(self.shard, (&self.leading, &self.surroundings), &self.core), if !self.paused => Wake::Work(work),
+                work = self.running.work(self.shard, (&self.leading, &self.surroundings), (&self.core, &self.together)), if !self.paused => Wake::Work(work),
             };
             match wake {
                 Wake::Command(Some(ActorCommand::Swap(swap))) => Box::pin(self.swap(swap)).await,
@@ -286,7 +292,7 @@ impl Actor {
         if !self.leading.is_leader() {
             return None;
         }
-        let hands = self.running.hands(self.shard)?;
+        let hands = self.running.hands(self.shard, &self.together)?;
         self.core.queue.change(|it| it.next(self.shard, hands, now, || self.surroundings.wall()))
     }
 

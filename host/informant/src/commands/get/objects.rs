@@ -6,17 +6,34 @@ use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value, json};
 
-/// The objects of an answer, which is an object or a list, with their types.
-pub(super) fn objects(kind: &ServedKind, mut answer: Value) -> Vec<Value> {
-    match answer["items"].take() {
-        Value::Array(items) => items.into_iter().map(|item| typed(kind, item)).collect(),
-        _ => {
-            if let Value::Object(fields) = &mut answer {
-                // Looking for it made it.
-                fields.shift_remove("items");
+/// The objects of a list, with their types.
+pub(super) fn objects(kind: &ServedKind, mut list: Value) -> Vec<Value> {
+    match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items.into_iter().map(|item| typed(kind, item)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Texts that are printed one after the other. Those of YAML have a line between them, as kubectl's.
+pub(super) struct Documents {
+    is_yaml: bool,
+    is_first: bool,
+}
+
+impl Documents {
+    pub(super) fn of(is_yaml: bool) -> Self {
+        Self { is_yaml, is_first: true }
+    }
+
+    pub(super) fn lines(&mut self, texts: Vec<String>) -> Vec<String> {
+        let mut lines = Vec::with_capacity(texts.len());
+        for text in texts {
+            if self.is_yaml && !std::mem::take(&mut self.is_first) {
+                lines.push("---".to_owned());
             }
-            vec![typed(kind, answer)]
+            lines.push(text);
         }
+        lines
     }
 }
 
@@ -75,13 +92,23 @@ mod tests {
         let head = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"apps/v1\",\n            \"kind\": \"Deployment\",\n            \"metadata\": {\n                \"labels\": {\n                    \"a\": \"2\",";
         assert!(text.starts_with(head), "{text}");
         assert!(!text.contains("managedFields"), "{text}");
-        let one = objects(&kind, json!({"metadata": {"name": "web"}}));
+        let one = typed(&kind, json!({"metadata": {"name": "web"}, "items": [1]}));
         assert_eq!(
             one,
-            [json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}})]
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "items": [1]})
         );
-        assert!(
-            yaml(&one[0]).expect("a text").starts_with("apiVersion: apps/v1\nkind: Deployment")
-        );
+        assert!(yaml(&one).expect("a text").starts_with("apiVersion: apps/v1\nitems:"));
+    }
+
+    #[test]
+    fn documents_of_yaml_have_a_line_between_them() {
+        let lines = |is_yaml| {
+            let mut documents = Documents::of(is_yaml);
+            let mut lines = documents.lines(vec!["a: 1".to_owned(), "b: 2".to_owned()]);
+            lines.extend(documents.lines(vec!["c: 3".to_owned()]));
+            lines.join(" ")
+        };
+        assert_eq!(lines(true), "a: 1 --- b: 2 --- c: 3");
+        assert_eq!(lines(false), "a: 1 b: 2 c: 3");
     }
 }

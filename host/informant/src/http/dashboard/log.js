@@ -39,10 +39,13 @@ export class Log {
   }
 
   #follow() {
-    this.#list.replaceChildren();
-    this.#status.textContent = 'There is no line yet.';
     const stream = new EventSource(`${this.#path}?follow=true&tailLines=${FIRST_LINES}`);
     this.#stream = stream;
+    stream.addEventListener('open', () => {
+      this.#list.replaceChildren();
+      this.#list.hidden = true;
+      this.#status.textContent = 'There is no line yet.';
+    }, { once: true });
     stream.addEventListener('line', ({ data }) => this.#add(row(JSON.parse(data))));
     stream.addEventListener('missed', () => this.#add(h('li', { class: 'detail' }, 'Some lines are missing here.')));
     stream.addEventListener('error', () => {
@@ -51,7 +54,10 @@ export class Log {
       this.end();
       this.#refused = true;
       read(`${this.#path}?tailLines=0`).then(
-        () => { this.#refused = false; },
+        () => {
+          this.#refused = false;
+          this.#status.textContent = 'The host has no place for one more stream. The log begins once there is one.';
+        },
         (error) => { this.#status.textContent = error.message; });
     });
   }

@@ -2,7 +2,8 @@
 //!
 //! Most filters compare members with literals, with null or with the same member of the state before. Such an
 //! expression becomes a tree of tests. A test that is not certain has no answer, and the interpreter decides: a missing
-//! member, values of different types, escapes in a text. Where there is an answer, it is the interpreter's.
+//! member, values of different types, escapes in a text. Where there is an answer, it is the interpreter's, but for
+//! values that the interpreter cannot read: numbers out of range, and more than 127 levels.
 
 use super::READ_BYTES_MAX;
 use super::compile::chain;

@@ -24,11 +24,6 @@ impl Mailboxes {
         self.shards.iter().any(Mailbox::is_closed)
     }
 
-    /// Whether no event waits or is in flight, so that a new one is not merged with another.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.shards.iter().all(Mailbox::is_idle)
-    }
-
     /// Whether all events came out and were settled, and all keys are done apart from delayed ones.
     pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
         self.shards.iter().all(Mailbox::is_drained) && self.keys.is_drained(now)

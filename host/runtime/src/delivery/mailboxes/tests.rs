@@ -6,6 +6,7 @@ use crate::delivery::mailbox::tests::{
     Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell,
 };
 use crate::event::{Change, Reason};
+use crate::shard;
 use std::collections::BTreeMap;
 
 /// Two object names that are in different shards of so many.

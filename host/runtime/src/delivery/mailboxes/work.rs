@@ -55,13 +55,29 @@ pub(crate) struct Hands {
     pub(crate) fires: bool,
     /// No work before this time: an instance did not start, or the guest has logged too much.
     pub(crate) from: Option<Instant>,
+    /// The load of the version whose filters decide about new events. `None` while results of older events are
+    /// remembered, which decide too.
+    pub(crate) filters_of: Option<u64>,
+}
+
+impl Hands {
+    /// The abilities of a running version's actor that only takes events.
+    pub(crate) fn waiting(load: u64) -> Self {
+        let (has_instance, reconciles, fires) = (true, Reconciles::Never, false);
+        Self { has_instance, reconciles, fires, from: None, filters_of: Some(load) }
+    }
 }
 
 #[cfg(test)]
 impl Hands {
     /// The abilities for a guest that only takes events.
-    pub(crate) const EVENTS: Self =
-        Self { has_instance: true, reconciles: Reconciles::Never, fires: false, from: None };
+    pub(crate) const EVENTS: Self = Self {
+        has_instance: true,
+        reconciles: Reconciles::Never,
+        fires: false,
+        from: None,
+        filters_of: None,
+    };
     /// The abilities for a guest with all functions.
     pub(crate) const ALL: Self = Self { reconciles: Reconciles::Now, fires: true, ..Self::EVENTS };
 }

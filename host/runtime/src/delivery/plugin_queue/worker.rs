@@ -3,6 +3,8 @@
 use super::PluginQueue;
 use crate::delivery::mailboxes::{Hands, Mailboxes, Woken};
 use crate::guest_threads::ActorTurn;
+use crate::history::EndedDelivery;
+use informant_cache::ObjectKey;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 use std::time::Instant;
@@ -40,6 +42,23 @@ impl Worker {
 }
 
 impl PluginQueue {
+    /// Notes an event that its filter refuses. Returns whether that is certain: the actor waits for the event, and would
+    /// refuse it.
+    pub(crate) fn refuse(&self, key: &ObjectKey, delivery: &EndedDelivery<'_>) -> bool {
+        let mut shared = self.shared.lock();
+        let shard = shared.mailboxes.shard_of(key);
+        let worker = shared.worker(shard);
+        match worker.waits_with.filter(|_| worker.hears_events) {
+            Some(hands) => shared.mailboxes.refuse(shard, hands, delivery),
+            None => false,
+        }
+    }
+
+    /// The actor of a shard waits for work, without an actor.
+    pub(crate) fn wait_without_actor(&self, shard: usize, hands: Hands) {
+        self.shared.lock().worker(shard).wait(Some(hands), true, Waker::noop());
+    }
+
     /// Pushes an event without waking its actor. [`Self::announce`] wakes the actor.
     pub(super) fn unannounced(&self, push: impl FnOnce(&mut Mailboxes)) {
         // Invariant 1.

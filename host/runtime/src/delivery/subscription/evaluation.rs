@@ -1,20 +1,21 @@
 //! The questions of a subscription about an object: the view, `onlyIfChanged`, and a simple `filter`.
 //!
 //! All subscriptions of an informer read the values of an object in one pass ([`SharedProjection`]). A filter that is
-//! [simple](Condition) and says no drops the event here, if no other event of the plugin waits: the event is then the
-//! one that the actor would have refused. Behind other events it is queued, because it may be merged.
+//! [simple](Condition) and says no drops the event here, if the actor waits for it and would refuse the same event.
+//! Otherwise the event is queued: it may be merged with another, or be for another version.
 
 use super::{SubscriptionHandler, Telling};
 use crate::contract::descriptor::SubscriptionSpec;
 use crate::contract::filter::{Condition, Filter, TestedStates};
 use crate::counters::Counters;
 use crate::delivery::view::View;
-use crate::event::Change;
+use crate::event::{Change, Reason};
+use crate::history::{DeliveryEnd, EndedDelivery};
 use informant_cache::{Object, SharedProjection, SharedReader, SharedValues};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The time of every sixteenth evaluation is taken, and counts for all sixteen.
 const SAMPLED: u32 = 16;
@@ -127,12 +128,17 @@ impl SubscriptionHandler {
     /// Whether the view contains the object. If the event would only be filtered, the bytes are not read.
     pub(super) fn contains(&self, object: &Object, is_wanted: bool) -> bool {
         let of_view = self.view.pointers().len();
-        self.may_contain(object)
-            && (!is_wanted
-                || of_view == 0
-                || self.read(object, of_view, |values| {
-                    self.sampled(|| self.view.fields_match(|number| values.get(number)))
-                }))
+        if !self.may_contain(object) {
+            return false;
+        }
+        match of_view == 0 || !is_wanted {
+            true => true,
+            // Nobody else reads these bytes.
+            false if object.is_at_rest() => self.sampled(|| self.view.contains(object)),
+            false => self.read(object, of_view, |values| {
+                self.sampled(|| self.view.fields_match(|number| values.get(number)))
+            }),
+        }
     }
 
     /// Whether the bytes decide about an update. The arguments are the answers without the bytes.
@@ -183,7 +189,7 @@ impl SubscriptionHandler {
         self.sampled(|| self.asked.verdict(change, values))
     }
 
-    /// Whether the filter refuses an event that would be the plugin's only one.
+    /// Whether the filter refuses an event. `false` if that is not certain.
     pub(super) fn refuses(&self, telling: &Telling<'_>) -> bool {
         let Telling { change, object, old, .. } = *telling;
         let Some(filter) = &self.asked.filter else { return false };
@@ -209,6 +215,32 @@ impl SubscriptionHandler {
             }
             [None, None] => None,
         };
-        verdict == Some(false) && self.queue.look(|mailboxes| mailboxes.is_idle())
+        verdict == Some(false)
+    }
+
+    /// The end of an event that the filter refuses.
+    pub(super) fn refused<'a>(
+        &self,
+        telling: &Telling<'a>,
+        reason: Reason,
+        received: Instant,
+    ) -> EndedDelivery<'a> {
+        let (object, now) = (telling.object, Instant::now());
+        EndedDelivery {
+            subscription: self.id,
+            change: telling.change,
+            reason,
+            gone: telling.gone,
+            namespace: object.key().namespace(),
+            name: object.key().name(),
+            resource_version: object.resource_version(),
+            attempt: 1,
+            waited: now.saturating_duration_since(received),
+            took: Duration::ZERO,
+            ended: now,
+            end: DeliveryEnd::Filtered,
+            error: "",
+            wrote: "",
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::tests::{Told, pod, spec, tell};
 use super::*;
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Marks, Settled};
+use crate::delivery::mailboxes::Hands;
 use informant_cache::Reason as CacheReason;
 
 const RUNNING: &str = r#","filter":"object.status.phase == 'Running'""#;
@@ -12,6 +13,18 @@ const RUNNING: &str = r#","filter":"object.status.phase == 'Running'""#;
 /// filtered ones. With `handled`, the guest handles each event at once; otherwise all wait.
 #[track_caller]
 fn check(keys: &str, filters: bool, handled: bool, told: &[Told], expect: &str) {
+    check_of(1, keys, (filters, handled), told, expect);
+}
+
+/// The subscriptions that queue events are those of the load `filters_of`; the actor's version is that of load 1.
+#[track_caller]
+fn check_of(
+    filters_of: u64,
+    keys: &str,
+    (filters, handled): (bool, bool),
+    told: &[Told],
+    expect: &str,
+) {
     let counters = Arc::new(Counters::default());
     let marks = Marks { events: 100, bytes: usize::MAX };
     let queue = Arc::new(PluginQueue::new(marks, counters.clone()));
@@ -21,6 +34,11 @@ fn check(keys: &str, filters: bool, handled: bool, told: &[Told], expect: &str) 
     let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
     let handler = handler.reading_with(&shared, &spec, filters);
     handler.on_synced();
+    queue.look(|mailboxes| {
+        mailboxes.set_filters_of(filters_of);
+        mailboxes.history.set_bytes_max(1 << 10);
+    });
+    queue.wait_without_actor(0, Hands::waiting(1));
     let (mut shown, now) = (Vec::new(), Instant::now());
     let mut take = || {
         while let Some(queued) = queue.pop(0, now) {
@@ -36,6 +54,9 @@ fn check(keys: &str, filters: bool, handled: bool, told: &[Told], expect: &str) 
     }
     take();
     let filtered = counters.filtered.load(Relaxed);
+    let key = pod(1, "", "").key().clone();
+    let noted = queue.look(|mailboxes| mailboxes.history.of(&key).len());
+    assert_eq!(noted as u64, filtered, "each is in the history");
     assert_eq!(format!("{}; {filtered} filtered", shown.join(" ")), expect, "{keys}");
 }
 
@@ -74,4 +95,9 @@ fn the_actor_decides_where_events_are_recorded_and_where_tests_cannot() {
     check(missing, true, true, &changes(), "1 2 3 4 5; 0 filtered");
     let length = r#","filter":"size(object.status.phase) > 90""#;
     check(length, true, true, &changes(), "1 2 3 4 5; 0 filtered");
+}
+
+#[test]
+fn an_event_for_another_version_is_queued() {
+    check_of(2, RUNNING, (true, true), &changes(), "1 2 3 4 5; 0 filtered");
 }

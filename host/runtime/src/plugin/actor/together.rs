@@ -39,6 +39,11 @@ impl Together {
         self.reevaluation.lock().see(queued, asked_by, wish)
     }
 
+    /// Whether results of older events are remembered.
+    pub(super) fn remembers(&self) -> bool {
+        self.remembers.load(Relaxed)
+    }
+
     /// Notes that a possibly reevaluated event does not come again.
     pub(super) fn settle(&self, event: &Event, asked_by: u64, seen: Option<&Seen>) {
         if seen.is_some() {
