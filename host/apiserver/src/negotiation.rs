@@ -20,12 +20,17 @@ pub const JSON: &str = "application/json";
 pub const AGGREGATED_DISCOVERY: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
+/// Alternatives of a header that are read.
+const CLAUSES_MAX: usize = 64;
+/// Parameters of an alternative that are read.
+const PARAMETERS_MAX: usize = 16;
+
 /// The first representation in the header that is served; `None` if none is. No header accepts anything.
 pub fn representation(accept: Option<&str>, include: IncludeObject) -> Option<Representation> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Some(Representation::Object);
     };
-    accept.split(',').find_map(|clause| {
+    accept.split(',').take(CLAUSES_MAX).find_map(|clause| {
         let clause = Clause::parse(clause);
         if !clause.is_json() {
             return None;
@@ -47,7 +52,8 @@ pub fn representation(accept: Option<&str>, include: IncludeObject) -> Option<Re
 
 /// Whether the client asks for the aggregated discovery document before the plain one.
 pub fn wants_aggregated_discovery(accept: Option<&str>) -> bool {
-    let first = accept.unwrap_or_default().split(',').map(Clause::parse).find_map(|clause| {
+    let clauses = accept.unwrap_or_default().split(',').take(CLAUSES_MAX);
+    let first = clauses.map(Clause::parse).find_map(|clause| {
         let known = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
         match known {
             (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => Some(true),
@@ -68,7 +74,8 @@ impl<'a> Clause<'a> {
     fn parse(text: &'a str) -> Self {
         let mut parts = text.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
-        let parameters = parts.filter_map(|part| part.split_once('=')).collect();
+        let parameters = parts.take(PARAMETERS_MAX);
+        let parameters = parameters.filter_map(|part| part.split_once('=')).collect();
         Self { media_type, parameters }
     }
 
@@ -116,6 +123,9 @@ mod tests {
             Some(Representation::PartialMetadata),
         );
         check("application/vnd.kubernetes.protobuf", None);
+        let late = |others| "a/b,".repeat(others) + "application/json";
+        check(&late(CLAUSES_MAX - 1), Some(Representation::Object));
+        check(&late(CLAUSES_MAX), None);
         check("application/json;as=Table;g=meta.k8s.io;v=v9", None);
     }
 

@@ -11,6 +11,7 @@ mod event_stream;
 mod exposure;
 mod field_paths;
 mod gzip;
+mod header_lists;
 mod heartbeat;
 mod informers;
 mod kinds;

@@ -3,6 +3,7 @@
 //! A tag names the content that an answer is made from. So it is known before the answer, and costs no look at the objects.
 //! It is weak (RFC 9110, 8.8.3): the same content is sent plain and compressed, which are other bytes.
 
+use super::header_lists::items;
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -39,19 +40,15 @@ fn tag(parts: &[&str]) -> HeaderValue {
     HeaderValue::from_str(&format!("W/\"{text}\"")).expect("base64 in quotes is a header's value")
 }
 
-/// Whether the client has the answer with this tag (RFC 9110, `If-None-Match`).
+/// Whether the client has the answer with this tag (RFC 9110, `If-None-Match`), by the first tags that it sends.
 pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let values = headers.get_all(header::IF_NONE_MATCH).into_iter();
-    let mut known = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    known.any(|one| {
-        let one = one.trim_ascii();
-        one == b"*" || opaque(one) == opaque(tag.as_bytes())
-    })
+    let tag = opaque(tag.to_str().unwrap_or_default());
+    items(headers, &header::IF_NONE_MATCH).any(|one| one == "*" || opaque(one) == tag)
 }
 
 /// The tag without the mark of weak ones.
-fn opaque(tag: &[u8]) -> &[u8] {
-    tag.strip_prefix(b"W/").unwrap_or(tag)
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 #[cfg(test)]

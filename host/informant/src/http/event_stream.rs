@@ -8,6 +8,7 @@
 
 use super::answers::message;
 use super::gzip::Live;
+use super::header_lists::items;
 use super::pages::shown;
 use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -62,12 +63,12 @@ pub(super) fn watch_start(
     }))
 }
 
+/// Whether the first types of `Accept` name that of server-sent events.
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    let values =
-        headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
-    let mut types = values.flat_map(|value| value.split(','));
-    let plain = |one: &str| one.split(';').next().unwrap_or_default().trim().to_owned();
-    types.any(|one| plain(one).eq_ignore_ascii_case(MEDIA_TYPE))
+    items(headers, &header::ACCEPT).any(|one| {
+        let plain = one.split(';').next().unwrap_or_default().trim();
+        plain.eq_ignore_ascii_case(MEDIA_TYPE)
+    })
 }
 
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, String> {

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 /// A piece of the answer ends with the object that reaches this.
-const PIECE_BYTES: usize = 256 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 /// Handles taken from the indexer at a time; their bytes stay where they are.
 const PAGE_ITEMS: usize = 500;
 /// What is looked at for selectors before others have their turn.
