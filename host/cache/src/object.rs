@@ -11,6 +11,7 @@ pub(crate) mod fuzz;
 mod key;
 mod metadata;
 mod packing;
+mod read_shared;
 mod shared;
 mod siblings;
 mod words;
@@ -22,7 +23,7 @@ pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
 pub use words::OwnerReference;
 
-use crate::json::{PassValues, SharedReader, SharedValues};
+use crate::json::PassValues;
 use bytes::Bytes;
 use packing::{Frame, Made};
 use shared::shared;
@@ -211,26 +212,6 @@ impl Object {
         match &self.text {
             Some(text) => text.metadata.get_or_init(|| metadata::only(&self.json())).clone(),
             None => metadata::only(&self.unpacked()),
-        }
-    }
-
-    /// Reads the values of a reader's pointers. Of all readers of a [`SharedProjection`](crate::SharedProjection), the
-    /// first one causes the pass over the bytes, for all clones of a notification's handle. An object at rest is
-    /// unpacked and read each time.
-    pub fn read_shared<T>(
-        &self,
-        reader: &SharedReader,
-        read: impl FnOnce(SharedValues<'_>) -> T,
-    ) -> T {
-        let Some(text) = &self.text else {
-            let json = self.unpacked();
-            return read(reader.find(&json, true).values(&json, reader));
-        };
-        let json = text.json.get_or_init(|| self.unpacked());
-        let found = text.found.get_or_init(|| Box::new(reader.find(json, false)));
-        match found.serve(reader) {
-            true => read(found.values(json, reader)),
-            false => read(reader.find(json, true).values(json, reader)),
         }
     }
 

@@ -5,6 +5,7 @@ mod call;
 mod event_ends;
 mod failures;
 mod firing;
+mod hands;
 mod holding;
 mod keys;
 mod losses;
@@ -20,7 +21,7 @@ use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Queued;
-use crate::delivery::mailboxes::{Hands, Reconciles, Work};
+use crate::delivery::mailboxes::{Reconciles, Work};
 use crate::event::{Event, SubscriptionId};
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
@@ -132,36 +133,6 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// The abilities of a shard's actor; `None` before a version runs. `together`: of all shards.
-    fn hands(&self, shard: usize, together: &Together) -> Option<Hands> {
-        let (has_instance, reconciles, from) = match self {
-            Self::Nothing => return None,
-            Self::Lost { at, .. } => (false, Reconciles::Never, Some(*at)),
-            Self::Alive { version, instance } => {
-                // Invariant 21.
-                let reconciles = match instance.works_on_keys() {
-                    false => Reconciles::Never,
-                    true if version.reads.are_synced() => Reconciles::Now,
-                    true => Reconciles::Later,
-                };
-                (true, reconciles, None)
-            }
-        };
-        let filters_of = match self {
-            Self::Alive { version, .. } if !together.remembers() => Some(version.load),
-            _ => None,
-        };
-        Some(Hands { has_instance, reconciles, fires: shard == 0, from, filters_of })
-    }
-
-    /// The same, restricted by the guest's log budget.
-    fn hands_in_debt(&mut self, shard: usize, together: &Together, now: Instant) -> Option<Hands> {
-        let hands = self.hands(shard, together)?;
-        let Self::Alive { instance, .. } = self else { return Some(hands) };
-        let debt = instance.state().log_budget.debt(now);
-        Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
-    }
-
     /// Waits for the next work and takes it. `None` if the abilities have changed. A command may cancel this.
     async fn work(
         &mut self,
