@@ -14,7 +14,7 @@ mod process_deltas;
 mod relist;
 mod staged;
 
-use crate::demand::Demand;
+use crate::demand::{Demand, GivenBack};
 use crate::indexer::Indexer;
 use crate::informer_state::{InformerState, InformerStats, Progress};
 use crate::json::SharedProjection;
@@ -108,13 +108,19 @@ struct InformerShared {
 /// A request for a scope, until it is dropped.
 pub(crate) struct AskedScope {
     shared: Arc<InformerShared>,
-    id: u64,
+    scope: Arc<Scope>,
 }
 
 impl Drop for AskedScope {
     fn drop(&mut self) {
-        self.shared.demand.give_back(self.id, now());
-        self.shared.inbox.look_again();
+        let given_back = self.shared.demand.give_back(&self.scope, now());
+        if given_back != GivenBack::Used {
+            // Who waits for all present requests waits no longer for this one.
+            self.shared.progress.look_again();
+        }
+        if given_back == GivenBack::Changes {
+            self.shared.inbox.look_again();
+        }
     }
 }
 
@@ -149,6 +155,7 @@ impl SharedIndexInformer {
         source: Arc<dyn ListerWatcherSource>,
         options: InformerOptions,
     ) -> Self {
+        let scope_linger = options.scope_linger;
         let shared = InformerShared {
             resource,
             source,
@@ -156,7 +163,7 @@ impl SharedIndexInformer {
             indexer: Indexer::default(),
             projection: Arc::default(),
             inbox: Arc::default(),
-            demand: Demand::default(),
+            demand: Demand::new(scope_linger),
             progress: Arc::new(Progress::new(now())),
             started: AtomicBool::new(false),
         };
@@ -165,9 +172,10 @@ impl SharedIndexInformer {
 
     /// Requests a scope, until the returned value is dropped and for a while after.
     pub(crate) fn ask(&self, scope: Arc<Scope>) -> AskedScope {
-        let id = self.shared.demand.add(scope);
-        self.shared.inbox.look_again();
-        AskedScope { shared: self.shared.clone(), id }
+        if self.shared.demand.add(scope.clone()) {
+            self.shared.inbox.look_again();
+        }
+        AskedScope { shared: self.shared.clone(), scope }
     }
 
     /// The resource.

@@ -2,7 +2,8 @@
 //!
 //! As client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
 //! unbounded buffers: a handler has a bounded queue and its own task, or is called inline, in the informer's task. A
-//! late handler walks the store by key in short steps while live notifications go on. Those for keys in front of its
+//! late handler walks the store by key in short steps while live notifications go on. The handlers take turns, so that many
+//! walks delay live notifications no more than one. Those for keys in front of its
 //! cursor are delivered, and the walk finds the others. So no object is missed or delivered twice. A handler that is
 //! slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, also for the
 //! first list, and gets the changes ahead of the cursor too.
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Objects in one step of a walk: some hundred microseconds, after which live notifications get their turn.
+/// Objects in one step of all walks together: some hundred microseconds, after which live notifications get their turn.
 const WALK_STEP_OBJECTS: usize = 256;
 
 /// A walk through the store; `after` is the last delivered key.
@@ -156,19 +157,26 @@ impl Active {
         }
     }
 
-    /// Delivers the next objects of the walk.
-    fn step(&mut self, indexer: &Indexer, progress: &Progress, now: Instant) {
+    /// Delivers the next objects of the walk, up to this number. Returns how many it has looked at.
+    fn step(
+        &mut self,
+        objects_max: usize,
+        indexer: &Indexer,
+        progress: &Progress,
+        now: Instant,
+    ) -> usize {
         self.parked = self.walk.is_some() && !self.listener().has_room();
         if self.parked {
-            return;
+            return 0;
         }
         let (replay, before) = match self.walk.take() {
             Some(Walk::Replay { after, .. }) => (true, after),
             Some(Walk::Resync { after }) => (false, after),
-            None => return,
+            None => return 0,
         };
-        let mut objects = indexer.chunk(before.as_ref(), WALK_STEP_OBJECTS);
-        let is_at_end = objects.len() < WALK_STEP_OBJECTS;
+        let mut objects = indexer.chunk(before.as_ref(), objects_max);
+        let looked_at = objects.len();
+        let is_at_end = looked_at < objects_max;
         let listener = self.listener().clone();
         // A replay waits in front of an object that is not whole yet.
         let is_awaited = |object: &Object| replay && !self.covered && !listener.takes(object);
@@ -195,6 +203,7 @@ impl Active {
                 false => Walk::Resync { after },
             });
         }
+        looked_at
     }
 }
 
@@ -204,13 +213,15 @@ pub(crate) struct SharedProcessor {
     inbox: Arc<Inbox>,
     progress: Arc<Progress>,
     active: Vec<Active>,
+    /// The handler whose walk has the first turn in the next step.
+    next_turn: usize,
     /// One for each called handler with a queue.
     tasks: JoinSet<()>,
 }
 
 impl SharedProcessor {
     pub(crate) fn new(inbox: Arc<Inbox>, progress: Arc<Progress>) -> Self {
-        Self { inbox, progress, active: Vec::new(), tasks: JoinSet::new() }
+        Self { inbox, progress, active: Vec::new(), next_turn: 0, tasks: JoinSet::new() }
     }
 
     /// Admits new handlers, drops removed ones, and makes the requested calls.
@@ -249,7 +260,7 @@ impl SharedProcessor {
         }
     }
 
-    /// Makes one step of every walk, and begins due resyncs. Returns whether any walk can go on at once.
+    /// Makes the next step of the walks, and begins due resyncs. Returns whether any walk can go on at once.
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
         for active in &mut self.active {
             active.covered = active.covered
@@ -258,7 +269,9 @@ impl SharedProcessor {
                     Some(scope) => self.progress.covers(scope),
                 };
             active.begin_resync(now);
-            active.step(indexer, &self.progress, now);
+        }
+        let left_out = self.step_in_turn(indexer, now);
+        for active in &mut self.active {
             let replaying = matches!(active.walk, Some(Walk::Replay { .. }));
             if active.covered && !replaying && !active.told_synced {
                 active.told_synced = true;
@@ -266,7 +279,24 @@ impl SharedProcessor {
             }
             active.listener().batch_told(&self.progress);
         }
-        self.active.iter().any(|active| active.walk.is_some() && !active.parked)
+        left_out || self.active.iter().any(|active| active.walk.is_some() && !active.parked)
+    }
+
+    /// Lets the walks look at so many objects together, one handler after the other. Returns whether handlers are left
+    /// for the next step, which begins with them.
+    fn step_in_turn(&mut self, indexer: &Indexer, now: Instant) -> bool {
+        let mut left = WALK_STEP_OBJECTS;
+        let handlers = self.active.len();
+        let first = self.next_turn;
+        for turn in 0..handlers {
+            if left == 0 {
+                self.next_turn = (first + turn) % handlers;
+                return true;
+            }
+            let active = &mut self.active[(first + turn) % handlers];
+            left -= active.step(left, indexer, &self.progress, now);
+        }
+        false
     }
 
     /// When the next resync is due.

@@ -8,7 +8,8 @@
 use super::{Namespaces, Scope};
 use crate::list_watch::Part;
 use informant_apimachinery::{FieldRequirement, FieldSelector, LabelRequirement, LabelSelector};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
 /// The most namespaces of one resource that are listed and watched individually. With more, all namespaces are listed
 /// and watched at once.
@@ -20,72 +21,158 @@ pub(crate) fn parts<'a>(
     scopes: impl Iterator<Item = &'a Scope> + Clone,
     is_refused_whole: bool,
 ) -> BTreeSet<Part> {
-    let mut single: BTreeMap<&str, Common> = BTreeMap::new();
-    let mut is_whole = false;
-    for scope in scopes.clone() {
-        match &scope.namespaces {
-            Namespaces::All => is_whole = true,
-            Namespaces::Set(names) => names.iter().for_each(|name| {
-                let common = single.entry(name).and_modify(|common| common.keep_those_of(scope));
-                common.or_insert_with(|| Common::of(scope));
-            }),
-        }
-    }
-    is_whole |= single.len() > NAMESPACES_MAX;
+    let mut numbered = Numbered::default();
+    let is_whole = is_whole(scopes.clone());
     let mut parts = BTreeSet::new();
     if is_whole {
-        let covers_any = |scope: &&Scope| scope.namespaces != Namespaces::Set(BTreeSet::new());
-        let mut scopes = scopes.filter(covers_any);
-        let mut common = scopes.next().map_or_else(Common::default, Common::of);
-        scopes.for_each(|scope| common.keep_those_of(scope));
-        parts.insert(common.part(None));
+        let common = common_of_all(scopes.clone(), &mut numbered);
+        parts.insert(numbered.part(&common, None));
     }
     // Invariant 10. Beside a part of whole objects there is none of their metadata.
     if !is_whole || is_refused_whole {
         let of_whole = parts.first().is_none_or(|part| part.metadata_only);
-        let single = single.into_iter().take(NAMESPACES_MAX);
-        parts.extend(single.map(|(name, mut common)| {
+        let single = common_of_each(scopes, &mut numbered);
+        parts.extend(single.into_iter().take(NAMESPACES_MAX).map(|(name, mut common)| {
             common.metadata_only &= of_whole;
-            common.part(Some(name.into()))
+            numbered.part(&common, Some(name.into()))
         }));
     }
     parts
 }
 
-/// What several scopes have in common: requirements, and whether metadata are enough.
-#[derive(Default)]
+/// Whether all namespaces are listed and watched at once.
+fn is_whole<'a>(mut scopes: impl Iterator<Item = &'a Scope>) -> bool {
+    let mut single = BTreeSet::new();
+    scopes.any(|scope| match &scope.namespaces {
+        Namespaces::All => true,
+        Namespaces::Set(names) => {
+            single.extend(names);
+            single.len() > NAMESPACES_MAX
+        }
+    })
+}
+
+/// What all scopes have in common.
+fn common_of_all<'a>(
+    scopes: impl Iterator<Item = &'a Scope>,
+    numbered: &mut Numbered<'a>,
+) -> Common {
+    let mut common: Option<Common> = None;
+    for scope in scopes.filter(|scope| scope.namespaces != Namespaces::Set(BTreeSet::new())) {
+        match &mut common {
+            Some(common) if common.is_nothing() => break,
+            Some(common) => common.keep_those_of(&numbered.common(scope)),
+            None => common = Some(numbered.common(scope)),
+        }
+    }
+    common.unwrap_or_default()
+}
+
+/// What the scopes of each single namespace have in common.
+fn common_of_each<'a>(
+    scopes: impl Iterator<Item = &'a Scope>,
+    numbered: &mut Numbered<'a>,
+) -> BTreeMap<&'a str, Common> {
+    let mut single: BTreeMap<&str, Common> = BTreeMap::new();
+    for scope in scopes {
+        let Namespaces::Set(names) = &scope.namespaces else { continue };
+        let of_scope = numbered.common(scope);
+        for name in names {
+            let common = single.entry(name).and_modify(|common| common.keep_those_of(&of_scope));
+            common.or_insert_with(|| of_scope.clone());
+        }
+    }
+    single
+}
+
+/// What several scopes have in common: requirements, by their numbers in order, and whether metadata are enough.
+#[derive(Clone, Default)]
 struct Common {
     metadata_only: bool,
-    labels: Vec<LabelRequirement>,
-    fields: Vec<FieldRequirement>,
+    labels: Vec<usize>,
+    fields: Vec<usize>,
 }
 
 impl Common {
-    fn of(scope: &Scope) -> Self {
-        let labels = scope.labels.requirements().to_vec();
-        let metadata_only = scope.is_metadata_only();
-        Self { metadata_only, labels, fields: scope.fields.requirements().to_vec() }
+    fn keep_those_of(&mut self, other: &Self) {
+        self.metadata_only &= other.metadata_only;
+        self.labels.retain(|number| other.labels.binary_search(number).is_ok());
+        self.fields.retain(|number| other.fields.binary_search(number).is_ok());
     }
 
-    fn keep_those_of(&mut self, scope: &Scope) {
-        self.metadata_only &= scope.is_metadata_only();
-        self.labels.retain(|requirement| scope.labels.requirements().contains(requirement));
-        self.fields.retain(|requirement| scope.fields.requirements().contains(requirement));
+    /// Whether a further scope changes nothing.
+    fn is_nothing(&self) -> bool {
+        !self.metadata_only && self.labels.is_empty() && self.fields.is_empty()
+    }
+}
+
+/// The different requirements of all scopes. Each is read once for a scope, and not once for a namespace of the scope: a
+/// requirement may have hundreds of values.
+#[derive(Default)]
+struct Numbered<'a> {
+    labels: Numbers<'a, LabelRequirement>,
+    fields: Numbers<'a, FieldRequirement>,
+}
+
+impl<'a> Numbered<'a> {
+    fn common(&mut self, scope: &'a Scope) -> Common {
+        Common {
+            metadata_only: scope.is_metadata_only(),
+            labels: self.labels.numbers(scope.labels.requirements()),
+            fields: self.fields.numbers(scope.fields.requirements()),
+        }
     }
 
     /// The order of the requirements is the same for the same ones: another text would be another part.
-    fn part(mut self, namespace: Option<Box<str>>) -> Part {
-        self.labels.sort_by_cached_key(ToString::to_string);
-        self.labels.dedup();
+    fn part(&self, common: &Common, namespace: Option<Box<str>>) -> Part {
+        let mut labels = self.labels.requirements(&common.labels);
+        labels.sort_by_cached_key(ToString::to_string);
         let text = |one: &FieldRequirement| FieldSelector::new([one.clone()]).to_string();
-        self.fields.sort_by_cached_key(text);
-        self.fields.dedup();
+        let mut fields = self.fields.requirements(&common.fields);
+        fields.sort_by_cached_key(text);
         Part {
             namespace,
-            label_selector: LabelSelector::new(self.labels).to_string(),
-            field_selector: FieldSelector::new(self.fields).to_string(),
-            metadata_only: self.metadata_only,
+            label_selector: LabelSelector::new(labels).to_string(),
+            field_selector: FieldSelector::new(fields).to_string(),
+            metadata_only: common.metadata_only,
         }
+    }
+}
+
+/// A number for each different requirement.
+struct Numbers<'a, R> {
+    of: HashMap<&'a R, usize>,
+    all: Vec<&'a R>,
+}
+
+impl<R> Default for Numbers<'_, R> {
+    fn default() -> Self {
+        Self { of: HashMap::new(), all: Vec::new() }
+    }
+}
+
+impl<'a, R: Clone + Eq + Hash> Numbers<'a, R> {
+    /// The numbers of these requirements, in order, each once.
+    fn numbers(&mut self, requirements: &'a [R]) -> Vec<usize> {
+        let Self { of, all } = self;
+        let number = |one| {
+            *of.entry(one).or_insert_with(|| {
+                all.push(one);
+                all.len() - 1
+            })
+        };
+        let mut numbers: Vec<usize> = requirements.iter().map(number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    fn requirements(&self, numbers: &[usize]) -> Vec<R> {
+        numbers
+            .iter()
+            .filter_map(|number| self.all.get(*number))
+            .map(|one| (*one).clone())
+            .collect()
     }
 }
 

@@ -91,9 +91,8 @@ impl InformerTask {
 
     /// Follows the present requests. Without any, the present parts go on: the informer's owner stops it.
     async fn look_at_demand(&mut self, now: Instant) {
-        let linger = self.shared.options.scope_linger;
         let is_refused_whole = self.shared.progress.is_refused_whole();
-        if let Some(Some(wanted)) = self.shared.demand.changed(now, linger, is_refused_whole) {
+        if let Some(Some(wanted)) = self.shared.demand.changed(now, is_refused_whole) {
             let steps = self.deltas.parts.want(&wanted, now);
             self.carry_out(steps).await;
             self.shared.progress.look_again();

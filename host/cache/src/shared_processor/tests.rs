@@ -97,6 +97,78 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
     assert_eq!(waiting as u64 + stats.coalesced, 1_000_000, "each waits or is counted");
 }
 
+/// A processor with so many queues over a store of so many objects, and what each queue has got.
+struct Walkers {
+    processor: SharedProcessor,
+    indexer: Indexer,
+    queues: Vec<Notifications>,
+    told: Vec<Vec<String>>,
+}
+
+impl Walkers {
+    fn new(handlers: usize, objects: usize, options: &HandlerOptions, now: Instant) -> Self {
+        let progress = Arc::new(Progress::new(now));
+        let (inbox, indexer) = (Arc::<Inbox>::default(), Indexer::default());
+        for name in 0..objects {
+            indexer.write().put(object(name, 1), Write::Listed { consistent: true });
+        }
+        progress.synced();
+        let queue = |_| {
+            let beginning = Beginning { options: options.clone(), ..Beginning::default() };
+            let (queue, registration) = inbox.add_queue(beginning);
+            Notifications::new(queue, registration)
+        };
+        let queues: Vec<Notifications> = (0..handlers).map(queue).collect();
+        let mut processor = SharedProcessor::new(inbox, progress);
+        processor.admit(now);
+        Self { processor, indexer, told: vec![Vec::new(); handlers], queues }
+    }
+
+    /// One step of the walks: the number of its notifications, and whether the walks go on.
+    fn step(&mut self, now: Instant) -> (usize, bool) {
+        let goes_on = self.processor.walk(&self.indexer, now);
+        let mut count = 0;
+        for (queue, told) in self.queues.iter_mut().zip(&mut self.told) {
+            let new = drain(queue);
+            count += new.iter().filter(|line| *line != "synced").count();
+            told.extend(new);
+        }
+        (count, goes_on)
+    }
+}
+
+/// A step of replays or resyncs is as long for many handlers as for one, and no handler is left out.
+#[test]
+fn many_walks_take_turns_in_steps_of_so_many_objects() {
+    const HANDLERS: usize = 100;
+    const OBJECTS: usize = 600;
+    let start = Instant::now();
+    let resync_period = Some(Duration::from_secs(1));
+    let options = HandlerOptions { resync_period, ..HandlerOptions::default() };
+    let mut walkers = Walkers::new(HANDLERS, OBJECTS, &options, start);
+    for (round, now) in [start, start + Duration::from_secs(1)].into_iter().enumerate() {
+        let mut steps = 0;
+        loop {
+            let (count, goes_on) = walkers.step(now);
+            assert!(count <= WALK_STEP_OBJECTS, "{count} in step {steps}");
+            steps += 1;
+            if steps == HANDLERS {
+                let is_left_out = |told: &Vec<String>| told.len() == round * (OBJECTS + 1);
+                assert!(!walkers.told.iter().any(is_left_out), "each has had a turn");
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        let (least, most) = (HANDLERS * OBJECTS / WALK_STEP_OBJECTS, HANDLERS * 4);
+        assert!((least..most).contains(&steps), "{steps}");
+    }
+    let replay = (0..OBJECTS).map(|name| format!("add p{name:04}@1 Initial"));
+    let resync = (0..OBJECTS).map(|name| format!("update p{name:04}@1 Resync"));
+    let expect: Vec<String> = replay.chain(["synced".to_owned()]).chain(resync).collect();
+    assert!(walkers.told.iter().all(|told| *told == expect), "each object once, in order");
+}
+
 /// The resourceVersion of its last notification.
 #[derive(Default)]
 struct Last(Mutex<String>);
