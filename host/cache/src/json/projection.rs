@@ -8,28 +8,37 @@ mod kept;
 
 use super::cursor::{Cursor, EntryKey};
 use super::{position, unescape};
-use hashbrown::HashMap;
+use std::borrow::Cow;
 
 /// JSON pointers that are looked up together.
+///
+/// A plugin chooses the pointers, so each step is small: a node, and its name among the others'.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
-    /// The first node is the whole text.
-    nodes: Vec<PointerNode>,
+    /// The first node is the whole text. The targets of a node's steps are neighbours, in the order of their names.
+    nodes: Box<[PointerNode]>,
+    /// The names of all steps, one behind the other.
+    names: Box<[u8]>,
+    /// The numbers of the pointers, in the order of their places: those that lead through a place are neighbours.
+    numbers: Box<[u32]>,
     /// The number of pointers.
     len: usize,
 }
 
+/// A stretch of `names`, `numbers` or `nodes`.
+type Stretch = [u32; 2];
+
 /// A place at which pointers end or through which they lead.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PointerNode {
-    /// The pointers that end here.
-    here: Vec<usize>,
-    /// These, and the pointers that lead through this place.
-    within: Vec<usize>,
-    /// The targets of the steps, by name: an object may have any number of keys, and each is looked up here.
-    steps: HashMap<Box<[u8]>, usize>,
-    /// The targets of steps that are positions of an array, in order.
-    positions: Vec<(usize, usize)>,
+    /// The step that leads here, in `names`.
+    name: Stretch,
+    /// The pointers that end here or lead through this place, in `numbers`. Those that end here come first.
+    within: Stretch,
+    /// The end of those that end here.
+    here_end: u32,
+    /// The targets of the steps from here, in `nodes`.
+    steps: Stretch,
 }
 
 /// The results of a pass.
@@ -40,59 +49,72 @@ struct FoundSpans<'a> {
     scratch: Vec<u8>,
 }
 
-impl PointerNode {
-    /// The target of an entry with this name.
-    fn below(&self, key: EntryKey<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
-        self.steps.get(key.name(scratch)?).copied()
-    }
+/// Pointers in the order of their steps, while the tree is made.
+type SortedPointers<'a> = [(Vec<Cow<'a, str>>, u32)];
+
+fn at(part: Stretch) -> std::ops::Range<usize> {
+    part[0] as usize..part[1] as usize
+}
+
+/// The texts of all pointers have less than 4 GiB.
+fn place(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl Projection {
     /// The most steps of a pointer; a longer one finds nothing. serde_json reads a tree no deeper, and this bounds the
     /// recursion.
     pub const STEPS_MAX: usize = 127;
+    /// The bytes that a step takes here beside its text.
+    pub const STEP_BYTES: usize = size_of::<PointerNode>();
 
     /// Pointers such as `/spec/nodeName`; the empty one is the whole text. A text that is not a pointer finds nothing.
     pub fn new<P: AsRef<str>>(pointers: impl IntoIterator<Item = P>) -> Self {
-        let mut projection = Self { nodes: vec![PointerNode::default()], len: 0 };
-        for pointer in pointers {
-            projection.add(pointer.as_ref());
+        let pointers: Vec<P> = pointers.into_iter().collect();
+        let numbered = pointers.iter().enumerate();
+        let steps = numbered.filter_map(|(number, it)| Some((steps(it.as_ref())?, place(number))));
+        let mut sorted: Vec<_> = steps.collect();
+        sorted.sort();
+        let mut tree = PointerTree { nodes: vec![PointerNode::default()], names: Vec::new() };
+        tree.grow(0, &sorted, 0, 0);
+        Self {
+            nodes: tree.nodes.into(),
+            names: tree.names.into(),
+            numbers: sorted.iter().map(|(_, number)| *number).collect(),
+            len: pointers.len(),
         }
-        projection
     }
 
-    fn add(&mut self, pointer: &str) {
-        let number = self.len;
-        self.len += 1;
-        if pointer.is_empty() {
-            return self.nodes[0].here.push(number);
-        }
-        let Some(steps) = pointer.strip_prefix('/') else { return };
-        if steps.split('/').count() > Self::STEPS_MAX {
-            return;
-        }
-        let mut node = 0;
-        for step in steps.split('/') {
-            node = self.step(node, &unescape(step));
-            self.nodes[node].within.push(number);
-        }
-        self.nodes[node].here.push(number);
+    /// The target of an entry with this name.
+    fn below(&self, node: PointerNode, key: EntryKey<'_>, scratch: &mut Vec<u8>) -> Option<usize> {
+        let (name, first) = (key.name(scratch)?, node.steps[0] as usize);
+        let steps = &self.nodes[at(node.steps)];
+        let found = match steps {
+            // The common case.
+            [only] => (self.name(*only) == name).then_some(0),
+            steps => steps.binary_search_by(|step| self.name(*step).cmp(name)).ok(),
+        };
+        Some(first + found?)
     }
 
-    /// The target of a step from a node.
-    fn step(&mut self, from: usize, name: &str) -> usize {
-        if let Some(known) = self.nodes[from].steps.get(name.as_bytes()) {
-            return *known;
-        }
-        let node = self.nodes.len();
-        self.nodes.push(PointerNode::default());
-        self.nodes[from].steps.insert(name.as_bytes().into(), node);
-        if let Some(position) = position(name) {
-            let positions = &mut self.nodes[from].positions;
-            let at = positions.partition_point(|(other, _)| *other < position);
-            positions.insert(at, (position, node));
-        }
-        node
+    /// The targets of steps that are positions of an array, in order.
+    fn positions(&self, node: PointerNode) -> Vec<(usize, usize)> {
+        let position_of = |below: usize| {
+            let name = self.name(self.nodes[below]);
+            Some((position(std::str::from_utf8(name).ok()?)?, below))
+        };
+        let mut positions: Vec<_> = at(node.steps).filter_map(position_of).collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    fn name(&self, node: PointerNode) -> &[u8] {
+        &self.names[at(node.name)]
+    }
+
+    /// The numbers of the pointers that end here.
+    fn here(&self, node: PointerNode) -> &[u32] {
+        &self.numbers[at([node.within[0], node.here_end])]
     }
 
     /// The number of pointers.
@@ -123,10 +145,10 @@ impl Projection {
         node: usize,
         found: &mut FoundSpans<'a>,
     ) -> Option<()> {
-        let node = &self.nodes[node];
+        let node = self.nodes[node];
         let text = cursor.text_of(|cursor| self.inside(cursor, node, found))?;
-        for &number in &node.here {
-            found.values[number] = Some(text);
+        for &number in self.here(node) {
+            found.values[number as usize] = Some(text);
         }
         Some(())
     }
@@ -134,33 +156,81 @@ impl Projection {
     fn inside<'a>(
         &self,
         cursor: &mut Cursor<'a>,
-        node: &PointerNode,
+        node: PointerNode,
         found: &mut FoundSpans<'a>,
     ) -> Option<()> {
+        let has_steps = !at(node.steps).is_empty();
         match cursor.peek()? {
-            b'{' if !node.steps.is_empty() => cursor.entries(|cursor, key: EntryKey<'a>| {
-                match node.below(key, &mut found.scratch) {
+            b'{' if has_steps => cursor.entries(|cursor, key: EntryKey<'a>| {
+                match self.below(node, key, &mut found.scratch) {
                     Some(below) => {
                         // The key may have come before; that one no longer counts.
-                        for &number in &self.nodes[below].within {
-                            found.values[number] = None;
+                        for &number in &self.numbers[at(self.nodes[below].within)] {
+                            found.values[number as usize] = None;
                         }
                         self.walk(cursor, below, found)
                     }
                     None => cursor.value().map(|_| ()),
                 }
             }),
-            b'[' if !node.positions.is_empty() => {
+            b'[' if has_steps => {
+                let positions = self.positions(node);
+                if positions.is_empty() {
+                    return cursor.value().map(|_| ());
+                }
                 // Items come in order, and so do the positions.
-                let mut next = node.positions.iter().peekable();
+                let mut next = positions.into_iter().peekable();
                 cursor.items(|cursor, position| {
                     match next.next_if(|(wanted, _)| *wanted == position) {
-                        Some((_, below)) => self.walk(cursor, *below, found),
+                        Some((_, below)) => self.walk(cursor, below, found),
                         None => cursor.value().map(|_| ()),
                     }
                 })
             }
             _ => cursor.value().map(|_| ()),
+        }
+    }
+}
+
+/// The steps of a pointer; `None` for one that finds nothing.
+fn steps(pointer: &str) -> Option<Vec<Cow<'_, str>>> {
+    if pointer.is_empty() {
+        return Some(Vec::new());
+    }
+    let steps = pointer.strip_prefix('/')?.split('/');
+    let is_short = steps.clone().count() <= Projection::STEPS_MAX;
+    is_short.then(|| steps.map(unescape).collect())
+}
+
+/// The nodes that are made so far.
+struct PointerTree {
+    nodes: Vec<PointerNode>,
+    names: Vec<u8>,
+}
+
+impl PointerTree {
+    /// Makes a node's part of the tree from its pointers, which have `depth` steps in common. `first` is the place of
+    /// the first of them in `numbers`.
+    fn grow(&mut self, node: usize, pointers: &SortedPointers<'_>, depth: usize, first: usize) {
+        // Of equal beginnings the shorter pointer comes first.
+        let here = pointers.iter().take_while(|(steps, _)| steps.len() == depth).count();
+        let (ends, through) = (first + here, &pointers[here..]);
+        let groups = || through.chunk_by(|(one, _), (other, _)| one[depth] == other[depth]);
+        let below = self.nodes.len();
+        for group in groups() {
+            let from = self.names.len();
+            self.names.extend_from_slice(group[0].0[depth].as_bytes());
+            let name = [from, self.names.len()].map(place);
+            self.nodes.push(PointerNode { name, ..PointerNode::default() });
+        }
+        let steps = [below, self.nodes.len()].map(place);
+        let within = [first, first + pointers.len()].map(place);
+        let (here_end, name) = (place(ends), self.nodes[node].name);
+        self.nodes[node] = PointerNode { name, within, here_end, steps };
+        let mut next = ends;
+        for (number, group) in groups().enumerate() {
+            self.grow(below + number, group, depth + 1, next);
+            next += group.len();
         }
     }
 }

@@ -62,6 +62,12 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
         if self.state.queue.waiting() > 0 { Some(now) } else { self.state.due() }
     }
 
+    /// Moves delayed keys whose time has come to the keys that can be handed out, at most `most`. Returns whether there
+    /// may be more. Every other call moves all of them, which may take long.
+    pub fn ripen(&mut self, most: usize, now: Instant) -> bool {
+        self.state.ripen_some(most, now) == most
+    }
+
     /// The number of keys that could be handed out at `now`.
     pub fn len(&mut self, now: Instant) -> usize {
         self.state.ripen(now);

@@ -111,11 +111,20 @@ impl<K: Hash + Eq + Clone> WorkQueueState<K> {
 
     /// Queues the due delayed keys.
     pub(super) fn ripen(&mut self, now: Instant) {
-        if self.phase == QueuePhase::Open {
-            while let Some(ripe) = self.delays.pop_due(now) {
-                self.add_now(ripe.key, ripe.lane, now);
-            }
+        self.ripen_some(usize::MAX, now);
+    }
+
+    /// The same for at most `most` keys. Returns their number.
+    pub(super) fn ripen_some(&mut self, most: usize, now: Instant) -> usize {
+        let mut count = 0;
+        while count < most
+            && self.phase == QueuePhase::Open
+            && let Some(ripe) = self.delays.pop_due(now)
+        {
+            self.add_now(ripe.key, ripe.lane, now);
+            count += 1;
         }
+        count
     }
 
     pub(super) fn look(&mut self, now: Instant) -> Look<K> {

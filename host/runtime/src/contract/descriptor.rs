@@ -322,12 +322,23 @@ mod tests {
                                 projection: Projection {
                                     nodes: [
                                         PointerNode {
-                                            here: [],
-                                            within: [],
-                                            steps: {},
-                                            positions: [],
+                                            name: [
+                                                0,
+                                                0,
+                                            ],
+                                            within: [
+                                                0,
+                                                0,
+                                            ],
+                                            here_end: 0,
+                                            steps: [
+                                                1,
+                                                1,
+                                            ],
                                         },
                                     ],
+                                    names: [],
+                                    numbers: [],
                                     len: 0,
                                 },
                             },

@@ -7,11 +7,13 @@
 //!
 //! A plugin in shards has a line for each one (`delivery/key_queue/line.rs`). Bounds and waits hold for all together.
 
+mod hashed_key;
 mod held;
 mod line;
 mod place;
 mod snapshot;
 
+pub(crate) use hashed_key::HashedKey;
 pub(crate) use place::KeyPlace;
 pub use snapshot::KeysSnapshot;
 
@@ -19,12 +21,12 @@ use crate::contract::limits::Limits;
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use hashbrown::{HashMap, HashSet};
+use hashed_key::checked;
 use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
 use jiff::Timestamp;
 use line::{InFlight, Line, SharedLimiter};
 use snapshot::GivenUp;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes of a key: a prefix, a namespace and a name.
@@ -74,7 +76,7 @@ impl Default for Waits {
 /// A key that the guest works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyWork {
-    pub(crate) key: Arc<str>,
+    pub(crate) key: HashedKey,
     /// 1 for the first attempt since the key succeeded, was given up or had another version.
     pub(crate) attempt: u32,
     /// How many instances the key has ended since then.
@@ -119,12 +121,12 @@ pub(crate) struct KeyQueue {
     /// No failed key is worked on before this time.
     retries_from: Option<Instant>,
     /// Failed keys whose turn came before `retries_from`. They are in no line, and wait for that time.
-    held: BTreeSet<Arc<str>>,
+    held: BTreeSet<HashedKey>,
     /// Keys that failed since the guest was last done with them.
-    failed: HashMap<Arc<str>, Failed>,
+    failed: HashMap<HashedKey, Failed>,
     given_up: VecDeque<GivenUp>,
     /// The text of each known key. `bytes` is the cost of all known keys.
-    texts: HashSet<Arc<str>>,
+    texts: HashSet<HashedKey>,
     bytes: usize,
 }
 
@@ -149,14 +151,15 @@ impl KeyQueue {
     /// and again would never be given up, even if it ends instances. Returns the key's shard.
     pub(crate) fn add(
         &mut self,
-        key: &str,
+        key: impl Into<HashedKey>,
         options: AddOptions,
         now: Instant,
     ) -> Result<usize, AddError> {
-        checked(key)?;
+        let key = key.into();
+        checked(&key)?;
         let Bounds { keys, bytes } = self.bounds;
-        let fits = self.texts.len() < keys && self.bytes + cost(key) <= bytes;
-        if !fits && !self.texts.contains(key) {
+        let fits = self.texts.len() < keys && self.bytes + cost(&key) <= bytes;
+        if !fits && !self.texts.contains(&key) {
             return Err(AddError::Full { keys: self.texts.len(), bytes: self.bytes });
         }
         Ok(self.insert(key, options, now))
@@ -166,34 +169,34 @@ impl KeyQueue {
     /// event's keys exceed the bounds. While all keys are delayed, keys of events may double the bounds.
     pub(crate) fn add_of_event(
         &mut self,
-        key: &str,
+        key: impl Into<HashedKey>,
         lane: Lane,
         now: Instant,
     ) -> Result<usize, AddError> {
-        checked(key)?;
+        let key = key.into();
+        checked(&key)?;
         Ok(self.insert(key, AddOptions { lane, ..AddOptions::default() }, now))
     }
 
-    fn insert(&mut self, key: &str, options: AddOptions, now: Instant) -> usize {
-        let text = match self.texts.get(key) {
-            Some(text) => text.clone(),
+    fn insert(&mut self, key: HashedKey, options: AddOptions, now: Instant) -> usize {
+        let key = match self.texts.get(&key) {
+            Some(known) => known.clone(),
             None => {
-                let text: Arc<str> = key.into();
-                self.bytes += cost(key);
-                self.texts.insert(text.clone());
-                text
+                self.bytes += cost(&key);
+                self.texts.insert(key.clone());
+                key
             }
         };
-        let in_flight = self.line(&text).in_flight.as_mut();
-        if let Some(in_flight) = in_flight.filter(|it| it.work.key == text) {
+        let in_flight = self.line(&key).in_flight.as_mut();
+        if let Some(in_flight) = in_flight.filter(|it| it.work.key == key) {
             in_flight.rate_limited |= options.rate_limited;
         }
-        let shard = self.shard_of(&text);
-        self.put(text, options, now);
+        let shard = self.shard_of(&key);
+        self.put(key, options, now);
         shard
     }
 
-    fn put(&mut self, key: Arc<str>, options: AddOptions, now: Instant) {
+    fn put(&mut self, key: HashedKey, options: AddOptions, now: Instant) {
         let after = options.after.min(DELAY_MAX);
         self.line(&key).queue.add_with(key, AddOptions { after, ..options }, now);
     }
@@ -291,7 +294,7 @@ impl KeyQueue {
     }
 
     /// Notes the error of a key that was given up, for `/plugins`.
-    fn note_given_up(&mut self, key: &Arc<str>, attempts: u32, error: &str, at: Timestamp) {
+    fn note_given_up(&mut self, key: &HashedKey, attempts: u32, error: &str, at: Timestamp) {
         self.given_up.retain(|before| before.key != *key);
         if self.given_up.len() >= GIVEN_UP_MAX {
             self.given_up.pop_front();
@@ -301,8 +304,8 @@ impl KeyQueue {
     }
 
     /// Forgets the failures of a key in its waits. Returns whether a full queue may have room now.
-    pub(crate) fn forget(&mut self, key: &str) -> bool {
-        let Some(key) = self.texts.get(key).cloned() else { return false };
+    pub(crate) fn forget(&mut self, key: impl Into<HashedKey>) -> bool {
+        let Some(key) = self.texts.get(&key.into()).cloned() else { return false };
         self.limiter.forget(&key);
         let was_full = self.is_full();
         self.release(&key);
@@ -318,8 +321,8 @@ impl KeyQueue {
     }
 
     /// How often the key was added rate-limited or failed, since these counts were last forgotten.
-    pub(crate) fn num_requeues(&self, key: &str) -> u32 {
-        self.texts.get(key).map_or(0, |key| self.limiter.num_requeues(key))
+    pub(crate) fn num_requeues(&self, key: impl Into<HashedKey>) -> u32 {
+        self.texts.get(&key.into()).map_or(0, |key| self.limiter.num_requeues(key))
     }
 
     /// Forgets all keys, and returns their number.
@@ -353,7 +356,7 @@ impl KeyQueue {
 
     pub(crate) fn snapshot(&mut self, now: Instant) -> KeysSnapshot {
         let depth = self.len(now);
-        let comes_later = |key: &&Arc<str>| !self.lines[self.shard_of(key)].queue.is_due(key);
+        let comes_later = |key: &&HashedKey| !self.lines[self.shard_of(key)].queue.is_due(key);
         KeysSnapshot {
             waiting: depth + self.failed.keys().filter(comes_later).count(),
             keys: self.texts.len(),
@@ -368,13 +371,13 @@ impl KeyQueue {
         }
     }
 
-    fn is_kept(&self, key: &Arc<str>) -> bool {
+    fn is_kept(&self, key: &HashedKey) -> bool {
         let line = &self.lines[self.shard_of(key)];
         line.queue.contains(key) || self.failed.contains_key(key) || self.held.contains(key)
     }
 
     /// Forgets the text of a key that is no longer known.
-    fn release(&mut self, key: &Arc<str>) {
+    fn release(&mut self, key: &HashedKey) {
         if self.is_kept(key) || !self.texts.remove(key) {
             return;
         }
@@ -389,13 +392,6 @@ impl KeyQueue {
 
 fn cost(key: &str) -> usize {
     key.len() + KEY_COST_BYTES
-}
-
-fn checked(key: &str) -> Result<(), AddError> {
-    match key.len() {
-        1..=KEY_BYTES_MAX => Ok(()),
-        length => Err(AddError::Length(length)),
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, Settled, Waiti
 use crate::contract::configuration::RateLimit;
 use crate::contract::limits::Limits;
 use crate::delivery::breaker::Breaker;
-use crate::delivery::key_queue::{AddError, Bounds, KeyQueue, Waits};
+use crate::delivery::key_queue::{AddError, Bounds, HashedKey, KeyQueue, Waits};
 use crate::delivery::retry_waits::{RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::delivery::sync_calls::SyncCalls;
 use crate::delivery::timers::Timers;
@@ -150,7 +150,7 @@ impl Mailboxes {
     /// Adds a key. Notes that the actor of its shard may wait for one.
     pub(crate) fn add_key(
         &mut self,
-        key: &str,
+        key: impl Into<HashedKey>,
         options: AddOptions,
         now: Instant,
     ) -> Result<(), AddError> {
@@ -160,7 +160,7 @@ impl Mailboxes {
     /// The same for a key of an event.
     pub(crate) fn add_key_of_event(
         &mut self,
-        key: &str,
+        key: impl Into<HashedKey>,
         lane: Lane,
         now: Instant,
     ) -> Result<(), AddError> {
@@ -168,7 +168,7 @@ impl Mailboxes {
     }
 
     /// Forgets the failures of a key in its waits.
-    pub(crate) fn forget_key(&mut self, key: &str) {
+    pub(crate) fn forget_key(&mut self, key: HashedKey) {
         if self.keys.forget(key) {
             self.woken = Woken::All;
         }

@@ -3,7 +3,7 @@
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
 use crate::contract::configuration::{ConfigurationError, PluginSettings};
-use crate::contract::descriptor::{Descriptor, DescriptorError};
+use crate::contract::descriptor::{Descriptor, DescriptorError, SubscriptionSpec};
 use crate::directory::Content;
 use crate::guest::compiler::{CompileError, Compiler, PluginSource};
 use crate::guest::engine::Engine;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// The memory of a descriptor as a multiple of its bytes: as it was read, in each subscription's handler, and in the
-/// actors.
+/// The memory of a descriptor's texts as a multiple of its bytes: as it was read, in each subscription's handler, and in
+/// the actors.
 const DESCRIPTOR_TIMES: usize = 8;
 
 /// A version that is ready to be started. The code is shared, so a clone is cheap.
@@ -196,7 +196,7 @@ impl Preparer {
         self.threads.spawn(describing, pace);
         let ended = |_| LoadError::Host("describe was cut off".to_owned());
         let (descriptor, bytes) = answer.await.map_err(ended)??;
-        let bytes = bytes * DESCRIPTOR_TIMES + settings.config.len();
+        let bytes = descriptor_bytes(&descriptor, bytes) + settings.config.len();
         let held = Held::of(&ledger, Holding::Documents, bytes as u64, memory_max)?;
         descriptor.check_exports(template.exported())?;
         let shards = settings.shards(descriptor.shards);
@@ -214,6 +214,12 @@ impl LastCompiled {
     fn set(&self, sha256: String, template: &Template) {
         *self.0.lock() = Some((sha256, template.clone()));
     }
+}
+
+/// The memory of a descriptor that has so many bytes as JSON.
+fn descriptor_bytes(descriptor: &Descriptor, json: usize) -> usize {
+    let projected = descriptor.subscriptions.iter().map(SubscriptionSpec::projected_bytes);
+    json * DESCRIPTOR_TIMES + projected.sum::<usize>()
 }
 
 /// One instance's snapshot is not the memory of several instances.
@@ -242,4 +248,27 @@ async fn describe(
     let mut instance = template.instantiate(engine, state).await.map_err(LoadError::Describe)?;
     let answer = instance.describe(config).await.map_err(LoadError::Describe)?;
     Ok((Descriptor::parse(&answer)?, answer.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(subscription: &str, steps: usize) {
+        let json = format!(
+            r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{subscription}}}]}}"#
+        );
+        let descriptor = Descriptor::parse(json.as_bytes()).expect("a descriptor");
+        let bytes = descriptor_bytes(&descriptor, json.len()) - json.len() * DESCRIPTOR_TIMES;
+        assert_eq!(bytes, 2 * steps * informant_cache::Projection::STEP_BYTES, "{json}");
+    }
+
+    #[test]
+    fn each_step_of_a_pointer_is_charged() {
+        check("", 0);
+        check(r#","onlyIfChanged":["/spec/nodeName","/status"]"#, 3);
+        check(&format!(r#","onlyIfChanged":["{}"]"#, "/a".repeat(127)), 127);
+        check(r#","enqueue":[{"pointer":"/spec/a/b","namespace":"none"}]"#, 3);
+    }
 }

@@ -35,10 +35,15 @@ impl Drain {
         let _: Result<(), _> = tokio::time::timeout(self.limit, all_told).await;
     }
 
+    fn is_drained(&self) -> bool {
+        let now = Instant::now();
+        self.core.queue.ripen(now);
+        self.core.queue.look(|mailboxes| mailboxes.is_drained(now))
+    }
+
     /// Whether no work is left. Replays add events, and events add keys.
     fn is_over(&self) -> bool {
-        self.walks.iter().all(|walk| walk.count().is_none())
-            && self.core.queue.look(|mailboxes| mailboxes.is_drained(Instant::now()))
+        self.walks.iter().all(|walk| walk.count().is_none()) && self.is_drained()
     }
 }
 

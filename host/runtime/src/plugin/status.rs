@@ -85,6 +85,7 @@ impl PluginStatus {
         // One lock after the other: the locks in one expression would all be held until its end.
         let account = core.account_of(facts.running.as_ref());
         let at = Now::read();
+        core.queue.ripen(at.instant);
         let ((depths, queue, keys), (schedules, timers), (failed_syncs, failed_sync)) =
             core.queue.look(|it| {
                 let queues = (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant));

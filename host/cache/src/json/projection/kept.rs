@@ -20,7 +20,7 @@ impl Projection {
     /// The JSON must be well-formed, as every object's is. For other bytes the result is arbitrary.
     pub fn kept(&self, json: &[u8]) -> Vec<u8> {
         let mut kept = KeptText::default();
-        match self.keep(&mut Cursor::new(json), &self.nodes[0], &mut kept) {
+        match self.keep(&mut Cursor::new(json), self.nodes[0], &mut kept) {
             Some(_) if !kept.out.is_empty() => kept.out,
             _ => b"{}".to_vec(),
         }
@@ -30,10 +30,10 @@ impl Projection {
     fn keep(
         &self,
         cursor: &mut Cursor<'_>,
-        node: &PointerNode,
+        node: PointerNode,
         kept: &mut KeptText,
     ) -> Option<bool> {
-        if !node.here.is_empty() {
+        if !self.here(node).is_empty() {
             kept.out.extend_from_slice(cursor.value()?);
             return Some(true);
         }
@@ -47,13 +47,13 @@ impl Projection {
     fn keep_entries<'a>(
         &self,
         cursor: &mut Cursor<'a>,
-        node: &PointerNode,
+        node: PointerNode,
         kept: &mut KeptText,
     ) -> Option<bool> {
         kept.out.push(b'{');
         let mut has_some = false;
         cursor.entries(|cursor, key: EntryKey<'a>| {
-            let Some(below) = node.below(key, &mut kept.scratch) else {
+            let Some(below) = self.below(node, key, &mut kept.scratch) else {
                 return cursor.value().map(|_| ());
             };
             let before = kept.out.len();
@@ -62,7 +62,7 @@ impl Projection {
             }
             kept.out.extend_from_slice(key.quoted());
             kept.out.push(b':');
-            match self.keep(cursor, &self.nodes[below], kept)? {
+            match self.keep(cursor, self.nodes[below], kept)? {
                 true => has_some = true,
                 false => kept.out.truncate(before),
             }
@@ -75,7 +75,7 @@ impl Projection {
     fn keep_items(
         &self,
         cursor: &mut Cursor<'_>,
-        node: &PointerNode,
+        node: PointerNode,
         kept: &mut KeptText,
     ) -> Option<bool> {
         kept.out.push(b'[');

@@ -124,3 +124,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_step_is_a_node_and_its_name() {
+    let pointers = (0..32).map(|number| format!("/{number:02}{}", "/a".repeat(126)));
+    let projection = Projection::new(pointers);
+    assert_eq!(projection.nodes.len(), 1 + 32 * 127);
+    assert_eq!(projection.names.len(), 32 * (2 + 126));
+    assert_eq!(Projection::STEP_BYTES, 28);
+}
+
+#[test]
+fn of_many_steps_from_one_place_each_leads_on() {
+    let pointers: Vec<_> = (0..100).rev().map(|number| format!("/a/{number}/b")).collect();
+    let items: Vec<_> = (0..100).map(|number| format!(r#"{{"b":{number}}}"#)).collect();
+    let members: Vec<_> =
+        (0..100).map(|number| format!(r#""{number}":{{"b":{number}}}"#)).collect();
+    let expect: Vec<_> = (0..100).rev().map(|number| number.to_string()).collect();
+    for json in [format!("[{}]", items.join(",")), format!("{{{}}}", members.join(","))] {
+        let pointers: Vec<_> = pointers.iter().map(String::as_str).collect();
+        check(&format!(r#"{{"a":{json}}}"#), &pointers, &expect.join(" "));
+    }
+}

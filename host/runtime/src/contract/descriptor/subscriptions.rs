@@ -12,6 +12,7 @@ use crate::event::enqueue::EnqueueRules;
 use informant_apimachinery::{
     FieldSelector, GroupVersionResource, LabelSelector, is_built_in_group,
 };
+use informant_cache::Projection;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -79,6 +80,14 @@ impl SubscriptionSpec {
             && self.label_selector == other.label_selector
             && view(self) == view(other)
             && (self.types, &self.only_if_changed) == (other.types, &other.only_if_changed)
+    }
+
+    /// The bytes of its pointers' steps beside their texts: they are kept at delivery, and for the informer's task.
+    pub(crate) fn projected_bytes(&self) -> usize {
+        let pointers = self.only_if_changed.iter().map(String::as_str);
+        let steps = |pointer: &str| pointer.matches('/').count();
+        2 * Projection::STEP_BYTES
+            * pointers.chain(self.enqueue.pointers()).map(steps).sum::<usize>()
     }
 }
 

@@ -1,8 +1,7 @@
 //! Holds failed keys of a plugin that only fails, while other keys are worked on.
 
-use super::KeyQueue;
+use super::{HashedKey, KeyQueue};
 use informant_cache::workqueue::{AddOptions, Lane};
-use std::sync::Arc;
 use std::time::Instant;
 
 impl KeyQueue {
@@ -16,7 +15,7 @@ impl KeyQueue {
     }
 
     /// Takes the next key of a shard's line. Failed keys before it are held while `retries_from` is in the future.
-    pub(super) fn take_unheld(&mut self, shard: usize, now: Instant) -> Option<Arc<str>> {
+    pub(super) fn take_unheld(&mut self, shard: usize, now: Instant) -> Option<HashedKey> {
         let holds = self.retries_from.is_some_and(|from| from > now);
         if !holds {
             self.let_go(now);

@@ -1,7 +1,7 @@
 //! The keys of one shard. Each key is in one line, so one instance at a time works on it. One limiter gives the
 //! waits of failed keys in all lines.
 
-use super::{KeyQueue, KeyWork, Waits};
+use super::{HashedKey, KeyQueue, KeyWork, Waits};
 use crate::shard;
 use informant_cache::workqueue::{
     AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, LaneRule, MaxOfRateLimiter,
@@ -11,9 +11,12 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How many delayed keys of a line become due while the queue's lock is held once.
+const RIPEN_MAX: usize = 128;
+
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) queue: PolledWorkQueue<Arc<str>>,
+    pub(super) queue: PolledWorkQueue<HashedKey>,
     pub(super) in_flight: Option<InFlight>,
 }
 
@@ -39,7 +42,7 @@ impl Line {
 
 /// The waits of failed keys in all lines. Clones share one state.
 #[derive(Clone)]
-pub(super) struct SharedLimiter(Arc<Mutex<MaxOfRateLimiter<Arc<str>>>>);
+pub(super) struct SharedLimiter(Arc<Mutex<MaxOfRateLimiter<HashedKey>>>);
 
 impl SharedLimiter {
     pub(super) fn new(waits: Waits) -> Self {
@@ -56,16 +59,16 @@ impl std::fmt::Debug for SharedLimiter {
     }
 }
 
-impl RateLimiter<Arc<str>> for SharedLimiter {
-    fn when(&mut self, key: &Arc<str>, now: Instant) -> Duration {
+impl RateLimiter<HashedKey> for SharedLimiter {
+    fn when(&mut self, key: &HashedKey, now: Instant) -> Duration {
         self.0.lock().when(key, now)
     }
 
-    fn forget(&mut self, key: &Arc<str>) {
+    fn forget(&mut self, key: &HashedKey) {
         self.0.lock().forget(key);
     }
 
-    fn num_requeues(&self, key: &Arc<str>) -> u32 {
+    fn num_requeues(&self, key: &HashedKey) -> u32 {
         self.0.lock().num_requeues(key)
     }
 }
@@ -78,6 +81,13 @@ impl KeyQueue {
     pub(super) fn line(&mut self, key: &str) -> &mut Line {
         let shard = self.shard_of(key);
         &mut self.lines[shard]
+    }
+
+    /// Moves delayed keys whose time has come behind the due keys, at most [`RIPEN_MAX`] of each line. Returns whether
+    /// there may be more.
+    pub(crate) fn ripen(&mut self, now: Instant) -> bool {
+        let ripens = |line: &mut Line| line.queue.ripen(RIPEN_MAX, now);
+        self.lines.iter_mut().map(ripens).fold(false, |any, more| any | more)
     }
 
     /// The number of shards in which the plugin runs.

@@ -1,6 +1,6 @@
 //! The queue's answer about one key, for the question why the plugin was not called for it.
 
-use super::KeyQueue;
+use super::{HashedKey, KeyQueue};
 
 /// Where a key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,16 +18,17 @@ pub(crate) enum KeyPlace {
 }
 
 impl KeyQueue {
-    pub(crate) fn place_of(&self, key: &str) -> KeyPlace {
-        let line = &self.lines[self.shard_of(key)];
-        if let Some(in_flight) = line.in_flight.as_ref().filter(|it| &*it.work.key == key) {
+    pub(crate) fn place_of(&self, key: impl Into<HashedKey>) -> KeyPlace {
+        let key = key.into();
+        let line = &self.lines[self.shard_of(&key)];
+        if let Some(in_flight) = line.in_flight.as_ref().filter(|it| it.work.key == key) {
             return KeyPlace::InFlight { attempt: in_flight.work.attempt };
         }
-        if let Some(failed) = self.failed.get(key) {
+        if let Some(failed) = self.failed.get(&key) {
             return KeyPlace::Failed { attempts: failed.attempts };
         }
-        let given_up = self.given_up.iter().find(|given_up| &*given_up.key == key);
-        let text = self.texts.get(key);
+        let given_up = self.given_up.iter().find(|given_up| given_up.key == key);
+        let text = self.texts.get(&key);
         match given_up {
             _ if text.is_some_and(|text| self.is_kept(text)) => KeyPlace::Waits,
             Some(given_up) => {

@@ -1,14 +1,14 @@
 //! A snapshot of the queue of keys, for `/plugins` and metrics.
 
+use super::HashedKey;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// A key that was given up on.
 #[derive(Debug, Clone)]
 pub(crate) struct GivenUp {
-    pub(crate) key: Arc<str>,
+    pub(crate) key: HashedKey,
     pub(crate) attempts: u32,
     pub(crate) error: String,
     pub(crate) at: Timestamp,

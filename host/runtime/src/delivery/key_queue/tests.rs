@@ -388,7 +388,7 @@ proptest! {
                 Call::Pass(ms) => now += Duration::from_millis(ms.into()),
                 Call::Take => {}
             }
-            let kept = (0..6u8).filter(|key| keys.is_kept(&key.to_string().into())).count();
+            let kept = (0..6u8).filter(|key| keys.is_kept(&HashedKey::from(&key.to_string()))).count();
             prop_assert_eq!(keys.texts.len(), kept);
             prop_assert!(kept <= 4);
         }
@@ -474,4 +474,24 @@ fn keys_of_several_shards_come_each_in_its_own() {
         assert!(model.waiting.is_empty(), "seed {seed}: {:?} never came", model.waiting);
         assert_eq!((keys.texts.len(), keys.bytes), (0, 0), "seed {seed}");
     }
+}
+
+#[test]
+fn keys_whose_time_has_come_become_due_in_steps() {
+    let bounds = Bounds { keys: 1_000, bytes: 1 << 20 };
+    let (mut keys, now) = (KeyQueue::new(bounds, WAITS), Instant::now());
+    let options = AddOptions { after: Duration::from_secs(1), ..plain() };
+    for number in 0..300 {
+        keys.add(&format!("{number:03}"), options, now).expect("there is room");
+    }
+    let delayed = |keys: &KeyQueue| keys.lines[0].queue.delayed();
+    assert!(!keys.ripen(now) && delayed(&keys) == 300, "no time has come");
+    let now = now + Duration::from_secs(1);
+    let mut steps = Vec::new();
+    while keys.ripen(now) {
+        steps.push(delayed(&keys));
+    }
+    assert_eq!(steps, [172, 44]);
+    assert_eq!((delayed(&keys), keys.len(now)), (0, 300));
+    assert_eq!(keys.take(0, now).map(|work| work.key.to_string()).as_deref(), Some("000"));
 }

@@ -2,7 +2,7 @@
 
 use super::HostCall;
 use crate::call_error::CallError;
-use crate::delivery::key_queue::AddError;
+use crate::delivery::key_queue::{AddError, HashedKey};
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::guest::bindings::informant::plugin::workqueue::Host;
 use crate::guest::guest_state::GuestState;
@@ -25,17 +25,24 @@ impl Host for HostCall<'_> {
     }
 
     fn forget(&mut self, key: String) -> wasmtime::Result<()> {
-        self.at_work("forget")?.change(|it| it.forget_key(&key));
+        let keys = self.at_work("forget")?;
+        if let Ok(key) = HashedKey::new(&key) {
+            keys.change(|it| it.forget_key(key));
+        }
         Ok(())
     }
 
     fn num_requeues(&mut self, key: String) -> wasmtime::Result<u32> {
-        Ok(self.keys("num-requeues")?.look(|it| it.keys.num_requeues(&key)))
+        let keys = self.keys("num-requeues")?;
+        let key = HashedKey::new(&key);
+        Ok(key.map_or(0, |key| keys.look(|it| it.keys.num_requeues(key))))
     }
 
     fn len(&mut self) -> wasmtime::Result<u32> {
         let now = self.surroundings.now();
-        let waiting = self.keys("len")?.look(|it| it.keys.len(now));
+        let keys = self.keys("len")?;
+        keys.ripen(now);
+        let waiting = keys.look(|it| it.keys.len(now));
         Ok(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 }
@@ -44,7 +51,9 @@ impl GuestState {
     /// The interface has no error: a call that could not add a key fails, whatever its result.
     fn add_key(&mut self, function: &str, key: &str, options: AddOptions) -> wasmtime::Result<()> {
         let now = self.surroundings.now();
-        let added = self.at_work(function)?.change(|it| it.add_key(key, options, now));
+        let keys = self.at_work(function)?;
+        let add = |key| keys.change(|it| it.add_key(key, options, now));
+        let added = HashedKey::new(key).and_then(add);
         if let Err(error) = added {
             let later = matches!(error, AddError::Full { .. });
             let reason = format!("workqueue.{function}: {error}");

@@ -6,7 +6,7 @@ use crate::call_error::{CallError, Retry};
 use crate::counted::counted;
 use crate::counters::{Counters, add_one};
 use crate::delivery::breaker::Outcome;
-use crate::delivery::key_queue::{KeyWork, Worked};
+use crate::delivery::key_queue::{HashedKey, KeyWork, Worked};
 use crate::delivery::mailboxes::Completed;
 use crate::event::{Event, Reason};
 use crate::guest::tape::Tape;
@@ -39,8 +39,10 @@ pub(super) fn becomes_keys(
     if let Some(tape) = tape {
         tape.became_keys(&subscription.spec.name, event, &mut found.iter());
     }
+    let keys: Vec<_> = found.iter().map(HashedKey::new).collect();
     let too_long = core.queue.change(|it| {
-        found.iter().filter(|key| it.add_key_of_event(key, lane, now).is_err()).count()
+        let added = keys.into_iter().map(|key| it.add_key_of_event(key?, lane, now));
+        added.filter(Result::is_err).count()
     });
     core.counters.keys_dropped.fetch_add(too_long as u64, Relaxed);
     if let Some((dropped, problem)) = found.problem() {
@@ -68,7 +70,7 @@ impl Actor {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
         let called = self.surroundings.now();
         self.last_call.began = called;
-        let result = instance.reconcile(&work.key, work.attempt, called).await;
+        let result = instance.reconcile(work.key.text(), work.attempt, called).await;
         let archive = &self.core.archive;
         let result = result.and_then(|again| {
             instance.state().commit_state(|changes| archive.wrote(changes)).map(|()| again)
