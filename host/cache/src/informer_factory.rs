@@ -266,7 +266,8 @@ impl SharedInformerFactory {
         }
     }
 
-    /// All informers, in the order of their resources.
+    /// All informers, in the order of their resources. Such a handle makes no request. Where metadata are enough for all
+    /// requests, its handlers get no object, because they may need whole ones: a handler needs a view or a lease.
     pub fn informers(&self) -> Vec<SharedIndexInformer> {
         let running = self.running.lock();
         running.informers.values().map(|entry| entry.informer.clone()).collect()

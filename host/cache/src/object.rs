@@ -19,6 +19,7 @@ mod words;
 pub use decode::DecodeError;
 pub(crate) use decode::{LastApplied, TOKEN_BYTES_MAX, bookmark};
 pub use key::{ObjectKey, ParseKeyError};
+pub(crate) use metadata::TypeJson;
 pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
 pub use words::OwnerReference;
@@ -203,15 +204,6 @@ impl Object {
         match &self.text {
             Some(text) => text.json.get_or_init(|| self.unpacked()).clone(),
             None => self.unpacked(),
-        }
-    }
-
-    /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a
-    /// notification's handle.
-    pub fn metadata_json(&self) -> Bytes {
-        match &self.text {
-            Some(text) => text.metadata.get_or_init(|| metadata::only(&self.json())).clone(),
-            None => metadata::only(&self.unpacked()),
         }
     }
 

@@ -198,12 +198,24 @@ impl Scope {
 
     /// Whether namespaces and selectors have the object, whole or not.
     pub(crate) fn selects(&self, object: &Object) -> bool {
+        self.selects_by(object, |_| true)
+    }
+
+    /// Whether the object belongs by its namespace, its labels and the fields of these paths.
+    fn selects_by(&self, object: &Object, is_one: impl Fn(&FieldPath) -> bool) -> bool {
         let json = OnceCell::new();
+        let mut fields = self.fields.requirements().iter().zip(&self.paths);
         self.covers_namespace(object.key().namespace())
             && (self.labels.is_everything() || self.labels.matches(|key| object.label(key)))
-            && self.fields.requirements().iter().zip(&self.paths).all(|(requirement, path)| {
-                (path.value(object, &json) == requirement.value) == requirement.equal
+            && fields.all(|(requirement, path)| {
+                !is_one(path)
+                    || (path.value(object, &json) == requirement.value) == requirement.equal
             })
+    }
+
+    /// As [`Scope::selects`], as far as the object's metadata say.
+    pub(crate) fn may_select(&self, object: &Object) -> bool {
+        self.selects_by(object, |path| !matches!(path, FieldPath::Value { .. }))
     }
 
     /// Whether objects of this namespace can belong.
@@ -320,6 +332,8 @@ mod tests {
         assert!(by_name.is_metadata_only() && by_name.contains(&metadata));
         let by_node = scope.with_fields(fields("spec.nodeName=n1")).expect("evaluable");
         assert!(!by_node.is_metadata_only() && by_node.contains(&pod));
+        assert!(!by_node.selects(&metadata) && by_node.may_select(&metadata));
+        assert!(!Scope::namespace("y").may_select(&metadata));
         assert_eq!(by_node.to_string(), "all namespaces, fields spec.nodeName=n1");
     }
 

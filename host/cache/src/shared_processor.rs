@@ -8,6 +8,7 @@
 //! slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, also for the
 //! first list, and gets the changes ahead of the cursor too.
 
+mod form;
 mod inbox;
 mod listener;
 
@@ -19,6 +20,7 @@ use crate::indexer::Indexer;
 use crate::informer_state::Progress;
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::{Cause, FinalState, Notification, Reason};
+use form::{Postponed, share_by_form};
 use listener::{Listener, ListenerPlace};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,6 +61,8 @@ struct Active {
     covered: bool,
     /// Whether it has got `Synced`.
     told_synced: bool,
+    /// Changes until their objects are whole, for a handler that replaces another.
+    postponed: Postponed,
 }
 
 /// A written change without notifications yet.
@@ -80,6 +84,7 @@ impl Active {
             resync_due: listener.resync_period.and_then(|period| now.checked_add(period)),
             covered: false,
             told_synced: false,
+            postponed: Postponed::default(),
             place,
         }
     }
@@ -99,26 +104,36 @@ impl Active {
     /// handler that replaces another continues that one's knowledge, and a paced one gets changes ahead.
     fn tell(&mut self, to_tell: &ToTell, progress: &Progress, now: Instant) {
         let is_ahead = self.is_ahead(&to_tell.notification);
-        let listener = self.listener();
-        if is_ahead && !listener.succeeds && !listener.paced {
+        let (succeeds, paced) = (self.listener().succeeds, self.listener().paced);
+        if is_ahead && !succeeds && !paced {
             return;
         }
         let Some(notification) = self.share(to_tell, is_ahead) else { return };
-        match is_ahead && listener.paced {
+        match is_ahead && paced {
             true => self.tell_ahead(&notification, progress, now),
-            false => listener.tell(&notification, progress, now, false),
+            false => self.listener().tell(&notification, progress, now, false),
         }
     }
 
     /// The part of a change in its scope: an update that moves an object in is an addition, and one that moves it out
     /// a deletion with the state before. Objects of the first list of its scope existed before the handler.
-    fn share<'a>(&self, to_tell: &'a ToTell, is_ahead: bool) -> Option<Cow<'a, Notification>> {
-        let listener = self.listener();
-        let mut share = match share_by_form(listener, to_tell, is_ahead)? {
+    fn share<'a>(&mut self, to_tell: &'a ToTell, is_ahead: bool) -> Option<Cow<'a, Notification>> {
+        let listener = self.place.listener();
+        let decided = match listener.succeeds && !self.covered {
+            true => self.postponed.decide(listener, to_tell),
+            false => {
+                self.postponed.clear();
+                None
+            }
+        };
+        // A postponed change is no object that existed before the handler.
+        let is_change = decided.is_some();
+        let by_form = decided.unwrap_or_else(|| share_by_form(listener, to_tell, is_ahead))?;
+        let mut share = match by_form {
             notification if listener.scope.is_none() => notification,
             notification => Cow::Owned(restrict(listener, &notification)?),
         };
-        let is_first = to_tell.listing || to_tell.is_completed;
+        let is_first = !is_change && (to_tell.listing || to_tell.is_completed);
         if is_first && !self.covered {
             share.to_mut().set_reason(Reason::Initial);
         }
@@ -179,7 +194,9 @@ impl Active {
         let is_at_end = looked_at < objects_max;
         let listener = self.listener().clone();
         // A replay waits in front of an object that is not whole yet.
-        let is_awaited = |object: &Object| replay && !self.covered && !listener.takes(object);
+        let is_awaited = |object: &Object| {
+            replay && !self.covered && !listener.takes(object) && listener.awaits(object)
+        };
         let awaited = objects.iter().position(is_awaited);
         objects.truncate(awaited.unwrap_or(objects.len()));
         let after = objects.last().map(|object| object.key().clone()).or(before);
@@ -227,13 +244,23 @@ impl SharedProcessor {
     /// Admits new handlers, drops removed ones, and makes the requested calls.
     pub(crate) fn admit(&mut self, now: Instant) {
         for arrival in self.inbox.take() {
+            let is_replaced = |active: &&mut Active| {
+                arrival.replaces.as_ref().is_some_and(|old| old.is_of(active.listener()))
+            };
+            let replaced = self.active.iter_mut().find(is_replaced);
+            let replaced = replaced.filter(|active| !active.covered);
+            let postponed = replaced.map(|active| std::mem::take(&mut active.postponed));
             // Here no notification can come between the end of one and the beginning of the other.
             drop(arrival.replaces);
             let mut place = arrival.place;
             if let Some(run) = place.task(self.progress.clone()) {
                 self.tasks.spawn(run);
             }
-            self.active.push(Active::new(place, now));
+            let mut active = Active::new(place, now);
+            for to_tell in postponed.into_iter().flat_map(Postponed::into_changes) {
+                active.tell(&to_tell, &self.progress, now);
+            }
+            self.active.push(active);
         }
         self.active.retain(|active| !active.listener().is_removed());
         while let Some(ended) = self.tasks.try_join_next() {
@@ -322,41 +349,6 @@ impl Drop for SharedProcessor {
     }
 }
 
-/// The part of a change for a handler that may need whole objects. An object that is not whole does not exist for it,
-/// and its replay finds those that become whole ahead of it. The deletion of an object ahead of its replay is left to the
-/// handler: it may continue another handler's knowledge.
-fn share_by_form<'a>(
-    listener: &Listener,
-    to_tell: &'a ToTell,
-    is_ahead: bool,
-) -> Option<Cow<'a, Notification>> {
-    let notification = &to_tell.notification;
-    let all = || Some(Cow::Borrowed(notification));
-    match notification {
-        Notification::Added { object, .. } => all().filter(|_| listener.takes(object)),
-        Notification::Deleted { last, known_as, .. } => {
-            all().filter(|_| is_ahead || listener.takes(known_as.as_ref().unwrap_or(last)))
-        }
-        Notification::Updated { old, new, cause, coalesced } => {
-            let (cause, coalesced) = (*cause, *coalesced);
-            match (listener.takes(old), listener.takes(new)) {
-                (true, true) => all().filter(|_| !to_tell.is_completed),
-                (false, true) => (!is_ahead).then(|| {
-                    Cow::Owned(Notification::Added { object: new.clone(), cause, coalesced })
-                }),
-                (true, false) => Some(Cow::Owned(left_scope(old, cause, coalesced))),
-                (false, false) => None,
-            }
-        }
-        Notification::Synced => all(),
-    }
-}
-
-fn left_scope(last: &Object, cause: Cause, coalesced: u32) -> Notification {
-    let (last, known_as, final_state) = (last.clone(), None, FinalState::LeftScope);
-    Notification::Deleted { last, known_as, final_state, cause, coalesced }
-}
-
 /// The part of a change in the handler's scope, if there is any.
 fn restrict(listener: &Listener, notification: &Notification) -> Option<Notification> {
     match notification {
@@ -380,6 +372,11 @@ fn restrict(listener: &Listener, notification: &Notification) -> Option<Notifica
         }
         Notification::Synced => Some(Notification::Synced),
     }
+}
+
+fn left_scope(last: &Object, cause: Cause, coalesced: u32) -> Notification {
+    let (last, known_as, final_state) = (last.clone(), None, FinalState::LeftScope);
+    Notification::Deleted { last, known_as, final_state, cause, coalesced }
 }
 
 fn note_ended(ended: Result<(), tokio::task::JoinError>) {

@@ -13,7 +13,8 @@ const (
 	Old
 )
 
-// JSON returns the whole object, or nil if there is none.
+// JSON returns the whole object, or nil if there is none. With the delivery "metadata" it returns only the object's
+// metadata.
 func JSON(side Side) json.RawMessage { return whole(side) }
 
 // Fields returns the JSON values at pointers, with nil for each missing value.

@@ -6,7 +6,7 @@ use crate::imports::event_data as host;
 
 pub use crate::bindings::informant::plugin::event_data::Side;
 
-/// The whole object as JSON.
+/// The whole object as JSON; only its metadata with [`Delivery::Metadata`](crate::Delivery::Metadata).
 #[must_use]
 pub fn json(side: Side) -> Option<Vec<u8>> {
     host::json(side)

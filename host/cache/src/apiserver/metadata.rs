@@ -7,7 +7,7 @@ use super::body::Chunks;
 use super::query::accept;
 use super::{Collection, discovery};
 use crate::list_watch::ListWatchError;
-use crate::object::{Object, TypeMeta};
+use crate::object::{Object, TypeJson, TypeMeta};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 #[derive(Default)]
 pub(super) struct MetadataForm {
     /// The type of the objects, once discovery has said it.
-    type_meta: Mutex<Option<Arc<TypeMeta>>>,
+    of_type: Mutex<Option<Arc<TypeJson>>>,
     /// Whether the log says that whole objects are requested.
     is_said: AtomicBool,
 }
@@ -27,7 +27,7 @@ pub(super) enum KeptOfObject {
     /// Of an object that says its type.
     Metadata,
     /// Of a `PartialObjectMetadata` of this type.
-    MetadataOf(Arc<TypeMeta>),
+    MetadataOf(Arc<TypeJson>),
 }
 
 impl KeptOfObject {
@@ -35,7 +35,7 @@ impl KeptOfObject {
         match self {
             Self::Whole => object,
             Self::Metadata => object.metadata_only(),
-            Self::MetadataOf(type_meta) => object.metadata_of(type_meta),
+            Self::MetadataOf(of_type) => object.metadata_of(of_type),
         }
     }
 }
@@ -51,11 +51,11 @@ impl Collection {
         if !self.part.metadata_only {
             return Ok((whole().await?, KeptOfObject::Whole));
         }
-        let why = match self.type_meta().await {
-            Ok(type_meta) => match self.send(uri.clone(), accept(true, list)).await {
+        let why = match self.of_type().await {
+            Ok(of_type) => match self.send(uri.clone(), accept(true, list)).await {
                 // 406, among others: the request may be good in another form.
                 Err(ListWatchError::BadRequest { message }) => message,
-                answered => return Ok((answered?, KeptOfObject::MetadataOf(type_meta))),
+                answered => return Ok((answered?, KeptOfObject::MetadataOf(of_type))),
             },
             Err(why) => why,
         };
@@ -68,17 +68,17 @@ impl Collection {
     }
 
     /// The type of the objects, or why discovery does not say it.
-    async fn type_meta(&self) -> Result<Arc<TypeMeta>, String> {
-        let known = self.metadata.type_meta.lock().clone();
+    async fn of_type(&self) -> Result<Arc<TypeJson>, String> {
+        let known = self.metadata.of_type.lock().clone();
         if let Some(known) = known {
             return Ok(known);
         }
         match discovery::kind(self).await {
             Ok(Some(kind)) => {
                 let api_version = self.resource.api_version();
-                let type_meta = Arc::new(TypeMeta { api_version, kind });
-                *self.metadata.type_meta.lock() = Some(type_meta.clone());
-                Ok(type_meta)
+                let of_type = Arc::new(TypeJson::from(&TypeMeta { api_version, kind }));
+                *self.metadata.of_type.lock() = Some(of_type.clone());
+                Ok(of_type)
             }
             Ok(None) => Err("discovery does not name the resource".to_owned()),
             Err(error) => Err(format!("discovery failed: {error}")),

@@ -220,10 +220,12 @@ impl<'a> IndexerWrite<'a> {
         writer.changed |= reached::set(&mut writer.state.reached, parts);
     }
 
-    /// Whether another version of the object is stored, or none.
+    /// Whether another version of the object is stored, or its metadata alone, or none.
     pub(crate) fn is_other(&self, object: &Object) -> bool {
         self.get(object.key()).is_none_or(|stored| {
-            stored.resource_version() != object.resource_version() || stored.uid() != object.uid()
+            stored.resource_version() != object.resource_version()
+                || stored.uid() != object.uid()
+                || (stored.is_metadata_only() && !object.is_metadata_only())
         })
     }
 

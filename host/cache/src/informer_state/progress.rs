@@ -306,18 +306,29 @@ impl PartProgress {
 
     /// The part's list is in the store.
     pub(crate) fn synced(&self) {
+        self.synced_in(self.selection.clone());
+    }
+
+    /// As [`PartProgress::synced`], but some of its objects may be there as metadata alone again.
+    pub(crate) fn synced_as_metadata(&self) {
+        self.synced_in(self.metadata_selection());
+    }
+
+    fn synced_in(&self, selection: Arc<Scope>) {
         self.progress.change_part(&self.part, |part| {
             (part.synced, part.is_refused) = (true, false);
-            part.state = InformerState::Synced;
-            part.selection = self.selection.clone();
+            (part.state, part.selection) = (InformerState::Synced, selection);
         });
     }
 
-    /// Until the part's next list is in the store, some of its objects may be there as metadata alone.
+    /// From here on some objects of the part may be in the store as metadata alone.
     pub(crate) fn promises_metadata_only(&self) {
-        self.progress.change_part(&self.part, |part| {
-            part.selection = Arc::new((*self.selection).clone().metadata_only());
-        });
+        let selection = self.metadata_selection();
+        self.progress.change_part(&self.part, |part| part.selection = selection);
+    }
+
+    fn metadata_selection(&self) -> Arc<Scope> {
+        Arc::new((*self.selection).clone().metadata_only())
     }
 
     /// A watch was accepted.

@@ -61,7 +61,7 @@ impl JsonPointer {
 
     /// The same for the first `max` of them, and whether there are more. The text behind them is not read.
     pub fn first_values(&self, json: &[u8], max: usize) -> (Vec<String>, bool) {
-        let mut found = FoundValues { values: IndexSet::new(), max, is_cut: false };
+        let mut found = PointedValues { values: IndexSet::new(), max, is_cut: false };
         let is_read = seek(&mut Cursor::new(json), &self.steps, &mut found).is_some();
         if !is_read && !found.is_cut {
             return (Vec::new(), false);
@@ -73,14 +73,14 @@ impl JsonPointer {
 }
 
 /// The values that were found so far.
-struct FoundValues {
+struct PointedValues {
     /// In the order of the text.
     values: IndexSet<String>,
     max: usize,
     is_cut: bool,
 }
 
-impl FoundValues {
+impl PointedValues {
     /// `None` once there are too many.
     fn add(&mut self, value: &str) -> Option<()> {
         if self.values.contains(value) {
@@ -97,7 +97,7 @@ impl FoundValues {
 
 /// Reads the next value and follows the remaining steps; other values are skipped. `None` if it cannot be read, or
 /// enough was found.
-fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut FoundValues) -> Option<()> {
+fn seek(cursor: &mut Cursor<'_>, steps: &[PointerStep], found: &mut PointedValues) -> Option<()> {
     let Some((step, rest)) = steps.split_first() else {
         return leaf(cursor.value()?).map_or(Some(()), |value| found.add(&value));
     };

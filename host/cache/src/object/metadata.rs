@@ -17,6 +17,18 @@ impl Object {
         self.meta().metadata_only
     }
 
+    /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a
+    /// notification's handle.
+    pub fn metadata_json(&self) -> Bytes {
+        if self.is_metadata_only() {
+            return self.json();
+        }
+        match &self.text {
+            Some(text) => text.metadata.get_or_init(|| only(&self.json())).clone(),
+            None => only(&self.unpacked()),
+        }
+    }
+
     /// The object with no more than `apiVersion`, `kind` and `metadata`.
     #[must_use]
     pub fn metadata_only(&self) -> Self {
@@ -27,8 +39,8 @@ impl Object {
     }
 
     /// The same as an object of this type: `PartialObjectMetadata` does not say of what it is.
-    pub(crate) fn metadata_of(&self, type_meta: &TypeMeta) -> Self {
-        self.cut_to(of_type(type_meta, &self.json()))
+    pub(crate) fn metadata_of(&self, of_type: &TypeJson) -> Self {
+        self.cut_to(of_type.metadata(&self.json()))
     }
 
     fn cut_to(&self, metadata: Bytes) -> Self {
@@ -47,18 +59,29 @@ impl Object {
 }
 
 /// Every object has all three: decoding sees to it.
-pub(super) fn only(json: &[u8]) -> Bytes {
+fn only(json: &[u8]) -> Bytes {
     with_type(METADATA.values(json))
 }
 
-/// The same with another `apiVersion` and `kind`.
-pub(super) fn of_type(type_meta: &TypeMeta, json: &[u8]) -> Bytes {
-    let text = |text: &str| serde_json::Value::from(text).to_string();
-    let (api_version, kind) = (text(&type_meta.api_version), text(&type_meta.kind));
-    let mut values = METADATA.values(json);
-    values[0] = Some(api_version.as_bytes());
-    values[1] = Some(kind.as_bytes());
-    with_type(values)
+/// `apiVersion` and `kind` as JSON, made once for all objects of a type.
+pub(crate) struct TypeJson([String; 2]);
+
+impl From<&TypeMeta> for TypeJson {
+    fn from(type_meta: &TypeMeta) -> Self {
+        let TypeMeta { api_version, kind } = type_meta;
+        Self([api_version, kind].map(|text| serde_json::Value::from(text.as_str()).to_string()))
+    }
+}
+
+impl TypeJson {
+    /// The metadata of an object, with this type.
+    fn metadata(&self, json: &[u8]) -> Bytes {
+        let mut values = METADATA.values(json);
+        for (value, text) in values.iter_mut().zip(&self.0) {
+            *value = Some(text.as_bytes());
+        }
+        with_type(values)
+    }
 }
 
 fn with_type(values: Vec<Option<&[u8]>>) -> Bytes {

@@ -40,7 +40,7 @@ pub(super) struct PartState {
     /// Whether, since its last list began, it left an object to a wanted part while it was not wanted itself.
     pub(super) gave_way: bool,
     /// Whether its list is complete, but readers do not know yet: some of its objects are there as metadata alone.
-    pub(super) is_unsaid: bool,
+    pub(super) is_sync_withheld: bool,
 }
 
 impl PartState {
@@ -58,7 +58,7 @@ impl PartState {
             epoch,
             awaited,
             gave_way,
-            is_unsaid: false,
+            is_sync_withheld: false,
         }
     }
 

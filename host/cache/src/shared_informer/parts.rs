@@ -23,6 +23,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(super) use whole::PartsHave;
 use whole::meet;
 
 /// The longest time that an unwanted part goes on until the wanted ones have shown its writes: a replica that lags
@@ -59,7 +60,7 @@ pub(super) struct Parts {
     /// Until when unwanted parts go on although all wanted ones have synced.
     goes_on_until: Option<Instant>,
     /// Whether there may be a part whose waiters do not know that its list is complete.
-    has_unsaid: bool,
+    has_sync_withheld: bool,
 }
 
 impl Parts {
@@ -74,7 +75,7 @@ impl Parts {
             passed: false,
             overlap: false,
             goes_on_until: None,
-            has_unsaid: false,
+            has_sync_withheld: false,
         }
     }
 
@@ -97,8 +98,8 @@ impl Parts {
         for state in self.parts.values_mut() {
             state.wanted = wanted.contains(state.part());
         }
-        self.promise_less(wanted);
         let mut steps: Vec<_> = wanted.iter().filter_map(|part| self.start(part)).collect();
+        self.promise_less();
         self.overlap = self.parts_overlap();
         if self.overlap {
             self.doubt_lists();
@@ -194,7 +195,7 @@ impl Parts {
             let mut state = self.parts.remove(&id)?;
             self.last += 1;
             state.awaited.clear();
-            (state.listing, state.is_unsaid) = (None, false);
+            (state.listing, state.is_sync_withheld) = (None, false);
             let progress = state.progress.clone();
             self.parts.insert(self.last, state);
             Some(PartsStep::Restart(id, self.last, progress))
@@ -214,14 +215,17 @@ impl Parts {
 
     /// A list of this part begins; the shown objects of an interrupted list are dropped.
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
+        let is_replaced = self.get(id).is_some_and(|state| self.is_replaced(state));
+        let is_staged_at_first = self.is_staged_at_first(id);
         if let Some(state) = self.parts.get_mut(&id) {
             let consistent = !self.overlap || state.is_set_back();
             // Before the end of the first list there is no old state: readers then check whether the informer has
             // synced.
-            let staged = if state.was_listed { Staged::default() } else { Staged::none() };
+            let is_staged = state.was_listed || is_staged_at_first;
+            let staged = if is_staged { Staged::default() } else { Staged::none() };
             state.listing = Some(Listing { consistent, mark, staged });
             state.awaited.clear();
-            (state.gave_way, state.is_unsaid) = (false, false);
+            (state.gave_way, state.is_sync_withheld) = (is_replaced, false);
         }
     }
 
@@ -306,11 +310,6 @@ impl Parts {
     /// Whether all wanted parts have synced.
     pub(super) fn are_synced(&self) -> bool {
         self.parts.values().all(|state| state.synced || !state.wanted)
-    }
-
-    /// Whether any part shows such an object.
-    pub(super) fn contain(&self, object: &Object) -> bool {
-        self.parts.values().any(|state| state.contains(object))
     }
 
     /// The resourceVersion up to which all wanted parts are written: that of the part furthest behind.

@@ -6,7 +6,7 @@
 
 use super::awaited::AwaitedChange;
 use super::part_state::{Listing, PartState};
-use super::parts::Parts;
+use super::parts::{Parts, PartsHave};
 use crate::delta_fifo::{Delta, PartId};
 use crate::indexer::{Indexer, IndexerWrite, Put, Removed, Write};
 use crate::informer_state::Progress;
@@ -111,15 +111,16 @@ impl Deltas {
     fn remove_uncovered(&mut self, chunk: &[Object], cause: Cause) {
         let indexer = self.indexer.clone();
         let mut write = indexer.write();
-        for object in chunk.iter().filter(|object| !self.parts.contain(object)) {
-            if let Removed::Gone { last } = write.remove(object.key()) {
-                self.to_tell.push(deleted(last, None, FinalState::LeftScope, cause, false));
+        for object in chunk {
+            match self.parts.have(object) {
+                PartsHave::Whole => {}
+                PartsHave::Metadata => write.cut(object.key()),
+                PartsHave::Nothing => {
+                    if let Removed::Gone { last } = write.remove(object.key()) {
+                        self.to_tell.push(deleted(last, None, FinalState::LeftScope, cause, false));
+                    }
+                }
             }
-        }
-        let is_cut =
-            |object: &&Object| self.parts.contain(object) && !self.parts.have_whole(object);
-        for object in chunk.iter().filter(is_cut) {
-            write.cut(object.key());
         }
     }
 
@@ -130,7 +131,7 @@ impl Deltas {
         }
         write.publish();
         self.parts.forget_deletions();
-        self.parts.say_late();
+        self.parts.say_withheld_syncs();
         let panics = self.indexer.index_panics();
         if panics > self.index_panics {
             tracing::error!(

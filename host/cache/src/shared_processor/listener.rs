@@ -83,6 +83,11 @@ impl Listener {
         scope.map_or(!object.is_metadata_only(), |scope| scope.takes(object))
     }
 
+    /// Whether the object may become whole for the handler: it is in the requested scope, as far as its metadata say.
+    pub(super) fn awaits(&self, object: &Object) -> bool {
+        self.asked.as_ref().is_none_or(|scope| scope.may_select(object))
+    }
+
     /// Whether the object is in its scope, in any form.
     pub(super) fn selects(&self, object: &Object) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope.selects(object))
@@ -298,6 +303,10 @@ pub struct Registration {
 impl Registration {
     pub(super) fn new(listener: Arc<Listener>, inbox: Weak<Inbox>) -> Self {
         Self { listener, inbox }
+    }
+
+    pub(super) fn is_of(&self, listener: &Arc<Listener>) -> bool {
+        Arc::ptr_eq(&self.listener, listener)
     }
 
     /// Whether the informer's first list was complete, and the handler has got every object that existed when it was

@@ -4,7 +4,8 @@
 //! result of an object's old events is remembered until its first new event. The new event was computed as if the old
 //! events had been delivered unchanged.
 
-use crate::contract::descriptor::{ChangeTypes, Delivery, ReplayOption, SubscriptionSpec};
+use crate::contract::coverage::subscribed_scope;
+use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
 use crate::delivery::mailbox::Queued;
 use crate::delivery::view::View;
 use crate::event::{Change, Event, Gone, SubscriptionId};
@@ -16,7 +17,7 @@ pub(crate) struct Wish {
     view: View,
     types: ChangeTypes,
     concerning: Projection,
-    /// Whether objects that are not whole come again, whole.
+    /// Whether objects that are not whole come again, whole, as added.
     waits_for_whole: bool,
 }
 
@@ -26,8 +27,9 @@ impl From<&SubscriptionSpec> for Wish {
             view: View::from(spec),
             types: spec.types,
             concerning: Projection::new(&spec.only_if_changed),
-            waits_for_whole: spec.delivery != Delivery::Metadata
-                && spec.replay != ReplayOption::Never,
+            waits_for_whole: !subscribed_scope(spec).is_metadata_only()
+                && spec.replay != ReplayOption::Never
+                && spec.types.added,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The event of the current call.
 
 use super::{Change, Event, Gone, Reason};
+use bytes::Bytes;
 use informant_cache::{JsonReader, Object};
 use std::sync::Arc;
 
@@ -14,24 +15,38 @@ pub(crate) struct CurrentEvent {
     /// `None` for a deletion, whose last state is `old`.
     pub(crate) new: Option<Object>,
     pub(crate) old: Option<Object>,
+    /// Whether the guest sees no more than the objects' metadata, whatever the cache has.
+    pub(crate) metadata_only: bool,
     /// The readers of `new` and of `old`, made when the guest first reads.
     pub(crate) readers: [Option<JsonReader>; 2],
 }
 
 impl CurrentEvent {
-    /// With `metadata_only` the guest sees no more of the objects, whatever the cache has.
     pub(crate) fn new(resource: Arc<str>, event: &Event, metadata_only: bool) -> Self {
-        let deleted = event.change == Change::Deleted;
-        let seen = |object: &Object| match metadata_only {
-            true => object.metadata_only(),
-            false => object.clone(),
+        let object = event.object.clone();
+        let (new, old) = match event.change {
+            Change::Deleted => (None, Some(object.clone())),
+            Change::Added | Change::Updated => (Some(object.clone()), event.old.clone()),
         };
-        let object = seen(&event.object);
-        let (new, old) = match deleted {
-            true => (None, Some(object.clone())),
-            false => (Some(object.clone()), event.old.as_ref().map(seen)),
-        };
-        let Event { change, reason, gone, .. } = *event;
-        Self { resource, change, reason, gone, object, new, old, readers: [None, None] }
+        let Event { change, reason, gone, .. } = event;
+        Self {
+            resource,
+            change: *change,
+            reason: *reason,
+            gone: *gone,
+            object,
+            new,
+            old,
+            metadata_only,
+            readers: [None, None],
+        }
+    }
+
+    /// As much of the object as the guest sees, as JSON.
+    pub(crate) fn json_of(object: &Object, metadata_only: bool) -> Bytes {
+        match metadata_only {
+            true => object.metadata_json(),
+            false => object.json(),
+        }
     }
 }

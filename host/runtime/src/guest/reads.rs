@@ -13,7 +13,7 @@ use crate::contract::descriptor::{Delivery, Descriptor};
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
-use answer::{OfObject, fill};
+use answer::{Item, fill};
 use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{
@@ -105,6 +105,8 @@ struct ReadableView {
     view: View,
     /// Whether the plugin sees no more than the objects' metadata in it.
     metadata_only: bool,
+    /// Whether the view can judge an object by its metadata alone.
+    judges_metadata: bool,
     permissions: Permissions,
     /// Covers at least the view.
     origin: Origin,
@@ -120,17 +122,19 @@ impl Reads {
         lease: impl Fn(&GroupVersionResource, Scope) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
-        let mut readable =
-            |(resource, scope): (&GroupVersionResource, Scope), seen, permissions: &Permissions| {
-                let (view, metadata_only) = seen;
-                let permissions = permissions.clone();
-                let origin = lease(resource, scope).into();
-                let entry = resources.entry(resource.to_string()).or_insert_with(|| {
-                    let indexer = origin.indexer();
-                    Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
-                });
-                entry.views.push(ReadableView { view, metadata_only, permissions, origin });
-            };
+        let mut readable = |(resource, scope): (&GroupVersionResource, Scope),
+                            seen,
+                            permissions: &Permissions| {
+            let (view, metadata_only) = seen;
+            let (permissions, judges_metadata) = (permissions.clone(), scope.is_metadata_only());
+            let origin = lease(resource, scope).into();
+            let entry = resources.entry(resource.to_string()).or_insert_with(|| {
+                let indexer = origin.indexer();
+                Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
+            });
+            let shown = ReadableView { view, metadata_only, judges_metadata, permissions, origin };
+            entry.views.push(shown);
+        };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             let scope = subscribed_scope(spec);
             let metadata_only = spec.delivery == Delivery::Metadata;
@@ -165,11 +169,9 @@ impl Reads {
     pub(crate) fn get(&self, resource: &str, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         let readable = self.readable(resource)?;
         readable.check_namespace(resource, key.namespace())?;
-        match readable.indexer.get(key) {
-            Some(object) if readable.sees(&object) && !readable.lacks(&object) => {
-                Ok(Some(readable.shown(object)))
-            }
-            _ => {
+        match readable.indexer.get(key).and_then(|object| readable.shown(object)) {
+            Some(object) => Ok(Some(object)),
+            None => {
                 let is_asked = |view: &View| view.covers_namespace(key.namespace());
                 readable.check_allowed(is_asked)?;
                 readable.check_synced(resource, is_asked)?;
@@ -195,18 +197,18 @@ impl Reads {
         readable.check_synced(resource, is_asked)?;
         let everything = LabelSelector::default();
         if selector.is_everything() {
-            return readable.objects(bounds, cursor, |limit, cursor| {
-                Ok(readable.page(readable.indexer.list(namespace, &everything, limit, cursor)?))
+            let show = |object| readable.shown(object);
+            return readable.objects(bounds, cursor, show, |limit, cursor| {
+                readable.indexer.list(namespace, &everything, limit, cursor)
             });
         }
         // Searches in steps: a selector without matches would visit the whole store in one step.
         let fetch = |_, cursor: Option<&str>| {
-            let page = readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)?;
-            Ok(readable.page(page))
+            readable.indexer.list(namespace, &everything, OBJECTS_SCANNED, cursor)
         };
-        fill(bounds, cursor, fetch, |object: &Object| {
+        fill(bounds, cursor, fetch, |object: Object| {
             let matches = selector.matches(|key| object.label(key));
-            Ok(matches && (readable.sees_all() || readable.sees(object)))
+            Ok(Some(object).filter(|_| matches).and_then(|object| readable.shown(object)))
         })
     }
 
@@ -222,8 +224,9 @@ impl Reads {
         readable.check_allowed(|_| true)?;
         readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
-        readable.objects(bounds, cursor, |limit, cursor| {
-            Ok(readable.page(readable.indexer.by_index(shared, value, limit, cursor)?))
+        let show = |object| readable.shown(object);
+        readable.objects(bounds, cursor, show, |limit, cursor| {
+            readable.indexer.by_index(shared, value, limit, cursor)
         })
     }
 
@@ -240,11 +243,10 @@ impl Reads {
         readable.check_allowed(|_| true)?;
         readable.check_synced(resource, |_| true)?;
         let shared = readable.index(resource, index)?;
-        let fetch = |limit, cursor: Option<&str>| {
-            let page = readable.indexer.by_index(shared, value, limit, cursor)?;
-            Ok(Page { items: page.items.into_iter().map(KeyOf).collect(), next: page.next })
-        };
-        readable.objects(bounds, cursor, fetch)
+        let show = |object| Some(object).filter(|object| readable.sees(object)).map(KeyOf);
+        readable.objects(bounds, cursor, show, |limit, cursor| {
+            readable.indexer.by_index(shared, value, limit, cursor)
+        })
     }
 
     /// The index values of visible objects.
@@ -261,8 +263,9 @@ impl Reads {
         let shared = readable.index(resource, index)?;
         let fetch =
             |_, cursor: Option<&str>| readable.indexer.index_values(shared, VALUES_SCANNED, cursor);
-        fill(bounds, cursor, fetch, |value: &String| {
-            Ok(readable.sees_all() || readable.sees_any(shared, value, bounds)?)
+        fill(bounds, cursor, fetch, |value: String| {
+            let is_seen = readable.sees_all() || readable.sees_any(shared, &value, bounds)?;
+            Ok(is_seen.then_some(value))
         })
     }
 
@@ -319,14 +322,6 @@ impl Readable {
         }
     }
 
-    fn sees(&self, object: &Object) -> bool {
-        self.allowed().any(|view| view.contains(object))
-    }
-
-    fn sees_all(&self) -> bool {
-        self.allowed().any(View::is_everything)
-    }
-
     fn check_namespace(&self, resource: &str, namespace: &str) -> Result<(), ReadError> {
         if self.allowed().any(|view| view.covers_namespace(namespace)) {
             return Ok(());
@@ -358,17 +353,18 @@ impl Readable {
         })
     }
 
-    /// An answer of visible objects.
-    fn objects<T: OfObject>(
+    /// An answer of what `show` makes of visible objects.
+    fn objects<T: Item>(
         &self,
         bounds: AnswerBounds<'_>,
         cursor: Option<&str>,
-        fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
+        show: impl Fn(Object) -> Option<T>,
+        fetch: impl Fn(usize, Option<&str>) -> Result<Page<Object>, IndexerError>,
     ) -> Result<ReadAnswer<T>, ReadError> {
         let all = self.sees_all();
         let fetch =
             |limit, cursor: Option<&str>| fetch(if all { limit } else { OBJECTS_SCANNED }, cursor);
-        fill(bounds, cursor, fetch, |item: &T| Ok(all || self.sees(item.object())))
+        fill(bounds, cursor, fetch, |object| Ok(show(object)))
     }
 }
 

@@ -5,6 +5,7 @@
 //! came and went meanwhile, may be delivered as deleted.
 
 use super::{Active, BegunSubscription, Plugin};
+use crate::contract::coverage::subscribed_scope;
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
 use crate::delivery::view::View;
 use crate::event::SubscriptionId;
@@ -48,9 +49,12 @@ impl Plugin {
             let all = LabelSelector::default();
             let present = informer.informer().indexer().list(None, &all, usize::MAX, None);
             let present = present.map(|page| page.items).unwrap_or_default();
-            // Other users may have widened the cache. And the plugin may know objects of an earlier view.
-            let (view, progress) = (View::from(&spec), handler.progress());
-            let is_known = |object: &Object| view.contains(object) || progress.knows(object);
+            // Other users may have widened the cache. And the plugin may know objects of an earlier view. It has not
+            // got an object of which only the metadata are there, if it needs whole objects.
+            let (view, scope, progress) =
+                (View::from(&spec), subscribed_scope(&spec), handler.progress());
+            let is_delivered = |object: &Object| scope.takes(object) && view.contains(object);
+            let is_known = |object: &Object| is_delivered(object) || progress.knows(object);
             withheld.told.extend(present.into_iter().filter(is_known));
         }
         self.withheld.insert(withheld.spec.name.clone(), withheld);

@@ -184,7 +184,9 @@ impl CalledWith {
 }
 
 fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<HandledEvent> {
-    let text = |object: &informant_cache::Object| String::from_utf8(object.json().to_vec()).ok();
+    let text = |object: &informant_cache::Object| {
+        String::from_utf8(CurrentEvent::json_of(object, current.metadata_only).to_vec()).ok()
+    };
     // The last state of a deleted object is `object`.
     let old = current.new.as_ref().and(current.old.as_ref());
     Some(HandledEvent {

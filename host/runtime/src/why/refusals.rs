@@ -126,7 +126,11 @@ impl SubscriptionLook<'_> {
             true => String::new(),
             false => format!("; it has only those of {}", only.join("; ")),
         };
-        format!("the cache has no {} {}{only}", self.spec.resource, question.key)
+        let (resource, key) = (&self.spec.resource, &question.key);
+        match &self.sight.object {
+            Some(_) => format!("the cache has only the metadata of {resource} {key} so far"),
+            None => format!("the cache has no {resource} {key}{only}"),
+        }
     }
 
     fn of_namespaces(&self, view: &View) -> UnmetQuestion {

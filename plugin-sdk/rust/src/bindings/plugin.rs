@@ -5346,8 +5346,8 @@ pub mod exports {
                     ///   - `types`: only these of `added`, `updated`, `deleted`
                     ///   - `replay`: when the plugin gets the existing objects: `initial` (default), `initial-and-reload`, `never`
                     ///   - `delivery`: how much of the object comes with an event: `full` (default), `metadata`, `lazy`. With `metadata` the plugin sees no more of it
-                    ///     elsewhere either, in `event-data` and `indexer`, unless `reads` or another subscription has the resource. Then the host caches no more,
-                    ///     if no other reader needs it, and if its selector, filter, pointers and indexes look at no more
+                    ///     elsewhere either, in `event-data` and `indexer`, unless `reads` or another subscription has the resource. The host caches
+                    ///     metadata alone if no reader of the resource needs more: no selector, filter, pointer or index outside of `metadata`.
                     ///   - `withOld`: updates bring the old object, too
                     ///   - `onlyIfChanged`: only updates that change the value at one of these JSON pointers
                     ///   - `filter`: only events for which this CEL expression is true. Its variables are `object` and `old` as the event has them (null if

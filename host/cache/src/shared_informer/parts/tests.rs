@@ -76,7 +76,7 @@ fn a_narrower_scope_stops_what_it_does_not_want_at_once() {
     sync(&mut parts, 1, "5");
     sync(&mut parts, 2, "5");
     assert_eq!(want(&mut parts, &["a"]), ["stop 2 namespace b"]);
-    assert!(parts.contain(&object(1)));
+    assert_eq!(parts.have(&object(1)), PartsHave::Whole);
 }
 
 #[test]
@@ -262,4 +262,39 @@ fn an_object_that_was_made_again_is_no_deleted_one() {
     parts.note_deleted(1, object(9).key(), "9");
     assert!(parts.was_deleted(&object(10)).is_none());
     assert!(parts.deletions.is_empty());
+}
+
+fn metadata() -> BTreeSet<Part> {
+    [Part { metadata_only: true, ..Part::all() }].into()
+}
+
+/// Invariant 9. The part of metadata writes over whole objects meanwhile.
+#[test]
+fn a_part_that_metadata_replace_promises_no_more_after_another_list() {
+    let (store, mut parts) = (Indexer::default(), parts());
+    let progress = parts.progress.clone();
+    want(&mut parts, &[""]);
+    sync(&mut parts, 1, "5");
+    assert!(progress.covers(&Scope::all()));
+    parts.want(&metadata(), Instant::now());
+    assert!(!progress.covers(&Scope::all()));
+    // Its watch expires while the list of metadata is refused.
+    parts.begin(1, store.write().begin_list());
+    assert!(sync(&mut parts, 1, "7").is_empty());
+    assert!(!progress.covers(&Scope::all()) && progress.covers(&Scope::all().metadata_only()));
+    assert_eq!(want(&mut parts, &[""]), ["restart 1 as 3 all namespaces"]);
+}
+
+#[test]
+fn a_first_list_that_replaces_metadata_by_whole_objects_is_shown_at_its_end() {
+    let (store, mut parts) = (Indexer::default(), parts());
+    let is_staged = |parts: &mut Parts, id: PartId| {
+        parts.begin(id, store.write().begin_list());
+        parts.get(id).and_then(|part| part.listing.as_ref()).is_some_and(|it| it.staged.holds())
+    };
+    parts.want(&metadata(), Instant::now());
+    assert!(!is_staged(&mut parts, 1), "nothing is there");
+    sync(&mut parts, 1, "5");
+    want(&mut parts, &[""]);
+    assert!(is_staged(&mut parts, 2));
 }

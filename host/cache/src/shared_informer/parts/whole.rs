@@ -8,19 +8,41 @@ use crate::delta_fifo::PartId;
 use crate::list_watch::Part;
 use crate::object::Object;
 use crate::shared_informer::part_state::PartState;
-use std::collections::BTreeSet;
+
+/// How much of an object an informer's parts show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum PartsHave {
+    Nothing,
+    Metadata,
+    Whole,
+}
 
 impl Parts {
-    /// A part of whole objects is replaced by one of their metadata, which writes over whole objects from here on.
-    pub(super) fn promise_less(&mut self, wanted: &BTreeSet<Part>) {
-        let is_replaced =
-            |part: &Part| wanted.iter().any(|one| one.metadata_only && meet(one, part));
-        for state in self.parts.values_mut() {
-            if !state.wanted && !state.is_metadata_only() && is_replaced(state.part()) {
-                state.gave_way = true;
-                state.progress.promises_metadata_only();
-            }
+    /// Parts of whole objects that are replaced by those of their metadata promise no more than these, which write over
+    /// whole objects from here on.
+    pub(super) fn promise_less(&mut self) {
+        for id in self.those(|_, state| self.is_replaced(state)) {
+            let Some(state) = self.get_mut(id) else { continue };
+            state.gave_way = true;
+            state.progress.promises_metadata_only();
         }
+    }
+
+    /// Whether a part of whole objects is not wanted any more, and a wanted one of metadata meets it.
+    pub(super) fn is_replaced(&self, state: &PartState) -> bool {
+        let replaces = |one: &PartState| {
+            one.wanted && one.is_metadata_only() && meet(one.part(), state.part())
+        };
+        !state.wanted && !state.is_metadata_only() && self.parts.values().any(|one| replaces(one))
+    }
+
+    /// Whether a first list is shown in one step at its end. A list that replaces metadata by whole objects may fail
+    /// again and again: until its end the part of metadata shows the changes, and leaves no object to this one.
+    pub(super) fn is_staged_at_first(&self, id: PartId) -> bool {
+        let mut others = self.parts.iter().filter(|(other, _)| **other != id);
+        self.get(id).filter(|state| !state.is_metadata_only()).is_some_and(|state| {
+            others.any(|(_, one)| one.is_metadata_only() && meet(one.part(), state.part()))
+        })
     }
 
     /// Whether a part leaves this state of an object, or its end, to another part.
@@ -48,9 +70,16 @@ impl Parts {
         self.overlap && !stored.is_metadata_only() && self.parts.values().any(|one| leaves_to(one))
     }
 
-    /// Whether a part shows the object whole.
-    pub(in super::super) fn have_whole(&self, object: &Object) -> bool {
-        self.parts.values().any(|state| !state.is_metadata_only() && state.contains(object))
+    /// How much of the object the parts show.
+    pub(in super::super) fn have(&self, object: &Object) -> PartsHave {
+        let mut have = PartsHave::Nothing;
+        for state in self.parts.values().filter(|state| state.contains(object)) {
+            if !state.is_metadata_only() {
+                return PartsHave::Whole;
+            }
+            have = PartsHave::Metadata;
+        }
+        have
     }
 
     /// Notifies the waiters, after the publication. If a part of metadata is ahead of one of whole objects, it has
@@ -62,27 +91,37 @@ impl Parts {
         if self.are_synced() {
             self.progress.synced();
         }
+        let is_replaced = self.get(id).is_some_and(|state| self.is_replaced(state));
         if let Some(state) = self.parts.get_mut(&id) {
-            state.is_unsaid = may_lack && !is_metadata_only(state) && !state.awaited.is_empty();
-            self.has_unsaid |= state.is_unsaid;
-            if !state.is_unsaid {
-                state.progress.synced();
+            let is_withheld = may_lack && !is_metadata_only(state) && !state.awaited.is_empty();
+            state.is_sync_withheld = is_withheld;
+            self.has_sync_withheld |= is_withheld;
+            if !is_withheld {
+                say(state, is_replaced);
             }
         }
     }
 
     /// Notifies waiters of parts that have shown all changes since, after the publication.
-    pub(in super::super) fn say_late(&mut self) {
-        if !self.has_unsaid {
+    pub(in super::super) fn say_withheld_syncs(&mut self) {
+        if !self.has_sync_withheld {
             return;
         }
-        for state in self.parts.values_mut().filter(|state| state.is_unsaid) {
-            if state.awaited.is_empty() {
-                state.is_unsaid = false;
-                state.progress.synced();
-            }
+        let shown = self.those(|_, state| state.is_sync_withheld && state.awaited.is_empty());
+        for id in shown {
+            let is_replaced = self.get(id).is_some_and(|state| self.is_replaced(state));
+            let Some(state) = self.get_mut(id) else { continue };
+            state.is_sync_withheld = false;
+            say(state, is_replaced);
         }
-        self.has_unsaid = self.parts.values().any(|state| state.is_unsaid);
+        self.has_sync_withheld = self.parts.values().any(|state| state.is_sync_withheld);
+    }
+}
+
+fn say(state: &PartState, is_replaced: bool) {
+    match is_replaced {
+        true => state.progress.synced_as_metadata(),
+        false => state.progress.synced(),
     }
 }
 

@@ -125,6 +125,91 @@ async fn a_selector_beyond_metadata_needs_whole_objects() {
     assert_eq!(bench.present_parts(), ["all namespaces, fields metadata.name=x, metadata only"]);
 }
 
+/// Another handler's knowledge goes on: a change of a known object is delivered once the object is whole.
+#[tokio::test(start_paused = true)]
+async fn who_takes_over_from_a_reader_of_metadata_misses_no_change() {
+    let bench = Bench::start_with_two().await;
+    let lease = |scope: Scope| bench.factory.lease_scoped(&pods(), Arc::new(scope));
+    let (few, all) = (lease(metadata()), Recorder::default());
+    let (handler, options) = (Arc::new(Recorder::default()), HandlerOptions::default());
+    let registration = few.informer().add_inline_handler(handler, options.clone());
+    bench.factory.start();
+    settle().await;
+    for _ in 0..2 {
+        bench.source.refuse_next(crate::ListWatchError::Transient { message: "no".to_owned() });
+    }
+    let wider = lease(Scope::all());
+    let handler = Arc::new(all.clone());
+    let registration = wider.informer().replace_inline_handler(registration, handler, options);
+    settle().await;
+    bench.source.modify(&whole("x", "n2"));
+    bench.source.add(&whole("z", "n1"));
+    bench.source.modify(&whole("x", "n3"));
+    bench.source.add(&whole("short", "n1"));
+    bench.source.delete(&whole("short", "n1"));
+    bench.source.delete(&whole("y", "n1"));
+    settle().await;
+    assert_eq!(all.take(), ["delete a/y@8 Known Watch metadata"]);
+    assert!(registration.synced().await);
+    let told = all.take();
+    assert_eq!(
+        told,
+        [
+            "update a/x@5 from 1 Watch metadata",
+            "add a/z@4 Watch",
+            "add a/x@5 Initial",
+            "add a/z@4 Initial",
+            "synced"
+        ]
+    );
+}
+
+/// The next handler may be one for which metadata are enough.
+#[tokio::test(start_paused = true)]
+async fn what_waits_until_it_is_whole_goes_over_to_the_next_handler() {
+    let bench = Bench::start_with_two().await;
+    let lease = |scope: Scope| bench.factory.lease_scoped(&pods(), Arc::new(scope));
+    let (few, first, last) = (lease(metadata()), Recorder::default(), Recorder::default());
+    let options = HandlerOptions::default;
+    let registration = few.informer().add_inline_handler(Arc::new(first), options());
+    bench.factory.start();
+    settle().await;
+    for _ in 0..2 {
+        bench.source.refuse_next(crate::ListWatchError::Transient { message: "no".to_owned() });
+    }
+    let wider = lease(Scope::all());
+    let second = Arc::new(Recorder::default());
+    let registration = wider.informer().replace_inline_handler(registration, second, options());
+    settle().await;
+    bench.source.modify(&whole("x", "n2"));
+    settle().await;
+    let handler = Arc::new(last.clone());
+    let registration = few.informer().replace_inline_handler(registration, handler, options());
+    settle().await;
+    assert_eq!(
+        last.take().first().map(String::as_str),
+        Some("update a/x@3 from 1 Watch metadata metadata")
+    );
+    drop(registration);
+}
+
+#[test]
+fn an_object_is_another_one_than_its_metadata_for_a_list_that_is_shown_at_its_end() {
+    let pod = Object::decode(
+        whole("x", "n1").as_bytes(),
+        Some(&crate::TypeMeta { api_version: "v1".to_owned(), kind: "Pod".to_owned() }),
+    );
+    let pod = pod.expect("an object");
+    let is_other = |stored: &Object, listed: &Object| {
+        let store = crate::Indexer::default();
+        let mut write = store.write();
+        write.put(stored.clone(), crate::indexer::Write::Watched);
+        write.is_other(listed)
+    };
+    assert!(is_other(&pod.metadata_only(), &pod));
+    assert!(!is_other(&pod, &pod.metadata_only()) && !is_other(&pod, &pod));
+}
+
 /// A set-back API server gives the same numbers to other objects. The server's other order of fields is no change.
 #[tokio::test(start_paused = true)]
 async fn the_same_metadata_in_another_order_are_no_change() {

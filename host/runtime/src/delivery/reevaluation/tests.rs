@@ -144,6 +144,9 @@ fn an_object_that_is_not_whole_comes_again_to_a_version_that_needs_it_whole() {
         check_metadata(r#","replay":"never""#, text, true);
     }
     check_metadata("", "-blue", true);
+    check_metadata(r#","types":["updated"]"#, "~red>blue", true);
+    let by_node = r#","delivery":"metadata","fieldSelector":"spec.nodeName=n""#;
+    check_metadata(by_node, "~red>blue", false);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use super::evaluation::Judged;
 use super::{Line, SubscriptionHandler, Telling, gone};
 use crate::contract::descriptor::ReplayOption;
+use crate::event::Gone;
 use informant_cache::{Cause, Notification, Object, Reason, ResourceEventHandler};
 
 impl SubscriptionHandler {
@@ -51,6 +52,10 @@ impl SubscriptionHandler {
         }
         let known = self.progress.knows(old);
         let judged = self.judge(states);
+        if old.is_metadata_only() && !new.is_metadata_only() {
+            self.progress.is_told(new);
+            return self.becomes_whole_ahead(states, known, judged, cause);
+        }
         let [was_in, is_in] = judged.is_in;
         let stays = was_in == is_in && self.progress.knows(new) == known;
         // The deletion of a known object outside the view carries the known state.
@@ -68,6 +73,21 @@ impl SubscriptionHandler {
         let replayed = Cause { reason: Reason::Initial, ..cause };
         self.tell_present(old, known, was_in, replayed, Line::Live);
         self.tell_update(states, judged, cause);
+    }
+
+    /// An object changes, and is there as metadata alone before. That state is not delivered to a plugin that gets
+    /// whole objects, and the bytes of the view's fields are not there.
+    fn becomes_whole_ahead(&self, states: [&Object; 2], known: bool, judged: Judged, cause: Cause) {
+        let ([old, new], [_, is_in]) = (states, judged.is_in);
+        // Without `added` events the plugin counts as knowing all objects of the view.
+        let telling = match (known || !self.types.added, is_in) {
+            (true, true) => Some(Telling::updated(states)).filter(|_| judged.is_concerned),
+            (false, true) => Some(Telling::added(new)),
+            (_, false) => Some(Telling::deleted(old, Gone::LeftView)).filter(|_| known),
+        };
+        if let Some(telling) = telling {
+            self.enqueue(telling, cause, Line::Live);
+        }
     }
 
     fn goes_ahead(&self, known_as: &Object, telling: Telling<'_>, cause: Cause) {

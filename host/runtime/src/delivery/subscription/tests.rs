@@ -319,6 +319,19 @@ fn what_the_first_list_shows_after_a_subscription_took_anothers_place_is_new() {
 }
 
 #[test]
+fn a_change_of_what_was_there_as_metadata_is_told_once_and_whole() {
+    let [before, now] = [pod(1, BLUE, "").metadata_only(), pod(2, BLUE, "")];
+    let told = [Told::Updated(before, now.clone()), Told::Added(CacheReason::Initial, now)];
+    for keys in ["", r#","replay":"never""#, r#","types":["updated"]"#] {
+        check(keys, Some(""), &told, "Updated 2 Watch");
+    }
+    let only_red = r#","labelSelector":"colour=red""#;
+    check("", Some(only_red), &told, "Added 2 Watch");
+    check(only_red, Some(""), &told, "Deleted LeftView 1 Watch");
+    check(only_red, Some(only_red), &told, "");
+}
+
+#[test]
 fn a_change_ahead_of_the_replay_takes_the_replay_of_its_object_along() {
     let changes = [
         Told::Updated(pod(1, "", "Pending"), pod(2, "", "Running")),

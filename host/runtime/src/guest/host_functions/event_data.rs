@@ -31,27 +31,35 @@ impl Host for HostCall<'_> {
 
     fn changed(&mut self, pointer: String) -> wasmtime::Result<bool> {
         let Phase::Handle(event) = &mut self.phase else { return Ok(true) };
-        let CurrentEvent { new: Some(new), old: Some(old), readers, .. } = event else {
+        let CurrentEvent { new: Some(new), old: Some(old), metadata_only, readers, .. } = event
+        else {
             return Ok(true);
         };
         let ([new_reader, old_reader], pointer) = (readers, [pointer]);
-        Ok(made(new_reader, new).values(&pointer) != made(old_reader, old).values(&pointer))
+        let new = made(new_reader, new, *metadata_only).values(&pointer);
+        Ok(new != made(old_reader, old, *metadata_only).values(&pointer))
     }
 }
 
 /// The state on one side of the current event; `None` outside `handle`.
 fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
-    let Phase::Handle(CurrentEvent { new, old, readers, .. }) = phase else { return None };
+    let Phase::Handle(event) = phase else { return None };
+    let CurrentEvent { new, old, metadata_only, readers, .. } = event;
     let [new_reader, old_reader] = readers;
     match side {
-        Side::New => new.as_ref().map(|new| made(new_reader, new)),
-        Side::Old => old.as_ref().map(|old| made(old_reader, old)),
+        Side::New => new.as_ref().map(|new| made(new_reader, new, *metadata_only)),
+        Side::Old => old.as_ref().map(|old| made(old_reader, old, *metadata_only)),
     }
 }
 
 /// The reader of an object, made when the object is first read.
-fn made<'a>(reader: &'a mut Option<JsonReader>, object: &Object) -> &'a mut JsonReader {
-    reader.get_or_insert_with(|| JsonReader::new(object.json()))
+fn made<'a>(
+    reader: &'a mut Option<JsonReader>,
+    object: &Object,
+    metadata_only: bool,
+) -> &'a mut JsonReader {
+    let read = || JsonReader::new(CurrentEvent::json_of(object, metadata_only));
+    reader.get_or_insert_with(read)
 }
 
 #[cfg(test)]
@@ -59,7 +67,7 @@ mod tests {
     use super::super::host_call;
     use super::*;
     use crate::contract::limits::Limits;
-    use crate::event::{Change, Reason};
+    use crate::event::{Change, Event, Reason, SubscriptionId};
     use crate::guest::log_budget::LogBudget;
     use std::time::{Duration, Instant};
 
@@ -87,10 +95,19 @@ mod tests {
         let [old, new] = states.map(|spec| spec.map(pod));
         let object = new.clone().or(old.clone()).expect("an event has an object");
         let resource = "v1/pods".into();
-        let (change, reason, readers) = (Change::Updated, Reason::Watch, [None, None]);
-        let event =
-            CurrentEvent { resource, change, reason, gone: None, object, new, old, readers };
-        state.phase = Phase::Handle(event);
+        let (change, reason, gone) = (Change::Updated, Reason::Watch, None);
+        let (metadata_only, readers) = (false, [None, None]);
+        state.phase = Phase::Handle(CurrentEvent {
+            resource,
+            change,
+            reason,
+            gone,
+            object,
+            new,
+            old,
+            metadata_only,
+            readers,
+        });
         for _ in 0..2 {
             let mut read = Vec::new();
             for side in [Side::Old, Side::New] {
@@ -118,6 +135,27 @@ mod tests {
         check(state, [Some(one), Some(two)], "/spec/o", r#"-,"Pod" -,"Pod" false"#);
         check(state, [None, Some(two)], "/spec/n", r#"-,- 2,"Pod" true"#);
         check(state, [Some(one), None], "/spec/n", r#"1,"Pod" -,- true"#);
+    }
+
+    /// The object is not cut for the call, so that all plugins share its metadata.
+    #[test]
+    fn with_metadata_alone_no_more_is_read_and_nothing_is_made_anew() {
+        let (state, object) = (&mut state(), pod("7"));
+        let event = Event::new(SubscriptionId(1), Change::Added, object.clone(), Instant::now());
+        let current = CurrentEvent::new("v1/pods".into(), &event, true);
+        state.phase = Phase::Handle(current);
+        let mut call = host_call::begin(state);
+        let asked = ["/kind", "/spec"].map(str::to_owned).to_vec();
+        let found = Host::fields(&mut call, Side::New, asked).expect("an answer");
+        assert_eq!(found, [Some(r#""Pod""#.to_owned()), None]);
+        let json = call.json(Side::New).expect("an answer").expect("it is there");
+        assert_eq!(json, object.metadata_json());
+        drop(call);
+        let Phase::Handle(current) = &state.phase else { panic!("it is handled") };
+        let shared = CurrentEvent::json_of(current.new.as_ref().expect("it is there"), true);
+        assert_eq!(shared.as_ptr(), object.metadata_json().as_ptr());
+        let cut = object.metadata_only();
+        assert_eq!(cut.metadata_json().as_ptr(), cut.json().as_ptr());
     }
 
     #[test]

@@ -71,30 +71,13 @@ impl Item for KeyOf {
     }
 }
 
-/// An entry for one object.
-pub(super) trait OfObject: Item {
-    fn object(&self) -> &Object;
-}
-
-impl OfObject for Object {
-    fn object(&self) -> &Object {
-        self
-    }
-}
-
-impl OfObject for KeyOf {
-    fn object(&self) -> &Object {
-        &self.0
-    }
-}
-
-/// Fills an answer with visible entries, within the bounds; the first entry always fits. The cursor is that of the
-/// last entry, so it shows nothing about skipped objects.
-pub(super) fn fill<T: Item>(
+/// Fills an answer with the entries that `show` makes of visible items, within the bounds; the first entry always fits.
+/// The cursor is that of the last entry, so it shows nothing about skipped objects.
+pub(super) fn fill<F, T: Item>(
     bounds: AnswerBounds<'_>,
     cursor: Option<&str>,
-    fetch: impl Fn(usize, Option<&str>) -> Result<Page<T>, IndexerError>,
-    sees: impl Fn(&T) -> Result<bool, ReadError>,
+    fetch: impl Fn(usize, Option<&str>) -> Result<Page<F>, IndexerError>,
+    show: impl Fn(F) -> Result<Option<T>, ReadError>,
 ) -> Result<ReadAnswer<T>, ReadError> {
     let mut cursor = cursor.map(str::to_owned);
     let (mut items, mut bytes) = (Vec::<T>::new(), 0);
@@ -103,9 +86,7 @@ pub(super) fn fill<T: Item>(
         // One more than fits, to find out whether there is more.
         let page = fetch(bounds.items - items.len() + 1, cursor.as_deref())?;
         for item in page.items {
-            if !sees(&item)? {
-                continue;
-            }
+            let Some(item) = show(item)? else { continue };
             let full = items.len() >= bounds.items || bytes + item.bytes() > bounds.bytes;
             if let Some(last) = items.last().filter(|_| full) {
                 let next = Some(last.cursor());

@@ -51,8 +51,11 @@ impl Bench {
         let shared = SharedIndexes::default();
         let granted = granted.unwrap_or_else(|| VersionPermissions::everything(&descriptor));
         let charged = (&shared, &Arc::default());
-        let reads =
-            Reads::new(&descriptor, charged, &granted, |gvr, scope| lease(&informers, gvr, scope));
+        let reads = Reads::new(&descriptor, charged, &granted, |gvr, scope| {
+            // The source selects by no field of the pods. Another plugin may need all of them.
+            let scope = if scope.to_string().contains("fields") { Scope::all() } else { scope };
+            lease(&informers, gvr, scope)
+        });
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
         let now = Instant::now();
@@ -157,6 +160,47 @@ async fn where_metadata_were_asked_for_no_more_is_shown() {
     let bench = Bench::new(&METADATA.replace(r#","namespaces":["c"]"#, "")).await;
     let pod = bench.reads.get("v1/pods", &ObjectKey::new("a", "web-1")).expect("granted");
     assert!(has_spec(&pod.expect("it is there")), "`reads` has the resource");
+}
+
+#[tokio::test]
+async fn a_selector_beyond_metadata_judges_what_is_cached_and_not_what_is_shown() {
+    for (selector, expect) in
+        [("spec.nodeName=n2", "db-2 web-1"), ("spec.nodeName!=n2", "db-1 web-2 zz")]
+    {
+        let bench = Bench::new(&format!(
+            r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","namespaces":["a"],
+            "delivery":"metadata","fieldSelector":"{selector}"}}],
+            "indexes":[{{"resource":"v1/pods","name":"app","pointer":"/metadata/labels/app"}}]}}"#
+        ))
+        .await;
+        let shown = |answer: Result<ReadAnswer<Object>, ReadError>| {
+            let items = answer.expect("a page").items;
+            assert!(items.iter().all(Object::is_metadata_only));
+            items.iter().map(|pod| pod.key().name().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let (reads, bounds) = (&bench.reads, bench.bounds(MANY, LARGE));
+        let list = |labels: &str| {
+            let labels = labels.parse().expect("a selector");
+            shown(reads.list("v1/pods", Some("a"), &labels, bounds, None))
+        };
+        assert_eq!(list(""), expect);
+        assert_eq!(list("app in (db,web)"), expect);
+        let by_index = |value| shown(reads.by_index("v1/pods", "app", value, bounds, None));
+        let mut found = [by_index("db"), by_index("web")].join(" ");
+        let mut names: Vec<&str> = found.split(' ').collect();
+        names.sort_unstable();
+        found = names.join(" ");
+        assert_eq!(found, expect);
+        let is_there = |name: &str| {
+            let pod = reads.get("v1/pods", &ObjectKey::new("a", name)).expect("granted");
+            pod.inspect(|pod| assert!(pod.is_metadata_only())).is_some()
+        };
+        for (_, name, _, _) in PODS.iter().filter(|pod| pod.0 == "a") {
+            assert_eq!(is_there(name), expect.split(' ').any(|one| one == *name), "{name}");
+        }
+        let count = reads.count("v1/pods", Some("a"), bounds).expect("granted");
+        assert_eq!(count as usize, expect.split(' ').count());
+    }
 }
 
 #[tokio::test]

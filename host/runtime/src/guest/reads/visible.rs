@@ -2,7 +2,8 @@
 //! that, unless another of its views has the object whole.
 
 use super::{AnswerBounds, OBJECTS_SCANNED, ReadError, Readable};
-use informant_cache::{Object, Page};
+use crate::delivery::view::View;
+use informant_cache::Object;
 
 impl Readable {
     pub(super) fn sees_any(
@@ -25,26 +26,45 @@ impl Readable {
         }
     }
 
-    /// Whether one of the views with whole objects has this one, which is not whole yet.
-    pub(super) fn lacks(&self, object: &Object) -> bool {
-        object.is_metadata_only() && self.sees_whole(object)
+    /// Whether the plugin sees every object of the cache: one view has all, and no object is awaited as a whole one.
+    pub(super) fn sees_all(&self) -> bool {
+        let is_whole = self.views.iter().all(|shown| shown.judges_metadata)
+            || self.indexer.count_of_metadata_only() == 0;
+        is_whole && self.allowed().any(View::is_everything)
     }
 
-    fn sees_whole(&self, object: &Object) -> bool {
-        let whole = self.views.iter().filter(|shown| !shown.metadata_only);
-        let mut allowed = whole.filter(|shown| shown.permissions.allow());
-        allowed.any(|shown| shown.view.contains(object))
+    pub(super) fn sees(&self, object: &Object) -> bool {
+        self.form_of(object).is_some()
     }
 
-    /// As much of the object as the plugin sees, whatever the cache has.
-    pub(super) fn shown(&self, object: Object) -> Object {
-        match self.views.iter().all(|shown| !shown.metadata_only) || self.sees_whole(&object) {
-            true => object,
-            false => object.metadata_only(),
+    /// As much of the object as the plugin sees, whatever the cache has. The views judge what the cache has.
+    pub(super) fn shown(&self, object: Object) -> Option<Object> {
+        match self.form_of(&object)? {
+            SeenForm::AsCached => Some(object),
+            SeenForm::Metadata => Some(object.metadata_only()),
         }
     }
 
-    pub(super) fn page(&self, page: Page<Object>) -> Page<Object> {
-        Page { items: page.items.into_iter().map(|object| self.shown(object)).collect(), ..page }
+    /// An object that is not whole yet does not exist for a view of whole objects, and no other view shows it then.
+    fn form_of(&self, object: &Object) -> Option<SeenForm> {
+        let is_partial = object.is_metadata_only();
+        let mut form = None;
+        for shown in self.views.iter().filter(|shown| shown.permissions.allow()) {
+            let judges = !is_partial || shown.judges_metadata || !shown.metadata_only;
+            if !judges || !shown.view.contains(object) {
+                continue;
+            }
+            if !shown.metadata_only {
+                return (!is_partial).then_some(SeenForm::AsCached);
+            }
+            form = Some(SeenForm::Metadata);
+        }
+        form
     }
+}
+
+/// How much of an object the plugin sees.
+enum SeenForm {
+    AsCached,
+    Metadata,
 }

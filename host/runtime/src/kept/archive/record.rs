@@ -49,6 +49,9 @@ struct EventHead {
     coalesced: u32,
     object: usize,
     old: Option<usize>,
+    /// Whether only the metadata of each are known. Hosts before did not write it.
+    #[serde(default)]
+    metadata_only: [bool; 2],
 }
 
 /// The first key of a plugin's records, and the end of the range.
@@ -191,13 +194,16 @@ impl EventHead {
             coalesced: event.coalesced,
             object: event.object.json_len(),
             old: event.old.as_ref().map(Object::json_len),
+            metadata_only: [Some(&event.object), event.old.as_ref()]
+                .map(|state| state.is_some_and(Object::is_metadata_only)),
         }
     }
 
     fn with(self, objects: &[u8]) -> Option<Event> {
         let (object, old) = objects.split_at_checked(self.object)?;
+        let [is_partial, was_partial] = self.metadata_only;
         let old = match self.old {
-            Some(length) if length == old.len() => Some(Object::decode(old, None).ok()?),
+            Some(length) if length == old.len() => Some(decoded(old, was_partial)?),
             None if old.is_empty() => None,
             _ => return None,
         };
@@ -213,11 +219,16 @@ impl EventHead {
             ..Event::new(
                 SubscriptionId(0),
                 Change::ALL.into_iter().find(|one| one.as_str() == self.change)?,
-                Object::decode(object, None).ok()?,
+                decoded(object, is_partial)?,
                 Instant::now(),
             )
         })
     }
+}
+
+fn decoded(json: &[u8], metadata_only: bool) -> Option<Object> {
+    let object = Object::decode(json, None).ok()?;
+    Some(if metadata_only { object.metadata_only() } else { object })
 }
 
 #[cfg(test)]
@@ -245,8 +256,10 @@ mod tests {
     fn show(content: &ArchiveValue) -> String {
         let event = |event: &Event| {
             let (old, gone) = (event.old.as_ref().map(Object::resource_version), event.gone);
+            let partial = [Some(&event.object), event.old.as_ref()]
+                .map(|state| state.map(Object::is_metadata_only));
             let json = event.object.json();
-            format!("{:?} {:?} {gone:?} {old:?} {json:?}", event.change, event.reason)
+            format!("{:?} {:?} {gone:?} {old:?} {partial:?} {json:?}", event.change, event.reason)
         };
         match content {
             ArchiveValue::Retry(it) => {
@@ -305,6 +318,10 @@ mod tests {
         };
         check(&place("n"), &retry(event(Change::Updated, None, Some(object(1)))));
         check(&place(""), &retry(event(Change::Deleted, Some(Gone::LeftView), None)));
+        let mut partial = event(Change::Updated, None, Some(object(1).metadata_only()));
+        check(&place("n"), &retry(partial.clone()));
+        partial.object = partial.object.metadata_only();
+        check(&place("n"), &retry(partial));
         let letter = DeadLetter {
             id: 300,
             subscription: "s".to_owned(),

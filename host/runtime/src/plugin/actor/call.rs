@@ -64,8 +64,8 @@ pub(super) async fn call(
     now: Instant,
 ) -> Result<(), CallError> {
     let delivery = subscription.spec.delivery;
-    let metadata_only = delivery == Delivery::Metadata;
-    let current = CurrentEvent::new(subscription.resource.clone(), event, metadata_only);
+    let resource = subscription.resource.clone();
+    let current = CurrentEvent::new(resource, event, delivery == Delivery::Metadata);
     let object = current.new.as_ref().and_then(|object| payload(object, delivery));
     let old = match event.change {
         Change::Deleted => current.old.as_ref().and_then(|old| payload(old, delivery)),
