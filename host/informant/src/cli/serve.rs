@@ -52,10 +52,10 @@ pub(crate) struct SecureArgs {
     pub(crate) client_ca_file: Option<PathBuf>,
 }
 
-/// Where a running host is changed.
+/// The address of a running host, for its user.
 #[derive(clap::Args, Debug)]
 pub(crate) struct AdminArgs {
-    /// Unix socket for commands that change the running host. Only the host's user may open it
+    /// Unix socket of the running host. Only the host's user may open it
     /// [default: informant.sock in XDG_RUNTIME_DIR, else informant-UID/admin.sock in the temporary directory].
     #[arg(long, value_name = "PATH", env = "INFORMANT_ADMIN_SOCKET")]
     pub(crate) admin_socket: Option<PathBuf>,
