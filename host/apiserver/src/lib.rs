@@ -34,7 +34,7 @@ pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
 pub use change_log::{ChangeLog, Forgotten, LogBounds};
 pub use list_options::{ListOptions, QueryParameters};
-pub use negotiation::Representation;
+pub use negotiation::{AGGREGATED_DISCOVERY, JSON, Representation};
 pub use object::{ApiObject, StoredObject};
 pub use representation::render_object;
 pub use request::{PiecesOn, ServeOptions};

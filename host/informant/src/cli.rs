@@ -64,7 +64,8 @@ pub(crate) enum Command {
     /// Show plugins and informers of a running host by their use of it, again every two seconds.
     ///
     /// CPU is in thousandths of a processor. MEMORY is the memory that the host holds for the plugin, and WAITING counts events, keys
-    /// and firings. LETTERS are dead letters. FAILURES and LISTS count lists and watches since the host started. LAST EVENT is the time since the informer's last event, bookmark or object. Wide columns of plugins: LIMIT is
+    /// and firings. LETTERS are dead letters. FAILURES are an informer's failed lists and
+    /// watches, and LISTS its lists. LAST EVENT is the time since its last event, bookmark or object. Wide columns of plugins: LIMIT is
     /// `limits.hostMemory`; then come the parts of MEMORY. LINES are kept log lines, VALUES the plugin's state, and OTHER are all
     /// other parts. GUEST is the time in the plugin's code, HOST that in host functions, and INFORMERS that for its selectors and
     /// filters. LOG and DISK are bytes written.

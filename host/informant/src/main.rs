@@ -20,6 +20,7 @@ mod open_files;
 mod outbound;
 mod pem_file;
 mod project;
+mod resource_words;
 mod shutdown;
 mod task;
 

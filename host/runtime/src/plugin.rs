@@ -96,8 +96,8 @@ pub(crate) struct Plugin {
     /// The reads that the current version may make.
     pub(crate) granted: VersionPermissions,
     subscription_ids: u32,
-    /// Whether the running version's events are recorded.
-    is_recorded: bool,
+    /// Whether the events of its versions are recorded, also those that filters refuse.
+    pub(crate) is_recorded: bool,
 }
 
 /// A version that was in charge at least once.
@@ -125,16 +125,6 @@ struct BegunSubscription {
     id: SubscriptionId,
     asked_by: u64,
     begun_by: u64,
-}
-
-/// The version whose subscriptions begin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subscribing {
-    pub(crate) load: u64,
-    /// Whether the version has restored the snapshot of the version before.
-    pub(crate) restored: bool,
-    /// Whether its events are recorded, also those that its filters refuse.
-    pub(crate) is_recorded: bool,
 }
 
 impl Plugin {
@@ -279,10 +269,9 @@ impl Plugin {
         &mut self,
         descriptor: &Descriptor,
         ids: &[SubscriptionId],
-        Subscribing { load, restored, is_recorded }: Subscribing,
+        (load, restored): (u64, bool),
         informers: &SharedInformerFactory,
     ) {
-        self.is_recorded = is_recorded;
         let asked_by = self.asked_by(descriptor, load);
         let mut before = std::mem::take(&mut self.subscriptions);
         let keep: HashSet<SubscriptionId> = ids.iter().copied().collect();

@@ -35,7 +35,7 @@ use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::{Load, Loads, StepOutcome, TookOver};
 use crate::plugin::prepare::{Code, PrepareOrder, Prepared, Preparer};
-use crate::plugin::{Loaded, Plugin, Subscribing};
+use crate::plugin::{Loaded, Plugin};
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
 use crate::plugins::Plugins;
@@ -199,7 +199,8 @@ impl PluginHost {
     /// The plugin of this name; made if the file is new.
     fn plugin(&mut self, name: &PluginName) -> &mut Plugin {
         self.plugins.entry(name.clone()).or_insert_with(|| {
-            let plugin = Box::new(Plugin::new(name, &self.metric_names));
+            let mut plugin = Box::new(Plugin::new(name, &self.metric_names));
+            plugin.is_recorded = self.preparer.tapes.is_some();
             self.view.insert(name.clone(), plugin.core.clone());
             plugin
         })
@@ -369,9 +370,7 @@ impl PluginHost {
         let descriptor = &prepared.descriptor;
         plugin.core.set(&prepared.settings);
         plugin.granted = granted;
-        let is_recorded = self.preparer.tapes.is_some();
-        let subscribing = Subscribing { load: load.number, restored, is_recorded };
-        plugin.subscribe(descriptor, &ids, subscribing, &self.informers);
+        plugin.subscribe(descriptor, &ids, (load.number, restored), &self.informers);
         self.informers.start();
         if !first {
             add_one(&plugin.core.counters.reloads_ok);

@@ -2,12 +2,14 @@
 
 use crate::logging::WholeLine;
 use anyhow::{Context, Result, anyhow, bail};
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::request::Builder;
 use axum::http::{Method, Request, StatusCode, header};
-use http_body_util::BodyExt as _;
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use informant_apiserver::JSON;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -17,9 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// A load takes as long as the compilation and the start of the plugin.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// Enough for a thousand plugins, and many times the largest object that etcd holds.
+/// Enough for a thousand plugins, and for some ten thousand Pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
-const JSON: &str = "application/json";
 const BROKEN: &str = "the host closed the connection";
 
 /// Asks a running host. Each request has its own connection.
@@ -54,7 +55,7 @@ impl Client {
         }
         let begun = in_time(self.send(request, Body::empty())).await?;
         if begun.status.is_success() {
-            return Ok(AnswerLines { begun, waiting: Vec::new() });
+            return Ok(AnswerLines { begun, waiting: BytesMut::new() });
         }
         let status = begun.status;
         Err(failure(status, serde_json::from_slice(&in_time(begun.all()).await?).ok()))
@@ -123,8 +124,16 @@ struct BegunAnswer {
 }
 
 impl BegunAnswer {
-    async fn all(self) -> Result<Vec<u8>> {
-        Ok(to_bytes(self.body, ANSWER_BYTES_MAX).await.context(BROKEN)?.into())
+    async fn all(self) -> Result<Bytes> {
+        let whole = Limited::new(self.body, ANSWER_BYTES_MAX).collect().await;
+        let whole = whole.map_err(|error| match error.is::<LengthLimitError>() {
+            true => anyhow!(
+                "the host's answer has more than {} MiB; name a namespace or a selector",
+                ANSWER_BYTES_MAX >> 20
+            ),
+            false => anyhow!("{BROKEN}: {error}"),
+        })?;
+        Ok(whole.to_bytes())
     }
 }
 
@@ -132,7 +141,7 @@ impl BegunAnswer {
 pub(crate) struct AnswerLines {
     begun: BegunAnswer,
     /// Bytes after the last whole line. Bounded by [`ANSWER_BYTES_MAX`].
-    waiting: Vec<u8>,
+    waiting: BytesMut,
 }
 
 impl AnswerLines {
@@ -142,8 +151,7 @@ impl AnswerLines {
         loop {
             let end = self.waiting[looked_at..].iter().position(|byte| *byte == b'\n');
             if let Some(end) = end.map(|end| looked_at + end) {
-                let rest = self.waiting.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.waiting, rest);
+                let mut line = self.waiting.split_to(end + 1);
                 line.truncate(end);
                 return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
             }
@@ -218,7 +226,7 @@ mod tests {
         let body = Body::from_stream(pieces);
         let begun =
             BegunAnswer { status: StatusCode::OK, body, _sender: sender, _connection: connection };
-        let mut lines = AnswerLines { begun, waiting: Vec::new() };
+        let mut lines = AnswerLines { begun, waiting: BytesMut::new() };
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.expect("a line") {
             found.push(line);

@@ -13,13 +13,15 @@ use crate::cli::{GetArgs, ListOutput};
 use crate::logging::note;
 use anyhow::{Context, Result, anyhow, bail};
 use informant_apimachinery::Status;
-use kinds::{Asked, DISCOVERY, ServedKinds};
+use informant_apiserver::{AGGREGATED_DISCOVERY, JSON};
+use kinds::{Asked, ServedKinds};
 use request::Wanted;
 use serde_json::Value;
 use table::PrintedTable;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
-const JSON: &str = "application/json";
+/// `-o name` needs no more. The host answers with a list or an object.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
 /// Asks the host and shows its objects.
 pub(crate) fn get(args: &GetArgs) -> Result<()> {
@@ -38,7 +40,7 @@ pub(crate) fn get(args: &GetArgs) -> Result<()> {
 async fn served(client: &Client) -> Result<ServedKinds> {
     let mut documents = Vec::new();
     for path in ["/api", "/apis"] {
-        let document = client.get_as(path, DISCOVERY).await?;
+        let document = client.get_as(path, AGGREGATED_DISCOVERY).await?;
         let read = serde_json::from_value(document);
         documents.push(read.context("the host is another version, whose answer cannot be read")?);
     }
@@ -78,16 +80,25 @@ fn printed(wanted: &Wanted<'_>, output: ListOutput) -> Option<PrintedTable> {
     }
 }
 
+/// The media type of the answer that the output needs.
+fn accept(output: ListOutput) -> &'static str {
+    match output {
+        ListOutput::Text | ListOutput::Wide => TABLE,
+        ListOutput::Name => METADATA,
+        ListOutput::Json | ListOutput::Yaml => JSON,
+    }
+}
+
 async fn show(client: &Client, wanted: &Wanted<'_>, output: ListOutput) -> Result<()> {
     if let Some(mut printed) = printed(wanted, output) {
-        let lines = printed.lines(&client.get_as(&wanted.path(), TABLE).await?);
+        let lines = printed.lines(&client.get_as(&wanted.path(), accept(output)).await?);
         match lines.is_empty() {
             true => note(&wanted.nothing()),
             false => print(&lines.join("\n")),
         }
         return Ok(());
     }
-    let answer = client.get_as(&wanted.path(), JSON).await?;
+    let answer = client.get_as(&wanted.path(), accept(output)).await?;
     if wanted.name.is_some() {
         print(&text(wanted, output, &objects::typed(wanted.kind, answer))?);
         return Ok(());
@@ -113,7 +124,7 @@ fn text(wanted: &Wanted<'_>, output: ListOutput, object: &Value) -> Result<Strin
 /// Shows the objects, then their changes until the reader of the output is gone.
 async fn watch(client: &Client, wanted: &Wanted<'_>, output: ListOutput) -> Result<()> {
     let mut printed = printed(wanted, output);
-    let accept = if printed.is_some() { TABLE } else { JSON };
+    let accept = accept(output);
     let list = client.get_as(&wanted.list_path(), accept).await?;
     let parts = list["rows"].as_array().or(list["items"].as_array());
     if let Some(name) = wanted.name

@@ -188,6 +188,8 @@ mod tests {
         check_accepted(&["br, identity"], false);
         check_accepted(&["gzip;q=0"], false);
         check_accepted(&["*, gzip; q=0.000"], false);
+        check_accepted(&["*;q=0, gzip"], true);
+        check_accepted(&["gzip;q=much"], false);
         check_accepted(&["gzip;Q=0, x"], false);
     }
 

@@ -2,6 +2,7 @@
 //!
 //! The words are those of the built-in resources, and of the resources that something here watches. No server is asked.
 
+use crate::resource_words::{means, split};
 use informant_apimachinery::{GroupVersionResource, nearest};
 use informant_cache::SharedInformerFactory;
 use informant_devcluster::built_in_resources;
@@ -71,13 +72,9 @@ impl ResourceKinds {
             return Ok(known.unwrap_or_else(other));
         }
         let lower = word.to_lowercase();
-        let (name, group) = match lower.split_once('.') {
-            Some((name, group)) => (name, Some(group)),
-            None => (&*lower, None),
-        };
-        let is_meant = |kind: &&ResourceKind| {
-            kind.words.contains(name) && group.is_none_or(|group| kind.resource.group == group)
-        };
+        let is_meant =
+            |kind: &&ResourceKind| means(&lower, &kind.resource, |name| kind.words.contains(name));
+        let (name, _) = split(&lower);
         self.0.iter().find(is_meant).cloned().ok_or_else(|| self.unknown(word, name))
     }
 
@@ -127,6 +124,7 @@ mod tests {
         }
         check("deploy", Ok("apps/v1/deployments"));
         check("deployments.apps", Ok("apps/v1/deployments"));
+        check("deployments.v1.apps", Ok("apps/v1/deployments"));
         check("policy", Ok("example.com/v1/policies"));
         check("policies.example.com", Ok("example.com/v1/policies"));
         check("late.example.com/v1/widgets", Ok("late.example.com/v1/widgets"));

@@ -81,6 +81,7 @@ impl Plugin {
         let counters = self.core.counters.clone();
         counters.restart("account");
         let mut stopped = Self::counted_by(name, names, counters);
+        stopped.is_recorded = self.is_recorded;
         let now = Timestamp::now();
         let sha256 = self.current.as_ref().map_or("", |loaded| loaded.sha256.as_str());
         let input = Input::LoadFailed { reason: reason.to_owned() };

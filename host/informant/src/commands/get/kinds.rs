@@ -1,11 +1,8 @@
 //! The words for resources that kubectl takes, from the discovery of the running host. Synchronous.
 
+use crate::resource_words::means;
 use informant_apimachinery::{GroupVersionResource, nearest};
 use kube::core::discovery::v2::{APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery};
-
-/// The media type of the discovery that has all groups in one document.
-pub(super) const DISCOVERY: &str =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// A resource that the host serves.
 #[derive(Clone, Debug)]
@@ -60,12 +57,9 @@ impl ServedKinds {
 }
 
 impl ServedKind {
-    /// Whether a word means this resource. As for kubectl, a group or a version and a group may follow a dot.
+    /// Whether a word in small letters means this resource.
     fn is_meant(&self, word: &str) -> bool {
-        let GroupVersionResource { group, version, .. } = &self.resource;
-        let (name, rest) = word.split_once('.').unwrap_or((word, ""));
-        let is_here = rest.is_empty() || rest == group || rest == format!("{version}.{group}");
-        is_here && self.words.iter().any(|known| known == name)
+        means(word, &self.resource, |name| self.words.iter().any(|known| known == name))
     }
 
     #[cfg(test)]

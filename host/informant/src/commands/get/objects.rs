@@ -39,12 +39,7 @@ impl Documents {
 
 /// The object with its type and with sorted keys, without `managedFields`.
 pub(super) fn typed(kind: &ServedKind, mut object: Value) -> Value {
-    let resource = &kind.resource;
-    let version = match resource.group.as_str() {
-        "" => resource.version.clone(),
-        group => format!("{group}/{}", resource.version),
-    };
-    object["apiVersion"] = version.into();
+    object["apiVersion"] = kind.resource.api_version().into();
     object["kind"] = kind.kind.clone().into();
     if let Value::Object(metadata) = &mut object["metadata"] {
         metadata.shift_remove("managedFields");

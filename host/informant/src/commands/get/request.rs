@@ -1,7 +1,6 @@
 //! The path of a request of `informant get`. Synchronous.
 
 use super::kinds::ServedKind;
-use informant_apimachinery::GroupVersionResource;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The objects that the command line names.
@@ -50,15 +49,7 @@ impl Wanted<'_> {
     }
 
     fn collection(&self) -> String {
-        let GroupVersionResource { group, version, resource } = &self.kind.resource;
-        let root = match group.as_str() {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        match self.namespace {
-            Some(namespace) => format!("{root}/namespaces/{}/{resource}", encoded(namespace)),
-            None => format!("{root}/{resource}"),
-        }
+        self.kind.resource.path(self.namespace.map(encoded).as_deref())
     }
 
     /// The text for a list without objects, as kubectl has it.

@@ -12,7 +12,8 @@ export async function read(path, signal) {
   } catch {
     // The answer is of something between, and is shown as it is.
   }
-  throw new Error(words || `the host answered ${answer.status}`);
+  const error = new Error(words || `the host answered ${answer.status}`);
+  throw Object.assign(error, { status: answer.status });
 }
 
 // The lines of a probe, and whether it passes. A probe that fails is an answer, too.

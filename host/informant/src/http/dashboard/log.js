@@ -12,7 +12,7 @@ const KINDS = { ERROR: 'bad', WARN: 'busy' };
 export class Log {
   #path;
   #stream = null;
-  // The host has no such plugin, or refuses its log. The text is the host's.
+  // The host refuses the log. The text is the host's.
   #refused = false;
   #status = h('p', { role: 'status' });
   #list = h('ol', { class: 'log', tabindex: 0, 'aria-live': 'off', 'aria-label': 'Lines of the log', hidden: true });
@@ -58,7 +58,10 @@ export class Log {
           this.#refused = false;
           this.#status.textContent = 'The host has no place for one more stream. The log begins once there is one.';
         },
-        (error) => { this.#status.textContent = error.message; });
+        (error) => {
+          this.#refused = error.status === 403;
+          this.#status.textContent = error.message;
+        });
     });
   }
 

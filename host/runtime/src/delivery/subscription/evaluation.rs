@@ -57,11 +57,6 @@ impl Asked {
         Self { reader, concerning, filter, evaluations }
     }
 
-    /// The values of the view, of the update's concern, or both.
-    pub(super) fn view_and_concern(&self) -> usize {
-        self.concerning.end
-    }
-
     /// The values that `onlyIfChanged` names, in its order.
     pub(super) fn concern<T>(&self, object: &Object, of: impl Fn(Option<&[u8]>) -> T) -> Vec<T> {
         object.read_shared(&self.reader, |values| {
@@ -93,10 +88,6 @@ impl Asked {
         };
         condition.verdict(&states)
     }
-
-    fn filter_names_change(&self) -> bool {
-        self.filter.as_ref().is_some_and(Filter::names_change)
-    }
 }
 
 impl SubscriptionHandler {
@@ -111,6 +102,23 @@ impl SubscriptionHandler {
             self.queue.counters.ledger.evaluated(values.cost(pointers));
             read(values)
         })
+    }
+
+    /// Reads the values of the states that are given.
+    fn read_states<T>(
+        &self,
+        states: [Option<&Object>; 2],
+        pointers: usize,
+        read: impl FnOnce([Option<SharedValues<'_>>; 2]) -> T,
+    ) -> T {
+        match states {
+            [Some(one), Some(other)] => self.read(one, pointers, |one| {
+                self.read(other, pointers, |other| read([Some(one), Some(other)]))
+            }),
+            [Some(one), None] => self.read(one, pointers, |one| read([Some(one), None])),
+            [None, Some(other)] => self.read(other, pointers, |other| read([None, Some(other)])),
+            [None, None] => read([None, None]),
+        }
     }
 
     fn sampled<T>(&self, evaluate: impl FnOnce() -> T) -> T {
@@ -155,19 +163,9 @@ impl SubscriptionHandler {
             return Judged { is_in: may_be_in, is_concerned: true };
         }
         // A state that cannot be in the view is not read.
-        let ([old, new], pointers) = (states, self.asked.view_and_concern());
-        match may_be_in {
-            [true, true] => self.read(old, pointers, |before| {
-                self.read(new, pointers, |after| self.judge_values([Some(before), Some(after)]))
-            }),
-            [true, false] => {
-                self.read(old, pointers, |before| self.judge_values([Some(before), None]))
-            }
-            [false, true] => {
-                self.read(new, pointers, |after| self.judge_values([None, Some(after)]))
-            }
-            [false, false] => Judged { is_in: may_be_in, is_concerned: true },
-        }
+        let [old, new] = states;
+        let read = [may_be_in[0].then_some(old), may_be_in[1].then_some(new)];
+        self.read_states(read, self.asked.concerning.end, |values| self.judge_values(values))
     }
 
     fn judge_values(&self, states: [Option<SharedValues<'_>>; 2]) -> Judged {
@@ -185,36 +183,21 @@ impl SubscriptionHandler {
         })
     }
 
-    fn verdict(&self, change: Change, values: [Option<SharedValues<'_>>; 2]) -> Option<bool> {
-        self.sampled(|| self.asked.verdict(change, values))
-    }
-
     /// Whether the filter refuses an event. `false` if that is not certain.
     pub(super) fn refuses(&self, telling: &Telling<'_>) -> bool {
         let Telling { change, object, old, .. } = *telling;
         let Some(filter) = &self.asked.filter else { return false };
-        if change == Change::Deleted && !self.asked.filter_names_change() {
+        if change == Change::Deleted && !filter.names_change() {
             return false;
         }
         let pointers = filter.condition().map_or(0, |condition| condition.pointers().len());
-        let [object, old] = match change {
+        let states = match change {
             Change::Deleted => [None, Some(object)],
             Change::Added | Change::Updated => [Some(object), old],
         };
-        let verdict = match [object, old] {
-            [Some(object), Some(old)] => self.read(old, pointers, |before| {
-                self.read(object, pointers, |after| {
-                    self.verdict(change, [Some(after), Some(before)])
-                })
-            }),
-            [Some(object), None] => {
-                self.read(object, pointers, |it| self.verdict(change, [Some(it), None]))
-            }
-            [None, Some(old)] => {
-                self.read(old, pointers, |it| self.verdict(change, [None, Some(it)]))
-            }
-            [None, None] => None,
-        };
+        let verdict = self.read_states(states, pointers, |values| {
+            self.sampled(|| self.asked.verdict(change, values))
+        });
         verdict == Some(false)
     }
 
