@@ -29,6 +29,11 @@ pub(crate) fn position(step: &str) -> Option<usize> {
     if plain && digits { step.parse().ok() } else { None }
 }
 
+/// The step of a pointer that means a name (RFC 6901).
+pub fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 /// The name that a pointer's step means (RFC 6901).
 fn unescape(step: &str) -> Cow<'_, str> {
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }

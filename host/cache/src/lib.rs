@@ -148,6 +148,7 @@ pub use handler_queue::{HandlerOptions, HighWaterMark, QueueStats};
 pub use indexer::{IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
+pub use json::escape as pointer_step;
 pub use json::{JsonPointer, JsonReader, ParseJsonPointerError, Projection};
 pub use json::{SharedProjection, SharedReader, SharedValues};
 pub use list_watch::{

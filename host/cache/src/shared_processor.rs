@@ -34,10 +34,12 @@ const WALK_STEP_OBJECTS: usize = 256;
 /// A walk through the store; `after` is the last delivered key.
 #[derive(Debug)]
 enum Walk {
-    /// `is_at_end`: at its last step there was no next object; it goes on as long as the first list does.
+    /// `is_at_end`: at its last step there was no next object; it goes on as long as the first list does. `awaits`: at
+    /// its last step it waited for the next object to become whole.
     Replay {
         after: Option<ObjectKey>,
         is_at_end: bool,
+        awaits: bool,
     },
     Resync {
         after: Option<ObjectKey>,
@@ -46,7 +48,7 @@ enum Walk {
 
 impl Walk {
     fn begin() -> Self {
-        Self::Replay { after: None, is_at_end: false }
+        Self::Replay { after: None, is_at_end: false, awaits: false }
     }
 }
 
@@ -119,13 +121,8 @@ impl Active {
     /// a deletion with the state before. Objects of the first list of its scope existed before the handler.
     fn share<'a>(&mut self, to_tell: &'a ToTell, is_ahead: bool) -> Option<Cow<'a, Notification>> {
         let listener = self.place.listener();
-        let decided = match listener.succeeds && !self.covered {
-            true => self.postponed.decide(listener, to_tell),
-            false => {
-                self.postponed.clear();
-                None
-            }
-        };
+        let may_postpone = listener.succeeds && !self.covered;
+        let decided = may_postpone.then(|| self.postponed.decide(listener, to_tell)).flatten();
         // A postponed change is no object that existed before the handler.
         let is_change = decided.is_some();
         let by_form = decided.unwrap_or_else(|| share_by_form(listener, to_tell, is_ahead))?;
@@ -152,7 +149,7 @@ impl Active {
             return;
         }
         let has_room = self.listener().has_room();
-        let Some(Walk::Replay { after, is_at_end }) = &mut self.walk else { return };
+        let Some(Walk::Replay { after, is_at_end, .. }) = &mut self.walk else { return };
         *is_at_end = has_room;
         if has_room {
             *after = Some(object.key().clone());
@@ -172,7 +169,7 @@ impl Active {
         }
     }
 
-    /// Delivers the next objects of the walk, up to this number. Returns how many it has looked at.
+    /// Delivers the next objects of the walk, up to this number. Returns how many it has passed.
     fn step(
         &mut self,
         objects_max: usize,
@@ -184,14 +181,15 @@ impl Active {
         if self.parked {
             return 0;
         }
-        let (replay, before) = match self.walk.take() {
-            Some(Walk::Replay { after, .. }) => (true, after),
-            Some(Walk::Resync { after }) => (false, after),
+        let (replay, before, objects_max) = match self.walk.take() {
+            // While it waits, a look at the next object is enough.
+            Some(Walk::Replay { after, awaits: true, .. }) => (true, after, 1),
+            Some(Walk::Replay { after, .. }) => (true, after, objects_max),
+            Some(Walk::Resync { after }) => (false, after, objects_max),
             None => return 0,
         };
         let mut objects = indexer.chunk(before.as_ref(), objects_max);
-        let looked_at = objects.len();
-        let is_at_end = looked_at < objects_max;
+        let is_short = objects.len() < objects_max;
         let listener = self.listener().clone();
         // A replay waits in front of an object that is not whole yet.
         let is_awaited = |object: &Object| {
@@ -199,6 +197,7 @@ impl Active {
         };
         let awaited = objects.iter().position(is_awaited);
         objects.truncate(awaited.unwrap_or(objects.len()));
+        let (passed, is_at_end) = (objects.len(), is_short && awaited.is_none());
         let after = objects.last().map(|object| object.key().clone()).or(before);
         let belongs = |object: &Object| listener.takes(object) && listener.selects(object);
         for object in objects.into_iter().filter(belongs) {
@@ -211,16 +210,15 @@ impl Active {
             };
             listener.tell(&notification, progress, now, true);
         }
-        let is_at_end = is_at_end && awaited.is_none();
         let awaits_list = replay && listener.paced && !self.covered;
         if !is_at_end || awaits_list {
             self.parked = is_at_end || awaited.is_some();
             self.walk = Some(match replay {
-                true => Walk::Replay { after, is_at_end },
+                true => Walk::Replay { after, is_at_end, awaits: awaited.is_some() },
                 false => Walk::Resync { after },
             });
         }
-        looked_at
+        passed
     }
 }
 
@@ -248,7 +246,6 @@ impl SharedProcessor {
                 arrival.replaces.as_ref().is_some_and(|old| old.is_of(active.listener()))
             };
             let replaced = self.active.iter_mut().find(is_replaced);
-            let replaced = replaced.filter(|active| !active.covered);
             let postponed = replaced.map(|active| std::mem::take(&mut active.postponed));
             // Here no notification can come between the end of one and the beginning of the other.
             drop(arrival.replaces);
@@ -295,6 +292,9 @@ impl SharedProcessor {
                     None => self.progress.has_synced(),
                     Some(scope) => self.progress.covers(scope),
                 };
+            if active.covered {
+                active.postponed.clear();
+            }
             active.begin_resync(now);
         }
         let left_out = self.step_in_turn(indexer, now);

@@ -73,12 +73,13 @@ pub(crate) enum Command {
     /// Show objects of the cache of a running host, as kubectl shows those of a cluster.
     ///
     /// The host watches the resource from then on, and for some minutes after the last question. Secrets are not in the answers. Ages
-    /// and columns are those of kubectl, and so are the exit codes.
+    /// and columns are those of kubectl. The exit code is 1 for every refusal of the host.
     Get(GetArgs),
     /// Show the log lines of one plugin of a running host, as they come.
     ///
     /// The host keeps the last lines of each plugin, up to `limits.logTail` (64Ki by default). Lines of the host about the plugin, such as
-    /// those about its loads, are in the host's own log alone. The flags are those of `kubectl logs`.
+    /// those about its loads, are in the host's own log alone. The flags are those of `kubectl logs`, but
+    /// --follow is on by default.
     Tail(TailArgs),
     /// Show, send again and delete dead letters: events that failed all their attempts.
     Dlq(DlqArgs),

@@ -111,7 +111,10 @@ impl BenchSubscription {
         let handler = SubscriptionHandler::new(SubscriptionId(1), spec, queue.clone());
         let handler = handler.reading_with(projection, spec, true);
         // An actor waits for events.
-        queue.look(|mailboxes| mailboxes.set_filters_of(1));
+        queue.change(|mailboxes| {
+            mailboxes.set_filters_of(1);
+            mailboxes.change_initials(|initials| initials.begin(SubscriptionId(1), 0));
+        });
         queue.wait_without_actor(0, Hands::waiting(1));
         let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
         Ok(Self { handler, queue, cause })

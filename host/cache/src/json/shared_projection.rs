@@ -21,7 +21,8 @@ pub struct SharedProjection {
 #[derive(Debug)]
 struct SharedPointers {
     places: Vec<PointerPlace>,
-    projection: Arc<Projection>,
+    /// Made when it is first used.
+    projection: Option<Arc<Projection>>,
     /// Grows when a pointer takes a place.
     generation: u64,
 }
@@ -47,7 +48,10 @@ pub struct SharedReader {
 pub(crate) struct PassValues {
     of: u64,
     generation: u64,
-    spans: Box<[Option<[u32; 2]>]>,
+    /// The place and the span of each value that is there, by place. A state waits with them in queues.
+    spans: Box<[(u32, [u32; 2])]>,
+    /// The number of places.
+    places: usize,
     took: Duration,
     /// Whether no other reader gets these values.
     is_alone: bool,
@@ -64,8 +68,7 @@ pub struct SharedValues<'a> {
 impl Default for SharedProjection {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let projection = Arc::new(Projection::new::<&str>([]));
-        let pointers = SharedPointers { places: Vec::new(), projection, generation: 0 };
+        let pointers = SharedPointers { places: Vec::new(), projection: None, generation: 0 };
         Self { id: NEXT.fetch_add(1, Relaxed), pointers: Mutex::new(pointers) }
     }
 }
@@ -81,7 +84,7 @@ impl SharedProjection {
         let places = pointers.into_iter().map(|pointer| shared.place_of(pointer.as_ref()));
         let places: Box<[usize]> = places.collect();
         if shared.generation != known {
-            shared.project();
+            shared.projection = None;
         }
         SharedReader { of: self.clone(), places, since: shared.generation }
     }
@@ -123,18 +126,22 @@ impl SharedPointers {
             while self.places.last().is_some_and(|place| place.readers == 0) {
                 self.places.pop();
             }
-            self.project();
+            self.projection = None;
         }
     }
 
-    /// Makes the projection of the places. A free one finds nothing.
-    fn project(&mut self) {
+    /// The projection of the places. A free one finds nothing.
+    fn project(&mut self) -> Arc<Projection> {
         const NOTHING: &str = "no pointer";
-        let pointer = |place: &PointerPlace| match place.readers {
-            0 => NOTHING.into(),
-            _ => place.pointer.clone(),
-        };
-        self.projection = Arc::new(Projection::new(self.places.iter().map(pointer)));
+        let places = &self.places;
+        let made = self.projection.get_or_insert_with(|| {
+            let pointer = |place: &PointerPlace| match place.readers {
+                0 => NOTHING.into(),
+                _ => place.pointer.clone(),
+            };
+            Arc::new(Projection::new(places.iter().map(pointer)))
+        });
+        made.clone()
     }
 }
 
@@ -145,22 +152,12 @@ impl Drop for SharedReader {
 }
 
 impl SharedReader {
-    /// The number of pointers.
-    pub fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Whether there are no pointers.
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
     /// Finds the values of all readers' pointers, for one or for all readers.
     pub(crate) fn find(&self, json: &[u8], is_alone: bool) -> PassValues {
         let began = Instant::now();
         let (projection, generation) = {
-            let shared = self.of.pointers.lock();
-            (shared.projection.clone(), shared.generation)
+            let mut shared = self.of.pointers.lock();
+            (shared.project(), shared.generation)
         };
         let span = |value: &[u8]| {
             let start = value.as_ptr().addr() - json.as_ptr().addr();
@@ -168,9 +165,11 @@ impl SharedReader {
             let [Ok(start), Ok(end)] = ends else { return None };
             Some([start, end])
         };
-        let values = projection.values(json).into_iter();
-        let spans = values.map(|value| value.and_then(span)).collect();
-        PassValues { of: self.of.id, generation, spans, took: began.elapsed(), is_alone }
+        let values = projection.values(json);
+        let places = values.len();
+        let found = (0..).zip(values).filter_map(|(place, value)| Some((place, span(value?)?)));
+        let (of, spans) = (self.of.id, found.collect());
+        PassValues { of, generation, spans, places, took: began.elapsed(), is_alone }
     }
 }
 
@@ -193,14 +192,16 @@ impl PassValues {
 impl<'a> SharedValues<'a> {
     /// The text of the value at the reader's pointer with this number. `None` if the object has no such value.
     pub fn get(&self, number: usize) -> Option<&'a [u8]> {
-        let [start, end] = (*self.found.spans.get(*self.places.get(number)?)?)?;
+        let (place, spans) = (*self.places.get(number)?, &self.found.spans);
+        let at = spans.binary_search_by_key(&place, |(place, _)| *place as usize).ok()?;
+        let [start, end] = spans.get(at)?.1;
         self.json.get(start as usize..end as usize)
     }
 
     /// The part of the time of the pass that so many of the reader's pointers took. Where the pass was made for this
     /// reader alone, all of it is shared out among its own pointers.
     pub fn cost(&self, pointers: usize) -> Duration {
-        let all = if self.found.is_alone { self.places.len() } else { self.found.spans.len() };
+        let all = if self.found.is_alone { self.places.len() } else { self.found.places };
         let [part, all] = [pointers, all.max(1)].map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         self.found.took * part.min(all) / all
     }

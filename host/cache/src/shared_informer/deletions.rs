@@ -24,23 +24,23 @@ struct Deletion {
 }
 
 impl Deletions {
-    /// Notes a deletion as of this resourceVersion. Of several the last counts, and of several at one version that of an object
-    /// that is gone.
+    /// Notes a deletion as of this resourceVersion. Of several the last counts, and of several at one version that of
+    /// an object that is gone.
     pub(super) fn note(
         &mut self,
         key: &ObjectKey,
         resource_version: &str,
         left: Option<Arc<Scope>>,
     ) {
-        if self.gone.len() >= DELETIONS_MAX {
-            self.gone.pop_first();
-        }
         let known = self.gone.get(key);
         let order = known
             .and_then(|known| compare_resource_versions(resource_version, &known.resource_version));
         let is_gone = known.is_some_and(|known| known.left.is_none());
         if order == Some(Ordering::Less) || order == Some(Ordering::Equal) && is_gone {
             return;
+        }
+        if known.is_none() && self.gone.len() >= DELETIONS_MAX {
+            self.gone.pop_first();
         }
         let resource_version = resource_version.into();
         self.gone.insert(key.clone(), Deletion { resource_version, left });

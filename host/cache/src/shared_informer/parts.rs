@@ -280,8 +280,7 @@ impl Parts {
 
     /// Whether a part is unwanted and a wanted part shows this object already, with all its changes. Invariant 9.
     fn gives_way(&self, id: PartId, object: &Object) -> bool {
-        self.overlap
-            && self.parts.get(&id).is_some_and(|state| !state.wanted)
+        self.parts.get(&id).is_some_and(|state| !state.wanted)
             && self.parts.values().any(|one| one.wanted && one.synced && one.contains(object))
     }
 

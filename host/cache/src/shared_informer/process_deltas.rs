@@ -203,7 +203,7 @@ impl Deltas {
     fn put(&mut self, id: PartId, object: Object, received: Instant, write: &mut IndexerWrite<'_>) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        if self.parts.leaves(id, &object, write.get(object.key())) {
+        if self.parts.leaves(id, &object, || write.get(object.key())) {
             if let Some(listing) = self.parts.get(id).and_then(|part| part.listing.as_ref()) {
                 // This list has shown it, whichever other part stops meanwhile.
                 write.see(object.key(), &listing.mark);
@@ -265,7 +265,7 @@ impl Deltas {
     ) {
         let Some(part) = self.parts.get_mut(id) else { return };
         part.shows(&object);
-        let is_left = |stored: &Object| self.parts.leaves(id, stored, Some(stored));
+        let is_left = |stored: &Object| self.parts.leaves(id, stored, || Some(stored));
         if write.get(object.key()).is_some_and(is_left) {
             return self.parts.gave_way(id);
         }

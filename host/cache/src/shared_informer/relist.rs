@@ -168,7 +168,7 @@ impl Deltas {
         };
         let gave_way = Cell::new(false);
         let of_part = |object: &Object| {
-            let gives_way = part.contains(object) && self.parts.leaves(id, object, Some(object));
+            let gives_way = part.contains(object) && self.parts.leaves(id, object, || Some(object));
             gave_way.set(gave_way.get() | gives_way);
             part.contains(object) && !gives_way && !is_newer(object) && !is_elsewhere(object)
         };

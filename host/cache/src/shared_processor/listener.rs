@@ -79,8 +79,7 @@ impl Listener {
 
     /// Whether the handler is notified of the object in this form.
     pub(super) fn takes(&self, object: &Object) -> bool {
-        let scope = self.scope.as_ref().or(self.asked.as_ref());
-        scope.map_or(!object.is_metadata_only(), |scope| scope.takes(object))
+        self.asked.as_ref().map_or(!object.is_metadata_only(), |scope| scope.takes(object))
     }
 
     /// Whether the object may become whole for the handler: it is in the requested scope, as far as its metadata say.

@@ -169,6 +169,29 @@ fn many_walks_take_turns_in_steps_of_so_many_objects() {
     assert!(walkers.told.iter().all(|told| *told == expect), "each object once, in order");
 }
 
+/// A replay that waits for whole objects takes no turn from others, and asks for no step at once.
+#[test]
+fn replays_that_wait_for_whole_objects_do_not_go_on() {
+    let now = Instant::now();
+    let progress = Arc::new(Progress::new(now));
+    let (inbox, indexer) = (Arc::<Inbox>::default(), Indexer::default());
+    for name in 0..2 * WALK_STEP_OBJECTS {
+        let part = object(name, 1).metadata_only();
+        indexer.write().put(part, Write::Listed { consistent: true });
+    }
+    let queues: Vec<_> = (0..2).map(|_| inbox.add_queue(Beginning::default())).collect();
+    let mut processor = SharedProcessor::new(inbox, progress.clone());
+    processor.admit(now);
+    assert!(!processor.walk(&indexer, now), "nothing can go on");
+    for name in 0..2 * WALK_STEP_OBJECTS {
+        indexer.write().put(object(name, 2), Write::Listed { consistent: true });
+    }
+    progress.synced();
+    let steps = (0..).find(|_| !processor.walk(&indexer, now)).expect("it ends");
+    assert!(steps >= 4, "{steps} steps of so many objects");
+    assert_eq!(queues.len(), 2);
+}
+
 /// The resourceVersion of its last notification.
 #[derive(Default)]
 struct Last(Mutex<String>);

@@ -7,6 +7,9 @@ use super::state::{Leftover, Look, QueuePhase, WorkQueueState};
 use std::hash::Hash;
 use std::time::Instant;
 
+/// How many delayed keys whose time has come a take moves: its caller holds a lock meanwhile.
+const RIPENED_MAX: usize = 128;
+
 /// Keys for one worker that is called when there is work. It has the bound of a [`WorkQueue`](super::WorkQueue).
 pub struct PolledWorkQueue<K> {
     state: WorkQueueState<K>,
@@ -31,7 +34,7 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
 
     /// The next key that can be handed out at `now`. It is in work until [`done`](Self::done).
     pub fn take(&mut self, now: Instant) -> Option<(K, Lane)> {
-        match self.state.look(now) {
+        match self.state.look_some(RIPENED_MAX, now) {
             Look::Taken(key, lane) => Some((key, lane)),
             Look::ShutDown | Look::Nothing { .. } => None,
         }
@@ -63,7 +66,7 @@ impl<K: Hash + Eq + Clone> PolledWorkQueue<K> {
     }
 
     /// Moves delayed keys whose time has come to the keys that can be handed out, at most `most`. Returns whether there
-    /// may be more. Every other call moves all of them, which may take long.
+    /// may be more. [`take`](Self::take) moves a few, and every other call all of them, which may take long.
     pub fn ripen(&mut self, most: usize, now: Instant) -> bool {
         self.state.ripen_some(most, now) == most
     }

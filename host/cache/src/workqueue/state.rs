@@ -128,7 +128,12 @@ impl<K: Hash + Eq + Clone> WorkQueueState<K> {
     }
 
     pub(super) fn look(&mut self, now: Instant) -> Look<K> {
-        self.ripen(now);
+        self.look_some(usize::MAX, now)
+    }
+
+    /// The same, but queues at most `most` due delayed keys first.
+    pub(super) fn look_some(&mut self, most: usize, now: Instant) -> Look<K> {
+        self.ripen_some(most, now);
         match self.queue.get(now) {
             Some(taken) => {
                 self.counters.queue_duration.observe(taken.waited);

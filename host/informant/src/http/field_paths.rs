@@ -3,7 +3,7 @@
 //! A field is a path of names with dots between, as selectors write them: `metadata.name`. A name with dots of its own
 //! stands in brackets, as `labels[KEY]` does: `metadata.labels[app.kubernetes.io/name]`.
 
-use informant_cache::Projection;
+use informant_cache::{Projection, pointer_step};
 
 /// More than a table has columns.
 const FIELDS_MAX: usize = 32;
@@ -45,7 +45,7 @@ fn pointer(field: &str) -> Result<String, &'static str> {
         };
         check_name(name)?;
         pointer.push('/');
-        pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(&pointer_step(name));
         rest = match behind.strip_prefix('.') {
             Some(next) if next.starts_with('[') => return Err("a dot stands before a bracket"),
             Some(next) => next,

@@ -87,6 +87,11 @@ impl Filter {
         self.compiled.condition.as_ref()
     }
 
+    /// Whether the expression reads the state before.
+    pub(crate) fn reads_old(&self) -> bool {
+        self.compiled.old.is_used()
+    }
+
     /// Whether a deletion may be filtered.
     pub(crate) fn names_change(&self) -> bool {
         self.compiled.names_change

@@ -263,8 +263,9 @@ impl Reads {
         let shared = readable.index(resource, index)?;
         let fetch =
             |_, cursor: Option<&str>| readable.indexer.index_values(shared, VALUES_SCANNED, cursor);
+        let all = readable.sees_all();
         fill(bounds, cursor, fetch, |value: String| {
-            let is_seen = readable.sees_all() || readable.sees_any(shared, &value, bounds)?;
+            let is_seen = all || readable.sees_any(shared, &value, bounds)?;
             Ok(is_seen.then_some(value))
         })
     }

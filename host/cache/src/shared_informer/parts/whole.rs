@@ -37,7 +37,8 @@ impl Parts {
     }
 
     /// Whether a first list is shown in one step at its end. A list that replaces metadata by whole objects may fail
-    /// again and again: until its end the part of metadata shows the changes, and leaves no object to this one.
+    /// again and again: until its end the part of metadata shows the changes, and leaves no object to this one. Above the
+    /// bound of a staged list objects are shown as they come, and the part of metadata leaves these to the list.
     pub(super) fn is_staged_at_first(&self, id: PartId) -> bool {
         let mut others = self.parts.iter().filter(|(other, _)| **other != id);
         self.get(id).filter(|state| !state.is_metadata_only()).is_some_and(|state| {
@@ -46,14 +47,14 @@ impl Parts {
     }
 
     /// Whether a part leaves this state of an object, or its end, to another part.
-    pub(in super::super) fn leaves(
+    pub(in super::super) fn leaves<'a>(
         &self,
         id: PartId,
         object: &Object,
-        stored: Option<&Object>,
+        stored: impl FnOnce() -> Option<&'a Object>,
     ) -> bool {
         let is_whole = |stored| self.leaves_whole(id, stored);
-        self.gives_way(id, object) || stored.is_some_and(is_whole)
+        self.overlap && (self.gives_way(id, object) || stored().is_some_and(is_whole))
     }
 
     /// Whether a part of metadata leaves a stored object to a part that has it whole and shows its changes too. While the
@@ -67,7 +68,7 @@ impl Parts {
             let is_replaced = part.wanted && !one.wanted;
             !one.is_metadata_only() && !is_replaced && one.contains(stored)
         };
-        self.overlap && !stored.is_metadata_only() && self.parts.values().any(|one| leaves_to(one))
+        !stored.is_metadata_only() && self.parts.values().any(|one| leaves_to(one))
     }
 
     /// How much of the object the parts show.

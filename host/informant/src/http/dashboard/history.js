@@ -64,7 +64,7 @@ export function ofAllInformers(sample) {
   return sum;
 }
 
-// Events, keys and schedules that wait for a call.
+// Events, keys and firings that wait for a call.
 export function waitingOf({ queue, workqueue, timers }) {
   return queue.depth + workqueue.waiting + timers.waiting;
 }

@@ -5,7 +5,7 @@ use super::{
     BoundedList, DescriptorError, LIST_MAX, check_name, check_pointer, enqueue, error, json, reads,
     resource,
 };
-use crate::contract::filter::Filter;
+use crate::contract::filter::{Condition, Filter};
 use crate::contract::selectors::{check_fields, field_selector, label_selector};
 use crate::event::Change;
 use crate::event::enqueue::EnqueueRules;
@@ -84,7 +84,9 @@ impl SubscriptionSpec {
 
     /// The bytes of its pointers' steps beside their texts: they are kept at delivery, and for the informer's task.
     pub(crate) fn projected_bytes(&self) -> usize {
-        let pointers = self.only_if_changed.iter().map(String::as_str);
+        let condition = self.filter.as_ref().and_then(Filter::condition);
+        let tested = condition.into_iter().flat_map(Condition::pointers);
+        let pointers = self.only_if_changed.iter().chain(tested).map(String::as_str);
         let steps = |pointer: &str| pointer.matches('/').count();
         2 * Projection::STEP_BYTES
             * pointers.chain(self.enqueue.pointers()).map(steps).sum::<usize>()

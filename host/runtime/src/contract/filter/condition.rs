@@ -9,6 +9,7 @@ use super::READ_BYTES_MAX;
 use super::compile::chain;
 use crate::event::Change;
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
+use informant_cache::pointer_step;
 use std::cmp::Ordering;
 
 /// A filter as tests of values.
@@ -145,6 +146,10 @@ fn call_node(call: &CallExpr, pointers: &mut Vec<String>) -> Option<TestNode> {
 fn in_node(args: &[IdedExpr], pointers: &mut Vec<String>) -> Option<TestNode> {
     let [value, list] = args else { return None };
     let Expr::List(list) = &list.expr else { return None };
+    // The value is read even so, and may be missing.
+    if list.elements.is_empty() {
+        return None;
+    }
     list.elements.iter().try_fold(TestNode::Known(false), |others, item| {
         let item @ (Operand::Text(_) | Operand::Int(_)) = operand(item, pointers)? else {
             return None;
@@ -209,8 +214,7 @@ fn place(root: &str, members: &[&str], pointers: &mut Vec<String>) -> Option<Val
         "old" => true,
         _ => return None,
     };
-    let steps = members.iter().map(|name| name.replace('~', "~0").replace('/', "~1"));
-    let pointer: String = steps.flat_map(|step| ["/".to_owned(), step]).collect();
+    let pointer: String = members.iter().map(|name| format!("/{}", pointer_step(name))).collect();
     let known = pointers.iter().position(|known| *known == pointer);
     let number = known.unwrap_or_else(|| {
         pointers.push(pointer);

@@ -5,7 +5,7 @@
 //! known place in front of it is read whole. For the places on the way to an end, for `has()` and for comparisons with
 //! null, the kind of value is enough.
 
-use informant_cache::Projection;
+use informant_cache::{Projection, pointer_step};
 
 /// The reads from one object.
 #[derive(Debug, Clone)]
@@ -84,10 +84,7 @@ impl ReadPlace {
     fn ends(&self, pointer: String, pointers: &mut Vec<String>) {
         let is_end = self.is_whole || (self.members.is_empty() && !pointer.is_empty());
         for (name, member) in &self.members {
-            member.ends(
-                format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
-                pointers,
-            );
+            member.ends(format!("{pointer}/{}", pointer_step(name)), pointers);
         }
         if is_end {
             pointers.push(pointer);
@@ -102,7 +99,6 @@ fn number(place: &mut ReadPlace, pointer: String, pointers: &mut Vec<String>) {
         place.members.clear();
     }
     for (name, member) in &mut place.members {
-        let name = name.replace('~', "~0").replace('/', "~1");
-        number(member, format!("{pointer}/{name}"), pointers);
+        number(member, format!("{pointer}/{}", pointer_step(name)), pointers);
     }
 }

@@ -30,9 +30,13 @@ impl Mailbox {
         self.load().events == 0 && self.in_flight.is_none() && self.replays.is_empty()
     }
 
-    /// Whether no event waits in any way or is in flight: a new one is merged with no other.
+    /// Whether no event waits in any way or is in flight, and a new one would not wait for later ones: it is merged with
+    /// no other.
     pub(crate) fn is_idle(&self) -> bool {
-        self.is_drained() && self.aside.is_none() && self.withheld.events().next().is_none()
+        self.is_drained()
+            && self.debounce().is_zero()
+            && self.aside.is_none()
+            && self.withheld.events().next().is_none()
     }
 
     /// How long events wait for later events of their object. Zero in a closed mailbox, which gets no later events.

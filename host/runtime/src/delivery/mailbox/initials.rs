@@ -29,6 +29,11 @@ impl Initials {
         (initial.begun_by, initial.are_queued) = (load, false);
     }
 
+    /// Whether this load was the last that began the subscription.
+    pub(crate) fn is_begun_by(&self, id: SubscriptionId, load: u64) -> bool {
+        self.subscriptions.get(&id).is_some_and(|initial| initial.begun_by == load)
+    }
+
     /// All initial objects were queued, unless another load has begun to deliver them since.
     pub(crate) fn queued(&mut self, id: SubscriptionId, load: u64) {
         if let Some(initial) = self.subscriptions.get_mut(&id)

@@ -29,7 +29,6 @@ impl PluginQueue {
                     return Poll::Ready(None);
                 }
                 let now = Instant::now();
-                self.ripen(now);
                 let taken = self.change_shared(|shared| {
                     let Some(work) = shared.mailboxes.next(shard, hands, now, &wall) else {
                         return Err(shared.wait((shard, hands), now, context.waker()));

@@ -44,17 +44,22 @@ impl Worker {
 impl PluginQueue {
     /// Notes an event that its filter refuses. Returns whether that is certain: the actor waits for the event, and would
     /// refuse it.
-    pub(crate) fn refuse(&self, key: &ObjectKey, delivery: &EndedDelivery<'_>) -> bool {
+    pub(crate) fn refuse(
+        &self,
+        key: &ObjectKey,
+        begun_by: u64,
+        delivery: &EndedDelivery<'_>,
+    ) -> bool {
         let mut shared = self.shared.lock();
         let shard = shared.mailboxes.shard_of(key);
         let worker = shared.worker(shard);
         match worker.waits_with.filter(|_| worker.hears_events) {
-            Some(hands) => shared.mailboxes.refuse(shard, hands, delivery),
+            Some(hands) => shared.mailboxes.refuse(shard, hands, begun_by, delivery),
             None => false,
         }
     }
 
-    /// The actor of a shard waits for work, without an actor.
+    /// Notes a waiting actor that does not exist, for tests and benchmarks.
     pub(crate) fn wait_without_actor(&self, shard: usize, hands: Hands) {
         self.shared.lock().worker(shard).wait(Some(hands), true, Waker::noop());
     }

@@ -141,7 +141,7 @@ impl SubscriptionHandler {
         }
         match of_view == 0 || !is_wanted {
             true => true,
-            // Nobody else reads these bytes.
+            // No other subscription reads these bytes.
             false if object.is_at_rest() => self.sampled(|| self.view.contains(object)),
             false => self.read(object, of_view, |values| {
                 self.sampled(|| self.view.fields_match(|number| values.get(number)))
@@ -193,7 +193,7 @@ impl SubscriptionHandler {
         let pointers = filter.condition().map_or(0, |condition| condition.pointers().len());
         let states = match change {
             Change::Deleted => [None, Some(object)],
-            Change::Added | Change::Updated => [Some(object), old],
+            Change::Added | Change::Updated => [Some(object), old.filter(|_| filter.reads_old())],
         };
         let verdict = self.read_states(states, pointers, |values| {
             self.sampled(|| self.asked.verdict(change, values))

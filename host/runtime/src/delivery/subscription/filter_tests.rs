@@ -4,8 +4,9 @@ use super::tests::{Told, pod, spec, tell};
 use super::*;
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Marks, Settled};
-use crate::delivery::mailboxes::Hands;
+use crate::delivery::mailboxes::{Hands, Mailboxes};
 use informant_cache::Reason as CacheReason;
+use std::time::Duration;
 
 const RUNNING: &str = r#","filter":"object.status.phase == 'Running'""#;
 
@@ -13,13 +14,13 @@ const RUNNING: &str = r#","filter":"object.status.phase == 'Running'""#;
 /// filtered ones. With `handled`, the guest handles each event at once; otherwise all wait.
 #[track_caller]
 fn check(keys: &str, filters: bool, handled: bool, told: &[Told], expect: &str) {
-    check_of(1, keys, (filters, handled), told, expect);
+    check_where(|_| {}, keys, (filters, handled), told, expect);
 }
 
-/// The subscriptions that queue events are those of the load `filters_of`; the actor's version is that of load 1.
+/// The subscriptions are those of the load 1, as is the actor's version, but for a change of the mailboxes.
 #[track_caller]
-fn check_of(
-    filters_of: u64,
+fn check_where(
+    change: impl FnOnce(&mut Mailboxes),
     keys: &str,
     (filters, handled): (bool, bool),
     told: &[Told],
@@ -31,15 +32,17 @@ fn check_of(
     let (spec, shared) = (spec(keys), Arc::new(SharedProjection::default()));
     // Another subscription of the informer asks for other values.
     let _other = shared.reader(["/kind", "/status/phase"]);
-    let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
+    let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone()).of_loads(1, 1);
     let handler = handler.reading_with(&shared, &spec, filters);
     handler.on_synced();
-    queue.look(|mailboxes| {
-        mailboxes.set_filters_of(filters_of);
+    queue.change(|mailboxes| {
+        mailboxes.set_filters_of(1);
+        mailboxes.change_initials(|initials| initials.begin(SubscriptionId(1), 1));
         mailboxes.history.set_bytes_max(1 << 10);
+        change(mailboxes);
     });
     queue.wait_without_actor(0, Hands::waiting(1));
-    let (mut shown, now) = (Vec::new(), Instant::now());
+    let (mut shown, now) = (Vec::new(), Instant::now() + Duration::from_secs(1));
     let mut take = || {
         while let Some(queued) = queue.pop(0, now) {
             shown.push(queued.event.object.resource_version().to_owned());
@@ -99,5 +102,16 @@ fn the_actor_decides_where_events_are_recorded_and_where_tests_cannot() {
 
 #[test]
 fn an_event_for_another_version_is_queued() {
-    check_of(2, RUNNING, (true, true), &changes(), "1 2 3 4 5; 0 filtered");
+    let all = "1 2 3 4 5; 0 filtered";
+    check_where(|it| it.set_filters_of(2), RUNNING, (true, true), &changes(), all);
+    // Another handler replaces this one, which gets the rest of a batch.
+    let replaced = |it: &mut Mailboxes| it.change_initials(|it| it.begin(SubscriptionId(1), 2));
+    check_where(replaced, RUNNING, (true, true), &changes(), all);
+}
+
+#[test]
+fn an_event_that_would_wait_for_later_ones_is_queued() {
+    let debounced =
+        |it: &mut Mailboxes| it.set_pauses(Duration::from_nanos(1), None, Instant::now());
+    check_where(debounced, RUNNING, (true, false), &changes()[..1], "1; 0 filtered");
 }

@@ -76,6 +76,7 @@ fn what_is_not_certain_is_left_to_the_interpreter() {
     check("object.spec.other == 'x' || object.spec.n == 3", Some(true));
     check("object.spec.other == 'x' || object.spec.n == 4", None);
     check("object.spec.n == 'x'", None);
+    check("object.spec.other in []", None);
     check("object.spec.f == 3", None);
     check("object.spec.big > 3", None);
     check("object.metadata.labels.odd == 'a'", None);
