@@ -282,31 +282,6 @@ mod tests {
         assert!(!waits(1 - of_even), "there is room");
     }
 
-    /// Whether another thread gets the lock while keys become due that were all delayed to one moment.
-    fn is_shared(keys: usize) -> bool {
-        let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
-        let (now, after) = (Instant::now(), Duration::from_secs(1));
-        for number in 0..keys {
-            let options = AddOptions { after, ..AddOptions::default() };
-            queue.change(|it| it.add_key(&number.to_string(), options, now)).expect("it fits");
-        }
-        let delayed = || queue.look(|it| it.keys.snapshot(now).delayed);
-        std::thread::scope(|scope| {
-            let ripens = scope.spawn(|| queue.ripen(now + after));
-            let mut seen = 0;
-            while !ripens.is_finished() {
-                seen += usize::from((1..keys).contains(&delayed()));
-            }
-            seen > 0 && delayed() == 0
-        })
-    }
-
-    #[test]
-    fn an_informer_gets_its_turn_while_many_keys_become_due() {
-        // The other thread may have been quicker.
-        assert!((0..100).any(|_| is_shared(2_000)));
-    }
-
     #[tokio::test]
     async fn whoever_closes_the_breaker_wakes_those_who_wait_for_it() {
         let now = Instant::now();

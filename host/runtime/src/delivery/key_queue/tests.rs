@@ -487,11 +487,11 @@ fn keys_whose_time_has_come_become_due_in_steps() {
     let delayed = |keys: &KeyQueue| keys.lines[0].queue.delayed();
     assert!(!keys.ripen(now) && delayed(&keys) == 300, "no time has come");
     let now = now + Duration::from_secs(1);
+    assert!(keys.take(0, now).is_some() && delayed(&keys) == 172, "a take moves as many");
     let mut steps = Vec::new();
     while keys.ripen(now) {
         steps.push(delayed(&keys));
     }
-    assert_eq!(steps, [172, 44]);
-    assert_eq!((delayed(&keys), keys.len(now)), (0, 300));
-    assert_eq!(keys.take(0, now).map(|work| work.key.to_string()).as_deref(), Some("000"));
+    assert_eq!(steps, [44]);
+    assert_eq!((delayed(&keys), keys.len(now)), (0, 299));
 }
