@@ -32,6 +32,7 @@ help:
 	@echo "make soak-plugins  good plugins beside every misbehaving one for SOAK_MINUTES=10"
 	@echo "make storm        a plugin replaced 200 times under 2,000 changes a second: SEED=n replays one"
 	@echo "make election     the leader of two hosts fails 50 times while a plugin writes: SEED=n replays one"
+	@echo "make attacks      known attacks one at a time, with times compared: where nothing else runs"
 	@echo "make siege        generated files, requests, state and recordings thrown at a host for SIEGE_MINUTES=10: SEED=n, ONLY=files,requests"
 	@echo "make openapi      a validator and a fuzzer try /openapi.json of a host: EXAMPLES=100, SEED=n (pip fetches both)"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"

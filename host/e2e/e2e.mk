@@ -10,6 +10,8 @@
 #   make election    lets the leader of two hosts fail 50 times under load and looks for writes out of turn (SEED=n)
 #   make siege       throws generated files, requests, state and recordings at a host for SIEGE_MINUTES=10, beside a good plugin (SEED=n);
 #                    ONLY=files,requests for some kinds, FROM=n INPUTS=m for m inputs of each kind from the n-th
+#   make attacks     runs known attacks one at a time, where nothing else runs, and compares the times of events and probes with their
+#                    bounds (INFORMANT_E2E=real: beside a real API server, after make e2e-tools)
 #   make soak-plugins  lets 50 good plugins live beside every test guest for SOAK_MINUTES=10 and measures them
 #   make projects    plugin projects in every language whose tools are there, by the READMEs' own commands; npm and pip fetch;
 #                    LANGUAGES="js python" for some
@@ -28,7 +30,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege soak-plugins openapi deny image
+.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege attacks soak-plugins openapi deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -84,6 +86,10 @@ election: build test-guests
 siege: build plugins test-guests
 	cargo run --release -p informant-e2e --bin siege -- --minutes $(SIEGE_MINUTES) $(if $(SEED),--seed $(SEED)) \
 		$(if $(ONLY),--only $(ONLY)) $(if $(FROM),--from $(FROM)) $(if $(INPUTS),--inputs $(INPUTS))
+
+# In the build of everyday, which is slower than the released program: a bound that it keeps is kept.
+attacks: e2e-host
+	INFORMANT_TIMES=compared cargo test --workspace --test it -- attacks:: --test-threads=1
 
 # SOAK_MINUTES=m: how long all are together.
 soak-plugins: build test-guests
