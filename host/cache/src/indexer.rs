@@ -30,8 +30,11 @@ use state::IndexerState;
 use std::sync::Arc;
 use writer::Writer;
 
-/// The objects indexed in one turn of the writer when an index is added.
+/// The objects that are read at once when an index is filled.
 const INDEX_CHUNK_OBJECTS: usize = 512;
+/// The values that are filed in one turn of the writer when an index is filled, and those of one object more: a
+/// millisecond or two, in which the informer's task waits.
+const INDEX_CHUNK_VALUES: usize = 4 << 10;
 
 /// The index of namespaces (client-go's `NamespaceIndex`). It always exists, and is a range of the store itself.
 pub const NAMESPACE_INDEX: &str = "namespace";
@@ -168,21 +171,47 @@ impl Indexer {
     /// Adds an index; existing objects are filed before this returns. Readers go on meanwhile, and so does the writer
     /// between two short turns. [`NAMESPACE_INDEX`] exists already.
     pub fn add_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {
-        let id = self.write().add_index(name, function.clone())?;
+        self.declare_index(name, function)?;
+        self.fill_index(name);
+        Ok(())
+    }
+
+    /// Adds an index that no reader sees before a call of [`Self::fill_index`] has ended. It returns at once.
+    pub fn declare_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {
+        self.write().add_index(name, function)
+    }
+
+    /// Files existing objects in a declared index, and makes the index visible. For a thread that may be busy: it
+    /// takes as long as the index function takes for all objects. Does nothing if the index is visible or unknown.
+    pub fn fill_index(&self, name: &str) {
+        let Some((id, function)) = self.write().index_to_fill(name) else { return };
         let mut after = None;
         loop {
             let chunk = self.chunk(after.as_ref(), INDEX_CHUNK_OBJECTS);
             let Some(last) = chunk.last() else { break };
             after = Some(last.key().clone());
-            let values = |object: Object| (function.values(&object), object);
-            let filed = chunk.into_iter().map(values).map(|(values, object)| (object, values));
-            let filed = filed.collect();
-            if !self.write().file(id, filed) {
-                return Ok(());
+            if !self.file_chunk(id, &function, chunk) {
+                return;
             }
         }
         self.write().index_is_ready(id);
-        Ok(())
+    }
+
+    /// Returns whether the index still exists.
+    fn file_chunk(&self, id: u64, function: &IndexFunc, chunk: Vec<Object>) -> bool {
+        let (mut filed, mut count) = (Vec::new(), 0);
+        for object in chunk {
+            let values = function.values(&object);
+            count += values.as_ref().map_or(0, Vec::len);
+            filed.push((object, values));
+            if count >= INDEX_CHUNK_VALUES {
+                count = 0;
+                if !self.write().file(id, std::mem::take(&mut filed)) {
+                    return false;
+                }
+            }
+        }
+        self.write().file(id, filed)
     }
 
     /// Removes an index; returns whether it existed.

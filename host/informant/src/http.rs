@@ -39,6 +39,7 @@ mod shares;
 #[cfg(test)]
 mod stuck_tests;
 mod tls;
+mod unread;
 mod why;
 mod write_deadline;
 

@@ -348,8 +348,9 @@ impl PluginHost {
         plugin.starting = Some(prepared.clone());
         let with = (limits, &self.leading);
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
-        let begun = load.clone();
+        let (begun, indexes) = (load.clone(), self.indexes.clone());
         self.loads.spawn(load, async move {
+            indexes.fill(&version.reads).await;
             // The reads of the version's `start` are not refused because a review is under way.
             _ = tokio::time::timeout(ANSWERS_TIME_MAX, granted.answered()).await;
             match takeover.carry_out(version).await {

@@ -201,6 +201,27 @@ fn an_index_added_while_the_writer_writes_misses_nothing() {
 }
 
 #[test]
+fn an_index_is_filled_beside_the_writer_and_visible_once_complete() {
+    let indexer = Indexer::default();
+    let many = |object: &Object| {
+        let number = |value: usize| format!("{} {value}", object.key().name());
+        (0..1000).map(number).collect()
+    };
+    for number in 0..10 {
+        put(&indexer, filed(&format!("p{number}"), 1, "old"));
+    }
+    indexer.declare_index("words", IndexFunc::new(many)).expect("it is new");
+    put(&indexer, filed("late", 1, "new"));
+    let unknown = IndexerError::UnknownIndex("words".into());
+    assert_eq!(indexer.index_values("words", 0, None), Err(unknown));
+    // The second one has nothing to do, and so has one for no index.
+    ["words", "words", "none"].iter().for_each(|name| indexer.fill_index(name));
+    let values = indexer.index_values("words", 0, None).expect("it is visible").items;
+    assert_eq!(values.len(), 11 * 1000);
+    check_index(&indexer, "late 999", &["late"]);
+}
+
+#[test]
 fn a_panicking_index_function_files_nothing_and_harms_nobody() {
     let indexer = Indexer::default();
     put(&indexer, filed("a", 1, "x"));

@@ -5,7 +5,9 @@
 //! the first reader of a state causes the pass, and the others look their places up.
 
 use super::Projection;
+use hashbrown::HashMap;
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,9 +20,13 @@ pub struct SharedProjection {
     pointers: Mutex<SharedPointers>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SharedPointers {
     places: Vec<PointerPlace>,
+    /// The place of each pointer that has a reader.
+    by_pointer: HashMap<Arc<str>, usize>,
+    /// The places without a reader.
+    free: BTreeSet<usize>,
     /// Made when it is first used.
     projection: Option<Arc<Projection>>,
     /// Grows when a pointer takes a place.
@@ -29,8 +35,7 @@ struct SharedPointers {
 
 #[derive(Debug)]
 struct PointerPlace {
-    pointer: Box<str>,
-    /// Without a reader, the place is free for another pointer.
+    pointer: Arc<str>,
     readers: usize,
 }
 
@@ -68,8 +73,7 @@ pub struct SharedValues<'a> {
 impl Default for SharedProjection {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let pointers = SharedPointers { places: Vec::new(), projection: None, generation: 0 };
-        Self { id: NEXT.fetch_add(1, Relaxed), pointers: Mutex::new(pointers) }
+        Self { id: NEXT.fetch_add(1, Relaxed), pointers: Mutex::default() }
     }
 }
 
@@ -97,36 +101,43 @@ impl SharedProjection {
 
 impl SharedPointers {
     fn place_of(&mut self, pointer: &str) -> usize {
-        let is_here = |place: &PointerPlace| place.readers > 0 && *place.pointer == *pointer;
-        let number = self.places.iter().position(is_here).unwrap_or_else(|| {
-            self.generation += 1;
-            let place = PointerPlace { pointer: pointer.into(), readers: 0 };
-            match self.places.iter().position(|place| place.readers == 0) {
-                Some(free) => {
-                    self.places[free] = place;
-                    free
-                }
-                None => {
-                    self.places.push(place);
-                    self.places.len() - 1
-                }
-            }
-        });
+        let number = self.by_pointer.get(pointer).copied();
+        let number = number.unwrap_or_else(|| self.take_place(pointer.into()));
         self.places[number].readers += 1;
         number
     }
 
-    fn release(&mut self, places: &[usize]) {
-        let mut is_free = false;
-        for &number in places {
-            self.places[number].readers -= 1;
-            is_free |= self.places[number].readers == 0;
-        }
-        if is_free {
-            while self.places.last().is_some_and(|place| place.readers == 0) {
-                self.places.pop();
+    fn take_place(&mut self, pointer: Arc<str>) -> usize {
+        self.generation += 1;
+        let place = PointerPlace { pointer: pointer.clone(), readers: 0 };
+        let number = match self.free.pop_first() {
+            Some(free) => {
+                self.places[free] = place;
+                free
             }
-            self.projection = None;
+            None => {
+                self.places.push(place);
+                self.places.len() - 1
+            }
+        };
+        self.by_pointer.insert(pointer, number);
+        number
+    }
+
+    fn release(&mut self, places: &[usize]) {
+        for &number in places {
+            let place = &mut self.places[number];
+            place.readers -= 1;
+            if place.readers == 0 {
+                self.by_pointer.remove(&place.pointer);
+                self.free.insert(number);
+                self.projection = None;
+            }
+        }
+        // Each place costs time in each pass.
+        while self.places.last().is_some_and(|place| place.readers == 0) {
+            self.places.pop();
+            self.free.remove(&self.places.len());
         }
     }
 

@@ -9,10 +9,12 @@ use super::client_certificate::ClientCertificate;
 use super::places::{ConnectionPlace, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
 use super::tls::{Opened, Transport};
+use super::unread::{Unread, UnreadPiece};
 use super::write_deadline::WriteDeadline;
 use crate::metrics::RefusedCounts;
 use axum::Router;
 use axum::body::{Body, Bytes};
+use futures::TryFutureExt as _;
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -146,6 +148,7 @@ struct Common {
     transport: Transport,
     shutdown: CancellationToken,
     bounds: Bounds,
+    unread: Arc<Unread>,
 }
 
 /// Serves until `shutdown`, then lets requests under way end.
@@ -164,7 +167,8 @@ pub(crate) async fn serve<L: Listener>(
     http.max_buf_size(bounds.buffer_bytes).keep_alive(bounds.keep_alive);
     let stop_grace = bounds.stop_grace;
     let tasks_max = bounds.waiting_max + bounds.served_max + LEAVING_MAX;
-    let common = Common { http, router, is_probe, transport, shutdown, bounds };
+    let common =
+        Common { http, router, is_probe, transport, shutdown, bounds, unread: Arc::default() };
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -196,8 +200,9 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 }
 
 async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, common: Common) {
-    let Common { http, router, is_probe, transport, shutdown, bounds } = common;
+    let Common { http, router, is_probe, transport, shutdown, bounds, unread } = common;
     let asked = place.clone();
+    let cut_off = CancellationToken::new();
     let stream = WriteDeadline::new(stream, bounds.stall_max);
     let answered = async {
         let opened = tokio::select! {
@@ -205,8 +210,10 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
             () = shutdown.cancelled() => return Ok(()),
         };
         let Ok(Ok(Opened { stream, client })) = opened else { return Ok(()) };
-        let service =
-            service_fn(move |request| answer(request, &asked, client.as_ref(), &router, is_probe));
+        let service = service_fn(|request| {
+            let answer = answer(request, &asked, client.as_ref(), &router, is_probe);
+            answer.map_ok(|(answer, served)| held(answer, served, &unread, &cut_off))
+        });
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
@@ -220,6 +227,7 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
     let ended = tokio::select! {
         ended = answered => ended,
         () = place.lost() => Ok(()),
+        () = cut_off.cancelled() => Ok(()),
     };
     // Clients come and go as they like; an error here is theirs.
     if let Err(error) = ended {
@@ -227,14 +235,14 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
     }
 }
 
-/// Answers a request, if there is room for it.
+/// Answers a request, if there is room for it. Without a place it is a probe, or refused.
 fn answer(
     mut request: Request<Incoming>,
     place: &Arc<ConnectionPlace>,
     client: Option<&ClientCertificate>,
     router: &Router,
     is_probe: fn(&str) -> bool,
-) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<> {
+) -> impl Future<Output = Result<(Response<Body>, Option<Served>), Infallible>> + use<> {
     request.extensions_mut().insert(place.peer());
     if let Some(client) = client {
         request.extensions_mut().insert(client.clone());
@@ -246,22 +254,32 @@ fn answer(
     let answer = served.map(|served| (router.clone().oneshot(request.map(Body::new)), served));
     async move {
         Ok(match answer {
-            Some((answer, served)) => held(answer.await?, served),
-            None => busy("too many requests are being answered; ask again in a second"),
+            Some((answer, served)) => (answer.await?, served),
+            None => (busy("too many requests are being answered; ask again in a second"), None),
         })
     }
 }
 
-/// The place is kept until the whole answer is on its way.
-fn held(answer: Response<Body>, served: Option<Served>) -> Response<Body> {
-    match served {
-        Some(served) => answer.map(|body| Body::new(HeldConnection { body, _served: served })),
-        None => answer,
-    }
+/// The place is kept until the whole answer is on its way, and each piece counts until the caller has taken it.
+fn held(
+    answer: Response<Body>,
+    served: Option<Served>,
+    unread: &Arc<Unread>,
+    cut_off: &CancellationToken,
+) -> Response<Body> {
+    let Some(served) = served else { return answer };
+    let (unread, cut_off) = (unread.clone(), cut_off.clone());
+    answer.map(|body| {
+        Body::new(HeldConnection { body, piece: None, unread, cut_off, _served: served })
+    })
 }
 
 struct HeldConnection {
     body: Body,
+    /// The piece before the next one.
+    piece: Option<UnreadPiece>,
+    unread: Arc<Unread>,
+    cut_off: CancellationToken,
     _served: Served,
 }
 
@@ -273,11 +291,20 @@ impl http_body::Body for HeldConnection {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        // The connection wants more: it has room again.
+        self.piece = None;
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            self.piece = Some(self.unread.add(data.len(), &self.cut_off));
+        }
+        polled
     }
 
+    /// Not while the last piece counts: hyper drops an ended body before it has written that piece.
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.piece.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -288,6 +315,7 @@ impl http_body::Body for HeldConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::unread::UNREAD_BYTES_MAX;
     use axum::routing::get;
     use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -298,6 +326,8 @@ mod tests {
     const REQUEST: &str = "GET /answer HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const PROBE: &str = "GET /probe HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const ENDLESS: &str = "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const LARGE: &str = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const LARGE_ONE: &str = "GET /large-one HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const HALF_A_REQUEST: &str = "GET /answer HTT";
     const SOON: Duration = Duration::from_millis(50);
 
@@ -326,8 +356,15 @@ mod tests {
                 let piece = Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 64 * 1024]));
                 Body::from_stream(futures::stream::repeat(piece))
             };
+            let large = async || {
+                let piece = Bytes::from(vec![b'x'; UNREAD_BYTES_MAX / 2]);
+                Body::from_stream(futures::stream::repeat(Ok::<_, Infallible>(piece)))
+            };
+            let large_one = async || Body::from(vec![b'x'; UNREAD_BYTES_MAX / 2]);
             let router = Router::new()
                 .route("/answer", get(async || "answered"))
+                .route("/large", get(large))
+                .route("/large-one", get(large_one))
                 .route("/probe", get(async || "answered"))
                 .route("/endless", get(endless))
                 .route("/answer-at-the-stop", get(at_the_stop));
@@ -445,6 +482,24 @@ mod tests {
         let mut taken = vec![0; 1 << 20];
         while stalled.read(&mut taken).await.is_ok_and(|length| length > 0) {}
         bench.stop().await;
+    }
+
+    /// The deadline for callers that take nothing is far away.
+    #[tokio::test]
+    async fn large_pieces_that_nobody_takes_are_bounded() {
+        for request in [LARGE, LARGE_ONE] {
+            let bench = Bench::start(Bounds { stop_grace: SOON, ..Bounds::api() }).await;
+            let (mut stalled, _) = bench.begin(request).await;
+            let (_second, _) = bench.begin(request).await;
+            let (_third, answer) = bench.begin(request).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            let (mut taken, mut count) = (vec![0; 1 << 20], 0);
+            while let Ok(length @ 1..) = stalled.read(&mut taken).await {
+                count += length;
+            }
+            assert!(count < UNREAD_BYTES_MAX / 2, "{request}: {count} bytes came");
+            bench.stop().await;
+        }
     }
 
     #[tokio::test]

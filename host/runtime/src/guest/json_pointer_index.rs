@@ -7,6 +7,8 @@
 
 use crate::account::{Ledger, Weighed};
 use crate::contract::descriptor::IndexSpec;
+use crate::guest::load_steps::LoadSteps;
+use crate::guest::reads::Reads;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{IndexFunc, Indexer, JsonPointer, Object};
@@ -24,6 +26,8 @@ pub(crate) const VALUES_MAX: usize = 1_000;
 #[derive(Clone, Default)]
 pub(crate) struct SharedIndexes {
     users: Arc<Mutex<HashMap<IndexId, Users>>>,
+    /// Indexes of many objects take seconds: they are filled for one version after the other.
+    fills: LoadSteps,
 }
 
 #[derive(Default)]
@@ -64,7 +68,8 @@ pub(crate) struct IndexUse {
 }
 
 impl SharedIndexes {
-    /// Makes sure that the index of this pointer exists, and charges it to the account.
+    /// Makes sure that the index of this pointer is declared, and charges it to the account. Nobody reads it before
+    /// [`IndexUse::fill`].
     pub(crate) fn declare(
         &self,
         indexer: &Indexer,
@@ -82,14 +87,22 @@ impl SharedIndexes {
         filing.payers.lock().push(payer.clone());
         let pointer = index.pointer.clone();
         let values = move |object: &Object| filing.values(&pointer, object);
-        // The index exists already if another plugin declared it first. The lock is not held: building an index takes
-        // a while.
-        let _ = indexer.add_index(&id.1, IndexFunc::new(values));
+        // The index exists already if another plugin declared it first.
+        let _ = indexer.declare_index(&id.1, IndexFunc::new(values));
         let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
         let used = Arc::new(IndexUse { id, indexer, indexes, payer });
         let weighed: Weak<IndexUse> = Arc::downgrade(&used);
         used.payer.weighs(weighed);
         used
+    }
+
+    /// Fills the indexes of a version, before it reads.
+    pub(crate) async fn fill(&self, reads: &Arc<Reads>) {
+        if reads.has_indexes() {
+            let reads = reads.clone();
+            // A panic of an index function is caught where it is called.
+            let _ = self.fills.run(move || reads.fill_indexes()).await;
+        }
     }
 
     /// How often an object had more values than the index took, by the resource and the pointer of the index.
@@ -104,6 +117,11 @@ impl SharedIndexes {
 }
 
 impl IndexUse {
+    /// Files the objects of the indexer, unless another user has. It takes long where the objects are many.
+    pub(crate) fn fill(&self) {
+        self.indexer.fill_index(self.name());
+    }
+
     /// The index's name in the shared indexer.
     pub(crate) fn name(&self) -> &str {
         &self.id.1
@@ -161,12 +179,15 @@ mod tests {
         let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
         let one = indexes.declare(&indexer, &spec("node"), &Arc::default());
         let other = indexes.declare(&indexer, &spec("by-node"), &Arc::default());
+        check(&indexer, false);
+        one.fill();
         assert_eq!(one.name(), other.name());
         drop(one);
         check(&indexer, true);
         drop(other);
         check(&indexer, false);
         let again = indexes.declare(&indexer, &spec("node"), &Arc::default());
+        again.fill();
         check(&indexer, true);
         drop(again);
         assert!(indexes.users.lock().is_empty());

@@ -114,7 +114,7 @@ struct ReadableView {
 
 impl Reads {
     /// The descriptor's reads, as far as they are `granted`. `lease` gives the shared informer of a resource for a
-    /// scope, or its substitute. Indexes, lists and watches are charged to the account.
+    /// scope, or its substitute. Indexes, lists and watches are charged to the account. The indexes are not filled yet.
     pub(crate) fn new<T: Into<Origin>>(
         descriptor: &Descriptor,
         (shared, ledger): (&SharedIndexes, &Arc<Ledger>),
@@ -151,6 +151,17 @@ impl Reads {
         }
         let _watches = Watches::charged(descriptor.watches(), ledger);
         Self { resources, awaiting: Awaiting::default(), _watches }
+    }
+
+    pub(crate) fn has_indexes(&self) -> bool {
+        self.resources.values().any(|it| !it.indexes.is_empty())
+    }
+
+    /// Fills the indexes, before the plugin reads. It takes as long as the objects are many: no work for a thread of
+    /// the async runtime.
+    pub(crate) fn fill_indexes(&self) {
+        let readable = self.resources.values();
+        readable.flat_map(|it| it.indexes.values()).for_each(|index| index.fill());
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {

@@ -83,11 +83,13 @@ impl Run {
         let granted = VersionPermissions::everything(descriptor);
         let stores = |resource: &GroupVersionResource, _| Origin::Store(world.store(resource));
         let charged = (&SharedIndexes::default(), &core.counters.ledger);
+        let reads = Reads::new(descriptor, charged, &granted, stores);
+        reads.fill_indexes();
         let version = Version {
             load: LOAD,
             number: descriptor.version.clone(),
             template: prepared.template.clone(),
-            reads: Arc::new(Reads::new(descriptor, charged, &granted, stores)),
+            reads: Arc::new(reads),
             settings: prepared.settings.clone(),
             subscriptions: subscriptions(descriptor, &ids, &vec![LOAD; ids.len()], &granted),
             schedules: descriptor.schedules.clone(),

@@ -1,6 +1,5 @@
 //! A version that is ready on a host that does not lead yet.
 
-use crate::guest::reads::Reads;
 use crate::plugin::loads::Load;
 use crate::plugin::prepare::Prepared;
 use informant_cache::InformerLease;
@@ -11,8 +10,7 @@ pub(crate) struct Standby {
     pub(crate) prepared: Prepared,
 }
 
-/// Keeps informers running until a standby version has its own subscriptions.
+/// Keeps the informers of a standby version running until the version has its own leases.
 pub(crate) struct Warm {
-    pub(crate) _reads: Reads,
-    pub(crate) _subscriptions: Vec<InformerLease>,
+    pub(crate) _leases: Vec<InformerLease>,
 }

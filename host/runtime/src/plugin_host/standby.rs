@@ -3,13 +3,11 @@
 
 use super::PluginHost;
 use crate::contract::coverage;
-use crate::guest::reads::Reads;
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::Load;
 use crate::plugin::prepare::{Code, Prepared};
 use crate::plugin::{Standby, Warm};
 use crate::plugin_name::PluginName;
-use crate::powers::access::VersionPermissions;
 use jiff::Timestamp;
 use tracing::info;
 
@@ -18,15 +16,15 @@ impl PluginHost {
     pub(super) fn stand_by(&mut self, load: Load, prepared: Prepared) {
         let descriptor = &prepared.descriptor;
         let lease = |gvr: &_, scope| coverage::lease(&self.informers, gvr, scope);
-        // The standby version reads nothing. Its permissions are reviewed when it takes over.
-        let granted = VersionPermissions::everything(descriptor);
         let Some(plugin) = self.plugins.get_mut(&load.name) else { return };
-        let ledger = &plugin.core.counters.ledger;
-        let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
         let subscribed = descriptor.subscriptions.iter();
-        let subscriptions =
+        let subscribed =
             subscribed.map(|spec| lease(&spec.resource, coverage::subscribed_scope(spec)));
-        let warm = Warm { _reads: reads, _subscriptions: subscriptions.collect() };
+        let read = descriptor.reads.iter();
+        let read =
+            read.map(|spec| lease(&spec.resource, coverage::watched_scope(&spec.namespaces)));
+        // The standby version reads nothing: its indexes are filled and its permissions reviewed when it takes over.
+        let warm = Warm { _leases: subscribed.chain(read).collect() };
         self.informers.start();
         plugin.core.loaded(&load.sha256, Timestamp::now());
         let (name, sha256) = (load.name.clone(), &load.sha256[..12]);

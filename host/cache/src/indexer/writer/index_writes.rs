@@ -6,12 +6,12 @@ use crate::indexer::{IndexerError, NAMESPACE_INDEX};
 use crate::object::Object;
 
 impl IndexerWrite<'_> {
-    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`]; returns its identity.
+    /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`].
     pub(in super::super) fn add_index(
         &mut self,
         name: &str,
         func: IndexFunc,
-    ) -> Result<u64, IndexerError> {
+    ) -> Result<(), IndexerError> {
         let writer = &mut *self.writer;
         match writer.state.index(name) {
             Err(at) if name != NAMESPACE_INDEX => {
@@ -19,10 +19,17 @@ impl IndexerWrite<'_> {
                 writer.changed = true;
                 writer.state.indexes.insert(at, Index::new(name, func));
                 writer.filings.insert(at, Filing::new(writer.last_index));
-                Ok(writer.last_index)
+                Ok(())
             }
             Ok(_) | Err(_) => Err(IndexerError::IndexExists(name.to_owned())),
         }
+    }
+
+    /// The identity and the function of an index that no reader sees yet.
+    pub(in super::super) fn index_to_fill(&self, name: &str) -> Option<(u64, IndexFunc)> {
+        let at = self.writer.state.index(name).ok()?;
+        let index = &self.writer.state.indexes[at];
+        (!index.ready).then(|| (self.writer.filings[at].id, index.function.clone()))
     }
 
     pub(in super::super) fn remove_index(&mut self, name: &str) -> bool {
