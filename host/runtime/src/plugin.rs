@@ -34,7 +34,7 @@ use crate::plugin::prepare::{LastCompiled, Prepared};
 use crate::plugin_metrics::{MetricNames, PluginMetrics};
 use crate::plugin_name::PluginName;
 use crate::powers::access::VersionPermissions;
-use actors::ActorHandle;
+use actors::{ActorHandle, ActorRestarts};
 use hashbrown::HashSet;
 use informant_cache::{HandlerOptions, InformerLease, Object, Registration, SharedInformerFactory};
 use jiff::Timestamp;
@@ -89,6 +89,7 @@ pub(crate) struct Plugin {
     together: Option<Arc<Together>>,
     /// By shard. There may be more actors than the current version has shards; the others do nothing.
     actors: Vec<ActorHandle>,
+    restarts: ActorRestarts,
     /// Boxed: a map reserves room for eleven entries, and most plugins have one.
     subscriptions: BTreeMap<String, Box<Active>>,
     /// Subscriptions that get no events now.
@@ -160,6 +161,7 @@ impl Plugin {
             memory: Memory::default(),
             together: None,
             actors: Vec::new(),
+            restarts: ActorRestarts::default(),
             subscriptions: BTreeMap::new(),
             withheld: BTreeMap::new(),
             granted: VersionPermissions::default(),
@@ -243,7 +245,8 @@ impl Plugin {
     /// Whether the version in charge is of this file and has the latest settings. This is so if the configuration
     /// changed during the load of that version: the load followed it, and no other load is due.
     pub(crate) fn runs_already(&self, sha256: &str) -> bool {
-        self.settings.as_ref().is_some_and(|settings| self.core.runs(sha256, settings))
+        let has_settings = |settings| self.core.runs(sha256, settings);
+        !self.has_lost_actor() && self.settings.as_ref().is_some_and(has_settings)
     }
 
     /// Notes the version that took over.

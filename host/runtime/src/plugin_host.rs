@@ -6,6 +6,7 @@ mod accounts;
 mod configure;
 mod instances;
 mod latest_read;
+mod lost_actors;
 mod options;
 mod outcomes;
 mod record;
@@ -167,6 +168,7 @@ impl PluginHost {
     fn look(&mut self) {
         self.view.beat();
         self.look_at_accounts();
+        self.look_at_actors();
         if !self.leads {
             self.show_standbys();
         }

@@ -83,7 +83,7 @@ pub const SINNERS: [Sinner; 40] = [
     ),
     one("stack", PluginEnd::Tripped, "call stack exhausted"),
     one("start-fails", PluginEnd::Refused, "asked to fail at start"),
-    one("tables", PluginEnd::Tripped, "tables of more than 10000 elements were asked for"),
+    one("tables", PluginEnd::Tripped, "tables of more than 100000 elements were asked for"),
     one("trap", PluginEnd::Tripped, "unreachable"),
     named("trap", "trap-in-describe", PluginEnd::Refused, "unreachable"),
     named("trap", "trap-in-restore", PluginEnd::RunsAfterReload, "restore failed: trap"),

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Twenty of the largest objects that an API server takes.
-pub(crate) const UNREAD_BYTES_MAX: usize = 32 << 20;
+/// Ten of the largest objects that an API server takes.
+pub(crate) const UNREAD_BYTES_MAX: usize = 16 << 20;
 
 /// The unread pieces of a listener.
 #[derive(Default)]
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn the_connection_that_reads_nothing_for_longest_is_cut_off_first() {
-        check(&[(0, 16), (1, 16)], &[]);
-        check(&[(0, 16), (1, 16), (2, 1)], &[0]);
+        check(&[(0, 8), (1, 8)], &[]);
+        check(&[(0, 8), (1, 8), (2, 1)], &[0]);
         // The first one reads.
-        check(&[(0, 16), (1, 16), (0, 16), (2, 1)], &[1]);
-        check(&[(0, 16), (1, 16), (0, 0), (2, 16)], &[]);
-        check(&[(0, 8), (1, 8), (2, 8), (3, 8), (4, 20)], &[0, 1, 2]);
+        check(&[(0, 8), (1, 8), (0, 8), (2, 1)], &[1]);
+        check(&[(0, 8), (1, 8), (0, 0), (2, 8)], &[]);
+        check(&[(0, 4), (1, 4), (2, 4), (3, 4), (4, 10)], &[0, 1, 2]);
     }
 
     #[test]

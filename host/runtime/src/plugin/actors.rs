@@ -14,12 +14,37 @@ use crate::plugin::lifecycle::Input;
 use crate::plugin::prepare::Preparer;
 use crate::plugin_name::PluginName;
 use futures::future::join_all;
+use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tracing::error;
+
+/// The wait before the second restart of actors that a defect of the host ended. It doubles with each, up to
+/// [`RESTART_MAX`].
+const RESTART_BASE: Duration = Duration::from_secs(1);
+const RESTART_MAX: Duration = Duration::from_secs(300);
+
+/// The restarts of a plugin's actors that a defect of the host ended.
+#[derive(Default)]
+pub(super) struct ActorRestarts {
+    count: u32,
+    not_before: Option<Instant>,
+}
+
+impl ActorRestarts {
+    /// Whether a restart is due. If so, the next one waits for longer.
+    fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = self.not_before.is_none_or(|not_before| not_before <= now);
+        if is_due {
+            self.not_before = Some(now + exponential(RESTART_BASE, self.count, RESTART_MAX));
+            self.count = self.count.saturating_add(1);
+        }
+        is_due
+    }
+}
 
 pub(super) struct ActorHandle {
     commands: mpsc::Sender<ActorCommand>,
@@ -93,6 +118,16 @@ impl Plugin {
         task
     }
 
+    /// Whether a defect of the host ended an actor. Its shard calls nothing until a load starts another.
+    pub(crate) fn has_lost_actor(&self) -> bool {
+        self.actors.iter().any(|actor| actor.commands.is_closed())
+    }
+
+    /// Whether the version in charge is to be loaded again now, because it has lost an actor.
+    pub(crate) fn is_to_restart(&mut self, now: Instant) -> bool {
+        self.load.is_none() && self.has_lost_actor() && self.restarts.is_due(now)
+    }
+
     /// Ends the subscriptions, stops the guests and waits until the actors have ended.
     pub(crate) async fn stop(mut self) {
         self.subscriptions.clear();
@@ -124,5 +159,17 @@ impl Plugin {
         }
         let hold = Hold::new(paused, live.len(), done);
         live.into_iter().for_each(|permit| permit.send(ActorCommand::Hold(hold.clone())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restarts_are_due_with_growing_waits() {
+        let (mut restarts, begin) = (ActorRestarts::default(), Instant::now());
+        let due = (0..700).filter(|second| restarts.is_due(begin + Duration::from_secs(*second)));
+        assert_eq!(due.collect::<Vec<_>>(), [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]);
     }
 }

@@ -30,13 +30,15 @@ impl Plugin {
         let can_be_sent = |letter: &DeadLetter| {
             let active = self.subscriptions.get(&letter.subscription);
             active.is_some_and(|active| {
-                active.spec.resource.to_string() == letter.resource && active.knows_of(letter)
+                active.spec.resource.to_string() == letter.resource
+                    && active.knows_of(letter)
+                    && !active.informer.informer().is_stopped()
             })
         };
         let (taken, orphans) = self.core.dead_letters.lock().send(selection, can_be_sent);
         let count = taken.len();
         if count == 0 && orphans > 0 {
-            let text = "the running version has no subscription of that name that may be told now and whose objects are listed; the dead letters stay";
+            let text = "the running version has no subscription of that name that takes events now and whose objects are followed and listed; the dead letters stay";
             return Err(AdminError::Refused(text.to_owned()));
         }
         if count == 0 {
@@ -46,34 +48,16 @@ impl Plugin {
             by_subscription.entry(letter.subscription.clone()).or_default().push(letter);
         }
         for (name, letters) in by_subscription {
-            let Some(active) = self.subscriptions.get(&name) else { continue };
-            let informer = active.informer.informer();
-            let (indexer, core) = (informer.indexer(), self.core.clone());
-            let id = (active.id, active.asked_by);
-            let (view, types) = (View::from(&active.spec), active.spec.types);
-            let progress = active.handler.progress();
-            let mut sent = Sent::new(core.clone(), &letters);
-            informer.between_notifications(move || {
-                sent.arrive();
-                let present = |key: &ObjectKey| indexer.get(key);
-                for event in redriven(id, letters, &view, present, Instant::now()) {
-                    progress.was_told_past(&event.object);
-                    match types.contain(event.change) {
-                        true => core.queue.push(event),
-                        false => {
-                            add_one(&core.counters.filtered);
-                            // The object's other events, for example a retry, are not concerned.
-                            core.archive.told(&event.letters);
-                            core.told(&event.letters);
-                        }
-                    }
-                }
-            });
+            if let Some(active) = self.subscriptions.get(&name) {
+                active.redrive(letters, &self.core);
+            }
         }
         let kept = match orphans {
             0 => String::new(),
             orphans => {
-                format!("; {orphans} stay, for their subscriptions are gone or not listed yet")
+                format!(
+                    "; {orphans} stay, for their subscriptions are gone, not followed, or not listed yet"
+                )
             }
         };
         Ok(format!("{} sent again{kept}", counted(count, "dead letter")))
@@ -108,6 +92,32 @@ impl Drop for Sent {
 }
 
 impl Active {
+    /// Queues the present state of the letters' objects, in the informer's task.
+    fn redrive(&self, letters: Vec<DeadLetter>, core: &Arc<PluginCore>) {
+        let informer = self.informer.informer();
+        let (indexer, core) = (informer.indexer(), core.clone());
+        let id = (self.id, self.asked_by);
+        let (view, types) = (View::from(&self.spec), self.spec.types);
+        let progress = self.handler.progress();
+        let mut sent = Sent::new(core.clone(), &letters);
+        informer.between_notifications(move || {
+            sent.arrive();
+            let present = |key: &ObjectKey| indexer.get(key);
+            for event in redriven(id, letters, &view, present, Instant::now()) {
+                progress.was_told_past(&event.object);
+                match types.contain(event.change) {
+                    true => core.queue.push(event),
+                    false => {
+                        add_one(&core.counters.filtered);
+                        // The object's other events, for example a retry, are not concerned.
+                        core.archive.told(&event.letters);
+                        core.told(&event.letters);
+                    }
+                }
+            }
+        });
+    }
+
     /// Whether the state of the letter's object is known: an object that is not listed yet is not gone.
     fn knows_of(&self, letter: &DeadLetter) -> bool {
         let (view, informer) = (View::from(&self.spec), self.informer.informer());

@@ -177,6 +177,23 @@ async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
 }
 
 #[tokio::test]
+async fn dead_letters_whose_informer_has_stopped_are_not_said_to_be_sent() {
+    let text = hello_text_with(r#""labelSelector":"!none""#);
+    let begin = "(local $line i32) (local $end i32)\n";
+    let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
+    let bench = Bench::start();
+    bench.source.add(&pod("a", "x"));
+    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
+    bench.until("hello", |status| status.is_some_and(|status| status.dead_letters == 1)).await;
+    bench.informers.shutdown().await;
+    let name: PluginName = "hello".parse().expect("a name");
+    let refused = bench.admin.redrive(&name, Selection::All).await.expect_err("nothing is sent");
+    assert!(refused.to_string().contains("the dead letters stay"), "{refused}");
+    assert_eq!(bench.plugins.dead_letters(&name).expect("it runs").len(), 1);
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_objects() {
     let state = tempfile::tempdir().expect("a directory");
     let text = hello_text_with(r#""namespaces":["a","b"]"#);
@@ -205,7 +222,10 @@ async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_object
     bench.until("hello", |status| letters(status) == 3).await;
     let name: PluginName = "hello".parse().expect("a name");
     let sent = bench.admin.redrive(&name, Selection::All).await.expect("the one is listed");
-    assert!(sent.contains("; 1 stay, for their subscriptions are gone or not listed"), "{sent}");
+    assert!(
+        sent.contains("; 1 stay, for their subscriptions are gone, not followed, or not listed"),
+        "{sent}"
+    );
     let stays = |letter: &DeadLetter| letter.to_json()["namespace"] == "b";
     let left = bench.plugins.dead_letters(&name).expect("it runs");
     assert_eq!(left.iter().filter(|letter| stays(letter)).count(), 1);

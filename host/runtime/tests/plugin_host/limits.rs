@@ -188,9 +188,9 @@ async fn a_plugin_that_is_stopped_for_its_memory_says_what_is_lost() {
 async fn more_tables_elements_or_memories_than_allowed_do_not_start() {
     check(&"(table 1 funcref)".repeat(65), "", "table count too high").await;
     check(
-        "(table 6000 funcref) (table 6000 funcref)",
+        "(table 60000 funcref) (table 60000 funcref)",
         "",
-        "tables of more than 10000 elements were asked for",
+        "tables of more than 100000 elements were asked for",
     )
     .await;
     check(&"(memory 1)".repeat(16), "", "memory count too high").await;

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::future::pending;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -582,6 +583,31 @@ async fn an_actor_that_never_comes_back_from_a_function_of_the_host_has_work_and
     assert_eq!(pulse(), before);
     drop(go);
     bench.until("hello", |status| handled(status) == 2 && !has_work()).await;
+    bench.stop().await;
+}
+
+/// A defect of the host: a request panics in the actor that sends it. The others are done.
+#[derive(Default)]
+struct PanickingCluster(AtomicUsize);
+
+impl ClusterWriter for PanickingCluster {
+    fn write(&self, _: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
+        let number = self.0.fetch_add(1, Relaxed);
+        Box::pin(async move {
+            assert_ne!(number, 0, "on purpose");
+            Ok(b"{}".to_vec())
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_actor_that_a_defect_of_the_host_ended_starts_again_and_loses_no_event() {
+    let bench = Bench::start_beside(None, granted(PODS), None, Arc::<PanickingCluster>::default());
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &patches("shop", "web", ""));
+    bench.until("hello", |status| handled(status) == 1).await;
+    bench.source.add(&pod("b"));
+    bench.until("hello", |status| handled(status) == 2 && is(status, "running")).await;
     bench.stop().await;
 }
 

@@ -203,7 +203,7 @@ fn grows_slowly_hurts_nobody() {
 #[test]
 fn tables_hurts_nobody() {
     check_hurts_nobody("tables", |plugin| {
-        told_of(plugin, &["tables of more than 10000 elements", ", in sin"])
+        told_of(plugin, &["tables of more than 100000 elements", ", in sin"])
     });
 }
 

@@ -216,6 +216,38 @@ fn go() {
     check(&language, &place);
 }
 
+/// Kubernetes' Go types take more table elements than other plugins, and an argument for the program's name.
+#[test]
+fn go_with_the_types_of_kubernetes() {
+    if !may_fetch() {
+        return;
+    }
+    let Some(place) = place(&[]) else { return };
+    if !place.has("go version") {
+        return skip::say("there is no Go on PATH nor in /usr/local/go/bin");
+    }
+    let text = std::fs::read_to_string(readme("go")).expect("a README");
+    let (_, section) = text.split_once("\n## Kubernetes' own types\n").expect("its section");
+    let block = |language: &str| {
+        let (_, rest) = section.split_once(&format!("\n```{language}\n")).expect("a block");
+        rest.split_once("\n```").expect("its end").0.to_owned()
+    };
+    let (code, said) = place.run("informant plugin new deny --lang go && rm deny/main_test.go");
+    assert_eq!(code, Some(0), "{said}");
+    let project = place.folder.path().join("deny");
+    std::fs::write(project.join("main.go"), block("go") + "\n").expect("a save");
+    std::fs::create_dir(project.join("objects")).expect("a directory");
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {default-deny: 'true'}}}\n";
+    std::fs::write(project.join("objects/shop.yaml"), namespace).expect("a file");
+    let commands = block("sh");
+    let grants = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration\nplugins: {deny: {writes: [{resources: [networking.k8s.io/v1/networkpolicies], verbs: [create, patch]}]}}\n";
+    std::fs::write(project.join("host.yaml"), grants).expect("a file");
+    let test = "informant plugin test build/deny.wasm --objects objects --config host.yaml";
+    let (code, said) = place.run(&format!("cd deny\n{commands}\n{test}"));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("networkpolicies") && said.contains("shop"), "{said}");
+}
+
 #[test]
 fn js() {
     if !may_fetch() {

@@ -67,9 +67,9 @@ limits! {
     "the plugin is stopped alone until its file or its configuration changes; a version is refused until the plugin holds less; a request is not sent",
     "informant_plugin_account_bytes", "a_plugin_that_holds_too_much_in_all_is_stopped_alone";
 
-    /// Elements of all tables together. Compilers put every function whose address is taken into a table. Ten thousand
-    /// elements cover CPython.
-    table_elements_max: usize, "tableElements" = 10_000, up to 1_000_000, Count;
+    /// Elements of all tables together. Compilers put every function whose address is taken into a table: CPython has
+    /// ten thousand, and Go with Kubernetes' types some tens of thousands. Each takes 8 bytes of `hostMemory`.
+    table_elements_max: usize, "tableElements" = 100_000, up to 1_000_000, Count;
     "the instance ends (cause `tables`)", "informant_plugin_restarts_total", "tables_are_summed";
 
     /// Core instances of the component. A component made from a core module has a handful; CPython with its libraries

@@ -167,14 +167,18 @@ impl Actor {
         }
     }
 
-    /// When a failed event comes again. `overall` is the wait of the retries of all events together.
+    /// When a failed event comes again. `overall` takes a turn among the retries of all events together, and returns
+    /// its wait. A withheld event takes none: it was no attempt.
     pub(super) fn comes_again(
         tried: Attempts,
         call: FailedCall<'_>,
-        overall: Duration,
+        overall: impl FnOnce() -> Duration,
         now: Instant,
     ) -> Settled {
-        let backoff = exponential(RETRY_BASE, tried.number - 1, RETRY_MAX).max(overall);
+        if matches!(call.error, CallError::Withheld { .. }) {
+            return Settled::NotCalled(now + RETRY_MAX);
+        }
+        let backoff = exponential(RETRY_BASE, tried.number - 1, RETRY_MAX).max(overall());
         let wait = call.retry_wait(backoff, tried);
         let at = now.checked_add(wait).unwrap_or(now + RETRY_MAX);
         match call {
@@ -186,15 +190,16 @@ impl Actor {
 
     /// When the event comes again.
     fn again(&self, queued: &Queued, call: FailedCall<'_>, now: Instant) -> Settled {
-        let error = call.error;
-        if matches!(error, CallError::Withheld { .. }) {
-            // `/plugins` shows the withheld subscription and the reason. This is no retry, and takes no retry's turn.
-            return Settled::NotCalled(now + RETRY_MAX);
+        let (error, queue) = (call.error, &self.core.queue);
+        let overall = || queue.look(|it| it.retry_wait(now));
+        let settled = Self::comes_again(queued.tried, call, overall, now);
+        if matches!(settled, Settled::NotCalled(_)) {
+            // `/plugins` shows the withheld subscription and the reason.
+            return settled;
         }
         add_one(&self.core.counters.retry);
-        let queue = &self.core.queue;
-        let (overall, is_tripped) = queue.look(|it| (it.retry_wait(now), it.tripped().is_some()));
         self.core.event_comes_again(&error.to_string());
+        let is_tripped = queue.look(|it| it.tripped().is_some());
         // Once for each event: later attempts fail in the same way, and are counted. The log has already reported an
         // open breaker.
         if queued.tried.is_first() && !is_tripped {
@@ -210,7 +215,7 @@ impl Actor {
                 "attempt 1 failed, the event comes again: {error}"
             );
         }
-        Self::comes_again(queued.tried, call, overall, now)
+        settled
     }
 
     /// Makes a dead letter of the event.
@@ -305,7 +310,7 @@ mod tests {
         let now = Instant::now();
         let again = |error: &CallError, is_hindered| {
             let call = FailedCall { error, is_hindered };
-            Actor::comes_again(TWICE, call, Duration::ZERO, now)
+            Actor::comes_again(TWICE, call, Duration::default, now)
         };
         let full = CallError::KeyRefused { reason: "it is full".into(), later: true };
         let refused = CallError::guest("no", Retry::Backoff);
@@ -313,6 +318,23 @@ mod tests {
         assert!(matches!(again(&refused, true), Settled::ExcusedRetryAt(_)));
         assert!(matches!(again(&refused, false), Settled::RetryAt(_)));
         assert!(matches!(again(&CallError::Trap("no".into()), false), Settled::CrashedRetryAt(_)));
+    }
+
+    #[test]
+    fn a_withheld_event_takes_no_turn_of_the_retries() {
+        let (now, turns) = (Instant::now(), std::cell::Cell::new(0));
+        let turn = || {
+            turns.set(turns.get() + 1);
+            Duration::from_secs(1)
+        };
+        let again = |error: &CallError| {
+            let call = FailedCall { error, is_hindered: false };
+            (Actor::comes_again(TWICE, call, turn, now), turns.get())
+        };
+        let withheld = CallError::Withheld { reason: "no grant".into() };
+        assert_eq!(again(&withheld), (Settled::NotCalled(now + RETRY_MAX), 0));
+        let refused = CallError::guest("no", Retry::Backoff);
+        assert_eq!(again(&refused), (Settled::RetryAt(now + Duration::from_secs(1)), 1));
     }
 
     /// Each end loses the memory of the instance.

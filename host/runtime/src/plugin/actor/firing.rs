@@ -65,7 +65,7 @@ impl Actor {
             if firing.tried.is_first() {
                 warn!(plugin, schedule, "attempt 1 failed, the firing comes again: {error}");
             }
-            Self::comes_again(firing.tried, call, Duration::ZERO, now)
+            Self::comes_again(firing.tried, call, Duration::default, now)
         };
         let done = Completed::Fired(firing, settled, Some(&told), self.surroundings.read());
         let outcome = self.outcome(call, firing.tried.is_first());

@@ -43,7 +43,7 @@ impl Actor {
         let (settled, became) = match self.given_up(of.tried, call) {
             Some(_) => (Settled::GivenUp, "was given up"),
             None => {
-                let again = Self::comes_again(of.tried, call, Duration::ZERO, now);
+                let again = Self::comes_again(of.tried, call, Duration::default, now);
                 (again, "failed and comes again")
             }
         };

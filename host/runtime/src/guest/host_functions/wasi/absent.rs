@@ -1,5 +1,5 @@
 //! Empty interfaces: the environment, files, sockets, terminals. Answers are made without types, because their content
-//! is almost always empty.
+//! is almost always empty. Only the arguments have one entry, [`PROGRAM`].
 
 use super::{Guest, WasiLinker, ended};
 use crate::contract::component::wasi::resource;
@@ -7,6 +7,10 @@ use wasmtime::component::{Resource, Val};
 
 /// The network, which every plugin can hold, and which allows nothing.
 pub(super) struct Network;
+
+/// The only argument: libraries take the first one for the program's name without a look at their number (Kubernetes'
+/// klog in Go does). It is the same for each plugin, so that a call depends on nothing but its event.
+const PROGRAM: &str = "plugin";
 
 /// A resource that no plugin ever holds: a file, a socket, a terminal, an error.
 pub(super) struct Nobodys;
@@ -22,8 +26,10 @@ pub(super) fn link(
         return Ok(true);
     }
     let answer: fn() -> Val = match (interface, function) {
-        ("cli/environment", "get-environment" | "get-arguments")
-        | ("filesystem/preopens", "get-directories") => || Val::List(Vec::new()),
+        ("cli/environment", "get-arguments") => || Val::List(vec![Val::String(PROGRAM.to_owned())]),
+        ("cli/environment", "get-environment") | ("filesystem/preopens", "get-directories") => {
+            || Val::List(Vec::new())
+        }
         ("cli/environment", "initial-cwd")
         | ("cli/terminal-stdin", "get-terminal-stdin")
         | ("cli/terminal-stdout", "get-terminal-stdout")
