@@ -1,6 +1,5 @@
 //! The log of one plugin: `informant tail`, and `/plugins/NAME/logs` for its callers.
 
-use informant_e2e::cluster::TestCluster;
 use informant_e2e::host::Host;
 use informant_e2e::poll;
 use serde_json::{Value, json};
@@ -120,23 +119,6 @@ fn the_log_of_a_plugin_with_secrets_is_for_the_host_user_alone() {
     });
 }
 
-/// Lets the caller read these paths of the secure address.
-async fn grant_paths(bench: &HostBench<'_>, paths: &[&str]) {
-    let group = "rbac.authorization.k8s.io";
-    let api = format!("/apis/{group}/v1");
-    let role = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": "pages"},
-        "rules": [{"nonResourceURLs": paths, "verbs": ["get"]}],
-    });
-    let account = json!({"kind": "ServiceAccount", "name": "caller", "namespace": bench.namespace});
-    let binding = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "pages"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "pages"}, "subjects": [account],
-    });
-    bench.api.create(&format!("{api}/clusterroles"), &role).await.expect(201);
-    bench.api.create(&format!("{api}/clusterrolebindings"), &binding).await.expect(201);
-}
-
 /// Invariant 42.
 #[test]
 fn the_right_to_plugins_is_no_right_to_their_logs() {
@@ -147,15 +129,7 @@ fn the_right_to_plugins_is_no_right_to_their_logs() {
         let host = with_lines(&bench, 1, &options).await;
         let caller = Caller::new(&bench, &host).await;
         let other = "/plugins/other/logs";
-        match &*bench.cluster {
-            TestCluster::Embedded(cluster) => {
-                let faults = cluster.dev_cluster().faults();
-                let user = format!("system:serviceaccount:{}:caller", bench.namespace);
-                faults.allow(&user, "/plugins", None);
-                faults.forbid(&user, other, None);
-            }
-            TestCluster::Real(_) => grant_paths(&bench, &["/plugins", LOGS]).await,
-        }
+        caller.grant_paths("get", &["/plugins", LOGS], &[other]).await;
         let client = caller.client(&caller.token().await).await;
         let served = poll::until("the grant", LINES_DEADLINE, async || {
             (code(&client, "/plugins").await == 200).then_some(())
