@@ -265,8 +265,21 @@ test('dead letters are sent again and deleted, one or all', async () => {
     const result = region.getByRole('status');
     const first = rows.first();
     const id = (await first.locator('.detail').first().innerText()).trim();
+    await first.getByRole('button', { name: 'Delete' }).waitFor();
     await page.screenshot({ path: `${PICTURES}/letters.png`, fullPage: true });
     assert.deepEqual(await wrong(page), []);
+
+    const phone = await openPlugin(other, 'moods', { ...PHONE, colorScheme: 'dark' });
+    await phone.locator('.letters').getByRole('button', { name: 'Delete' }).first().click();
+    await phone.getByRole('dialog').waitFor();
+    assert.deepEqual(await wrong(phone), []);
+    await phone.screenshot({ path: `${PICTURES}/question-dark-phone.png` });
+    await phone.getByRole('button', { name: 'Cancel' }).click();
+    assert.deepEqual(await wrong(phone), []);
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `the letters are ${wide} px wider than a phone`);
+    await phone.screenshot({ path: `${PICTURES}/letters-dark-phone.png`, fullPage: true });
+    await close(phone);
 
     // The keyboard alone: the next letter has the focus once this one is gone.
     const second = await rows.nth(1).getByRole('button', { name: 'Delete' }).getAttribute('aria-label');
@@ -277,10 +290,10 @@ test('dead letters are sent again and deleted, one or all', async () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await result.filter({ hasText: 'Done: 1 dead letter thrown away.' }).waitFor();
-    await page.getByRole('button', { name: `Delete dead letter ${id}…` }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: `Delete… dead letter ${id}`, exact: true }).waitFor({ state: 'detached' });
     assert.ok(await page.evaluate(() => document.activeElement.closest('.letters, .outcome')), 'the focus is lost');
 
-    await rows.first().getByRole('button', { name: /Send dead letter \d+ again/ }).click();
+    await rows.first().getByRole('button', { name: /Send again: dead letter \d+/ }).click();
     await result.filter({ hasText: 'Done: 1 dead letter sent again' }).waitFor();
     await region.getByRole('button', { name: 'Send all again' }).click();
     await result.filter({ hasText: /Done: \d+ dead letters? sent again/ }).waitFor();

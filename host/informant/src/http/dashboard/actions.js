@@ -11,14 +11,17 @@ export class Actions {
   permitted = [];
   #plugin;
   #asked = false;
+  #isKnown = false;
+  #learned;
   #reason = h('p', { class: 'detail' });
   #buttons;
   #hold;
   #rest;
 
-  // `done` is called once the host has changed something.
-  constructor(plugin, done) {
+  // `done` is called once the host has changed something, and `learned` once it is known what is permitted.
+  constructor(plugin, done, learned) {
     this.#plugin = plugin;
+    this.#learned = learned;
     const outcome = new Outcome(() => {
       // A right may have come or gone.
       this.#asked = false;
@@ -39,9 +42,9 @@ export class Actions {
   }
 
   update(plugin) {
-    this.element.hidden = !plugin;
+    if (plugin && !this.#asked) this.#ask();
+    this.element.hidden = !plugin || !this.#isKnown;
     if (!plugin) return;
-    if (!this.#asked) this.#ask();
     // The button stays the same element, so it keeps the focus.
     const isHeld = HELD.includes(plugin.state);
     this.#hold.value = isHeld ? 'resume' : 'pause';
@@ -62,9 +65,14 @@ export class Actions {
       },
       (error) => {
         this.#reason.textContent = error.message;
-        // The next look asks again.
-        this.#asked = false;
-      });
+        this.#reason.hidden = false;
+        // A host that has no answer now is asked again at the next look.
+        this.#asked = error.status < 500;
+      }).then(() => {
+      this.#isKnown = true;
+      // Without this the page would wait for the next look.
+      if (this.#asked) this.#learned();
+    });
   }
 }
 

@@ -101,9 +101,9 @@ export class Letters {
       onclick: () => this.#act(action, `dead letter ${id}`, { ids: [id] }) }, title);
     return h('li', {}, h('div', {}, h('span', { class: 'detail' }, `${id}`), ' ', badge(change), ' ',
       h('a', { href }, namespace ? `${namespace}/${name}` : name), ' ',
-      h('span', { class: 'detail' }, `${resource}, ${attempts} attempts, ${ago(at)} ago`), h('p', { class: 'reason' }, error)),
-    h('div', { class: 'buttons' }, button('Send again', REDRIVE, `Send dead letter ${id} again`),
-      button('Delete…', PURGE, `Delete dead letter ${id}…`)));
+      h('span', { class: 'detail' }, `${resource}, attempt ${attempts}, ${ago(at)} ago`), h('p', { class: 'reason' }, error)),
+    h('div', { class: 'buttons' }, button('Send again', REDRIVE, `Send again: dead letter ${id}`),
+      button('Delete…', PURGE, `Delete… dead letter ${id}`)));
   }
 
   async #act(action, words, letters) {

@@ -23,13 +23,14 @@ export function show(host, { name }) {
     { name: 'Informer', value: ({ informer }) => informer?.state ?? 'absent',
       show: ({ informer }) => [badge(informer?.state ?? 'absent'), ' ', informer?.message ?? ''] },
   ]);
+  let isOpen = true;
   const log = new Log(name ?? '');
-  const actions = new Actions(name ?? '', host.again);
+  const actions = new Actions(name ?? '', host.again, () => isOpen && view.update(host));
   const letters = new Letters(name ?? '', host.again);
   const raw = h('div');
   const all = h('details', {}, h('summary', {}, 'All that /plugins says'), raw);
   const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), head, actions.element, top, letters.element, log.element, views.element(), rest, all);
-  return {
+  const view = {
     element,
     update(host) {
       const plugin = host.plugins.find((plugin) => plugin.name === name);
@@ -52,8 +53,12 @@ export function show(host, { name }) {
       if (!isInUse(rest)) rest.replaceChildren(...details(plugin));
       if (all.open && !isInUse(raw)) raw.replaceChildren(json(plugin));
     },
-    end: () => log.end(),
+    end() {
+      isOpen = false;
+      log.end();
+    },
   };
+  return view;
 }
 
 function state({ state, since, version, why, sha256 }) {
