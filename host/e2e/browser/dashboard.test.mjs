@@ -42,12 +42,17 @@ async function open(path, options = {}) {
 // The host's page of one plugin, for the user of `informant ui`, or for another one.
 async function openPlugin(other, name, options = {}) {
   const page = await open(`plugin?name=${name}`, { ...options, url: other.url });
-  if (options.acts === false) return page;
-  await page.goto(other.ask('ui'));
-  await page.waitForFunction(() => !location.hash.includes('token'));
-  await page.goto(`${other.url}/ui/#/plugin?name=${name}`);
+  if (options.acts !== false) await takeToken(page, other.ask('ui'));
   await page.getByRole('heading', { level: 1, name }).waitFor();
   return page;
+}
+
+// Opens the address with the token, waits until the page has taken it, and comes back.
+async function takeToken(page, address) {
+  const before = page.url();
+  await page.goto(address);
+  await page.waitForFunction(() => !location.hash.includes('token'));
+  await page.goto(before);
 }
 
 // The line that says that the page has a new state.
@@ -322,8 +327,7 @@ test('a token of a host that is gone is refused in its words', async () => {
     await act(page, 'Actions', 'Pause', 'the token is not that of this host');
     await page.getByText('Not everything is permitted here').waitFor();
     await page.getByRole('button', { name: 'Pause' }).waitFor({ state: 'hidden' });
-    await page.goto(other.ask('ui'));
-    await page.goto(`${other.url}/ui/#/plugin?name=event-printer`);
+    await takeToken(page, other.ask('ui'));
     await act(page, 'Actions', 'Pause', 'Done: paused');
     await page.context().close();
   } finally {
@@ -405,12 +409,11 @@ for (const colorScheme of ['light', 'dark']) {
       const pods = await fetch(`${host.url}/core/v1/pods?limit=1&fields=metadata`).then((answer) => answer.json());
       const { namespace, name: pod } = pods.msg[0].metadata;
       const object = `object?${new URLSearchParams({ resource: 'v1/pods', namespace, name: pod })}`;
-      const acting = host.ask('ui').split('#')[1];
+      const address = host.ask('ui');
       for (const [name, path] of Object.entries({ ...VIEWS, object })) {
         const page = await open(path, { ...options, colorScheme });
         if (name === 'plugin') {
-          await page.goto(`${host.url}/ui/#${acting}`);
-          await page.goto(`${host.url}/ui/#/${path}`);
+          await takeToken(page, address);
           await page.getByRole('button', { name: 'Reload' }).waitFor();
         }
         await page.locator('tbody tr, .plot polyline, .changes li, .attention li').first().waitFor({ state: 'attached' });

@@ -1,9 +1,10 @@
 //! The log of one plugin: `informant tail`, and `/plugins/NAME/logs` for its callers.
 
 use informant_e2e::host::Host;
-use informant_e2e::poll;
+use informant_e2e::{http, poll};
 use serde_json::{Value, json};
 
+use crate::host::actions::token;
 use crate::host::admin::ask;
 use crate::host::bench::{
     CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, host_fact, pod_names,
@@ -101,7 +102,7 @@ fn the_oldest_lines_give_way_and_none_is_kept_where_none_is_wanted() {
 
 /// Any user of the machine may be the caller on loopback. The admin socket is its user's alone.
 #[test]
-fn the_log_of_a_plugin_with_secrets_is_for_the_host_user_alone() {
+fn the_log_and_the_dead_letters_of_a_plugin_with_secrets_are_for_the_host_user_alone() {
     host_fact(async |bench| {
         let grant = "plugins: {event-printer: {reads: [{resources: [v1/secrets, v1/pods]}]}}";
         let directory = tempfile::tempdir().expect("a directory");
@@ -113,6 +114,15 @@ fn the_log_of_a_plugin_with_secrets_is_for_the_host_user_alone() {
             let answer = host.get(&format!("{LOGS}{query}")).expect("it serves");
             assert_eq!(answer.status, 403, "{}", answer.body);
             assert!(answer.body.contains("informant tail event-printer"), "{}", answer.body);
+        }
+        let token = token(&bench, &host);
+        for (bearer, expect) in [("none", 403), (token.as_str(), 200)] {
+            let address = host.address();
+            let head =
+                format!("GET /plugins/event-printer/dead-letters HTTP/1.0\r\nHost: {address}");
+            let request = format!("{head}\r\nAuthorization: Bearer {bearer}\r\n\r\n");
+            let answer = http::exchange(address, &request).expect("it serves");
+            assert_eq!(answer.status, expect, "{}", answer.body);
         }
         let (success, said) = ask(&bench, &host, &["tail", "event-printer", "--follow=false"]);
         assert!(success && said.contains(&bench.namespace), "{said}");

@@ -108,7 +108,8 @@ export class Letters {
 
   async #act(action, words, letters) {
     if (action === PURGE) {
-      const detail = 'Their events are lost. The plugin does not get them again.';
+      const detail = letters.all ? 'Their events are lost. The plugin does not get them again.'
+        : 'Its event is lost. The plugin does not get it again.';
       if (!await confirmed(`Delete ${words} of ${this.#plugin}?`, detail, 'Delete')) return;
     }
     await this.#outcome.of(`Asking for ${words}…`, () => act(this.#plugin, action, letters));
