@@ -1,6 +1,6 @@
 # The dashboard in a real browser. Included by the root Makefile; every path is relative to the root.
 #
-#   make browser   drives every page of the dashboard in Chromium, and leaves pictures in target/browser/pictures
+#   make browser   drives every page and every action of the dashboard in Chromium, and leaves pictures in target/browser/pictures
 #   make picture   takes the picture of the dashboard in the README again
 #
 # They need Node.js 20 and npm, which fetches Playwright and axe, and Chromium: that of the machine, or Debian's, which root can fetch.
@@ -11,7 +11,7 @@ BROWSER_SUITE := target/browser/suite
 # `make` reads it when a recipe runs: the tools may have been fetched before.
 CHROMIUM = $(firstword $(shell command -v chromium chromium-browser google-chrome 2>/dev/null))
 BROWSER_NODE = INFORMANT_BIN=$(CURDIR)/target/debug/informant INFORMANT_PLUGINS=$(CURDIR)/target/plugins \
-	INFORMANT_WORK=$(CURDIR)/target/browser/hosts INFORMANT_PICTURES=$(CURDIR)/target/browser/pictures CHROMIUM=$(CHROMIUM) node
+	INFORMANT_TEST_GUESTS=$(CURDIR)/target/test-guests INFORMANT_WORK=$(CURDIR)/target/browser/hosts INFORMANT_PICTURES=$(CURDIR)/target/browser/pictures CHROMIUM=$(CHROMIUM) node
 
 # Playwright of another version is fetched anew. What cannot be fetched is said.
 browser-tools:
@@ -30,8 +30,8 @@ define in_browser
 	then cd $(BROWSER_SUITE) && $(BROWSER_NODE) $(1); else echo "SKIPPED: no page was looked at in a browser." >&2; fi
 endef
 
-browser: plugins everyday-build browser-tools
+browser: plugins test-guests everyday-build browser-tools
 	$(call in_browser,--test dashboard.test.mjs)
 
-picture: plugins everyday-build browser-tools
+picture: plugins test-guests everyday-build browser-tools
 	$(call in_browser,picture.mjs $(CURDIR)/host/docs/dashboard.png)

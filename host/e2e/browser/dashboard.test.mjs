@@ -1,7 +1,7 @@
 // Every page and every action of the dashboard, in a real browser beside a real host.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { Host, browser } from './host.mjs';
@@ -37,6 +37,22 @@ async function open(path, options = {}) {
   await page.goto(`${options.url ?? host.url}/ui/#/${path}`);
   await updated(page).waitFor();
   return page;
+}
+
+// The host's page of one plugin, for the user of `informant ui`, or for another one.
+async function openPlugin(other, name, options = {}) {
+  const page = await open(`plugin?name=${name}`, { ...options, url: other.url });
+  if (options.acts !== false) await takeToken(page, other.ask('ui'));
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+  return page;
+}
+
+// Opens the address with the token, waits until the page has taken it, and comes back.
+async function takeToken(page, address) {
+  const before = page.url();
+  await page.goto(address);
+  await page.waitForFunction(() => !location.hash.includes('token'));
+  await page.goto(before);
 }
 
 // The line that says that the page has a new state.
@@ -166,6 +182,159 @@ test('texts of the cluster are never markup', async () => {
   await close(page);
 });
 
+// Clicks a button, and waits for the host's word about the action.
+async function act(page, part, button, expect) {
+  const region = page.locator('section', { has: page.getByRole('heading', { name: part, exact: true }) });
+  await region.getByRole('button', { name: button }).click();
+  if (button.endsWith('…')) await page.getByRole('dialog').getByRole('button').last().click();
+  await region.getByRole('status').filter({ hasText: expect }).waitFor();
+}
+
+function focused(page) {
+  return page.evaluate(() => document.activeElement.textContent);
+}
+
+function badge(page) {
+  return page.locator('h1 + div .badge');
+}
+
+test('a page without the token has no buttons, and says how to get them', async () => {
+  const page = await openPlugin(host, 'event-printer', { acts: false });
+  await page.getByText('informant ui prints the address').waitFor();
+  assert.equal(await page.locator('section .buttons button:visible').count(), 0);
+  await close(page);
+});
+
+test('the token goes from the address into the tab', async () => {
+  const page = await open('');
+  const address = host.ask('ui');
+  const token = address.split('token=')[1];
+  await page.goto(address);
+  await updated(page).waitFor();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.equal(page.url(), `${host.url}/ui/#/`);
+  assert.equal(await page.evaluate(() => sessionStorage.getItem('token')), token);
+  assert.ok(!(await page.content()).includes(token), 'it is on the page');
+  await page.goBack();
+  assert.ok(!page.url().includes(token), 'it is in the history');
+  await close(page);
+});
+
+test('a plugin is paused, resumed, reloaded and rolled back', async () => {
+  const other = await Host.start('actions', ['event-printer.wasm', 'event-printer.yaml']);
+  try {
+    const page = await openPlugin(other, 'event-printer');
+    await act(page, 'Actions', 'Pause', 'Done: paused; its events wait.');
+    await badge(page).getByText('paused').waitFor();
+    // The same button has the way back, and the focus.
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    assert.equal(await focused(page), 'Resume');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').filter({ hasText: 'Done: resumed.' }).waitFor();
+    await badge(page).getByText('running').waitFor();
+    await act(page, 'Actions', 'Reload', 'took over');
+    assert.equal(await focused(page), 'Reload');
+
+    const rollback = page.getByRole('button', { name: 'Roll back…' });
+    await rollback.click();
+    const dialog = page.getByRole('dialog', { name: 'Roll back event-printer?' });
+    await dialog.waitFor();
+    assert.equal(await focused(page), 'Cancel');
+    assert.deepEqual(await wrong(page), []);
+    await page.screenshot({ path: `${PICTURES}/question.png` });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await focused(page), 'Roll back…');
+    // The host refuses: the same content is not another version. Chromium logs each refusal by itself.
+    await act(page, 'Actions', 'Roll back…', 'Refused: there is no version before this one');
+    page.complaints = page.complaints.filter((text) => !text.startsWith('Failed to load resource'));
+    await writeFile(`${other.place}/plugins/event-printer.wasm`, await readFile(`${process.env.INFORMANT_PLUGINS}/counter.wasm`));
+    await page.locator('.tile', { hasText: 'Reloads' }).getByText('2', { exact: true }).waitFor();
+    await act(page, 'Actions', 'Roll back…', 'took over');
+    await close(page);
+  } finally {
+    await other.end();
+  }
+});
+
+test('dead letters are sent again and deleted, one or all', async () => {
+  // The Pods change seldom, so most letters are those of the beginning.
+  const config = 'config: {as: handler, resource: v1/pods, namespace: shop, mood: gives-up}';
+  const settings = { 'moods.yaml': `apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n${config}\n` };
+  const other = await Host.start('letters', ['moods.wasm'], ['--traffic', '0.1'], settings);
+  try {
+    const page = await openPlugin(other, 'moods');
+    const rows = page.locator('.letters > li');
+    await rows.nth(2).waitFor();
+    const region = page.locator('section', { has: page.getByRole('heading', { name: 'Dead letters', exact: true }) });
+    const result = region.getByRole('status');
+    const first = rows.first();
+    const id = (await first.locator('.detail').first().innerText()).trim();
+    await first.getByRole('button', { name: 'Delete' }).waitFor();
+    await page.screenshot({ path: `${PICTURES}/letters.png`, fullPage: true });
+    assert.deepEqual(await wrong(page), []);
+
+    const phone = await openPlugin(other, 'moods', { ...PHONE, colorScheme: 'dark' });
+    await phone.locator('.letters').getByRole('button', { name: 'Delete' }).first().click();
+    await phone.getByRole('dialog').waitFor();
+    assert.deepEqual(await wrong(phone), []);
+    await phone.screenshot({ path: `${PICTURES}/question-dark-phone.png` });
+    await phone.getByRole('button', { name: 'Cancel' }).click();
+    assert.deepEqual(await wrong(phone), []);
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `the letters are ${wide} px wider than a phone`);
+    await phone.screenshot({ path: `${PICTURES}/letters-dark-phone.png`, fullPage: true });
+    await close(phone);
+
+    // The keyboard alone: the next letter has the focus once this one is gone.
+    const second = await rows.nth(1).getByRole('button', { name: 'Delete' }).getAttribute('aria-label');
+    assert.ok(second, 'a button has a name of its own');
+    await first.getByRole('button', { name: 'Delete' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: `Delete dead letter ${id} of moods?` }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await result.filter({ hasText: 'Done: 1 dead letter thrown away.' }).waitFor();
+    await page.getByRole('button', { name: `Delete… dead letter ${id}`, exact: true }).waitFor({ state: 'detached' });
+    assert.ok(await page.evaluate(() => document.activeElement.closest('.letters, .outcome')), 'the focus is lost');
+
+    await rows.first().getByRole('button', { name: /Send again: dead letter \d+/ }).click();
+    await result.filter({ hasText: 'Done: 1 dead letter sent again' }).waitFor();
+    await region.getByRole('button', { name: 'Send all again' }).click();
+    await result.filter({ hasText: /Done: \d+ dead letters? sent again/ }).waitFor();
+    other.ask('plugin', 'pause', 'moods');
+    await region.getByRole('button', { name: 'Delete all…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await region.getByRole('button', { name: 'Delete all…' }).click();
+    await page.getByRole('dialog', { name: 'Delete all dead letters of moods?' }).getByRole('button', { name: 'Delete' }).click();
+    await result.filter({ hasText: 'thrown away' }).waitFor();
+    await page.getByText('There are none.').waitFor();
+    assert.equal(await rows.count(), 0);
+    await close(page);
+  } finally {
+    await other.end();
+  }
+});
+
+test('a token of a host that is gone is refused in its words', async () => {
+  const other = await Host.start('restarted', ['event-printer.wasm', 'event-printer.yaml']);
+  try {
+    const page = await openPlugin(other, 'event-printer');
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await other.end();
+    await other.again();
+    await updated(page).waitFor();
+    await act(page, 'Actions', 'Pause', 'the token is not that of this host');
+    await page.getByText('Not everything is permitted here').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).waitFor({ state: 'hidden' });
+    await takeToken(page, other.ask('ui'));
+    await act(page, 'Actions', 'Pause', 'Done: paused');
+    await page.context().close();
+  } finally {
+    await other.end();
+  }
+});
+
 test('health shows checks', async () => {
   const page = await open('health');
   await page.getByText('informer v1/pods ok').waitFor();
@@ -240,8 +409,13 @@ for (const colorScheme of ['light', 'dark']) {
       const pods = await fetch(`${host.url}/core/v1/pods?limit=1&fields=metadata`).then((answer) => answer.json());
       const { namespace, name: pod } = pods.msg[0].metadata;
       const object = `object?${new URLSearchParams({ resource: 'v1/pods', namespace, name: pod })}`;
+      const address = host.ask('ui');
       for (const [name, path] of Object.entries({ ...VIEWS, object })) {
         const page = await open(path, { ...options, colorScheme });
+        if (name === 'plugin') {
+          await takeToken(page, address);
+          await page.getByRole('button', { name: 'Reload' }).waitFor();
+        }
         await page.locator('tbody tr, .plot polyline, .changes li, .attention li').first().waitFor({ state: 'attached' });
         assert.deepEqual(await wrong(page), [], `${name}, ${colorScheme}, ${device}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -1,11 +1,12 @@
 // A host with the embedded cluster, and a browser.
 
-import { spawn } from 'node:child_process';
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { chromium } from 'playwright-core';
 
-const [program, plugins, directory] = ['INFORMANT_BIN', 'INFORMANT_PLUGINS', 'INFORMANT_WORK'].map((name) => {
+const names = ['INFORMANT_BIN', 'INFORMANT_PLUGINS', 'INFORMANT_TEST_GUESTS', 'INFORMANT_WORK'];
+const [program, plugins, guests, directory] = names.map((name) => {
   if (!process.env[name]) throw new Error(`${name} is not set; run the suite with: make browser`);
   return process.env[name];
 });
@@ -13,13 +14,16 @@ const [program, plugins, directory] = ['INFORMANT_BIN', 'INFORMANT_PLUGINS', 'IN
 // Generous: a loaded machine compiles the plugins in a minute.
 const READY_MILLISECONDS = 300_000;
 
-// A host in a directory of its own, with these of the built plugins.
+const GUESTS = ['moods.wasm'];
+
+// A host in a directory of its own, with these of the built plugins and test guests, and these files by name and text.
 export class Host {
-  static async start(name, files, options = []) {
+  static async start(name, files, options = [], written = {}) {
     const place = `${directory}/${name}`;
     await rm(place, { recursive: true, force: true });
     await mkdir(`${place}/plugins`, { recursive: true });
-    for (const file of files) await cp(`${plugins}/${file}`, `${place}/plugins/${file}`);
+    for (const file of files) await cp(`${GUESTS.includes(file) ? guests : plugins}/${file}`, `${place}/plugins/${file}`);
+    for (const [file, text] of Object.entries(written)) await writeFile(`${place}/plugins/${file}`, text);
     const host = new Host(place, await freePort(), options);
     await host.again();
     return host;
@@ -30,7 +34,8 @@ export class Host {
   }
 
   async again() {
-    const options = ['dev', 'plugins', '--listen', `127.0.0.1:${this.port}`, '--log-format', 'json', ...this.options];
+    const options = ['dev', 'plugins', '--listen', `127.0.0.1:${this.port}`, '--log-format', 'json', '--admin-socket', this.#socket,
+      ...this.options];
     this.process = spawn(program, options, { cwd: this.place, stdio: 'ignore' });
     const deadline = Date.now() + READY_MILLISECONDS;
     for (;;) {
@@ -40,6 +45,15 @@ export class Host {
       if (ready) return;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+  }
+
+  get #socket() {
+    return `${this.place}/admin.sock`;
+  }
+
+  // What a command for this host prints.
+  ask(...words) {
+    return execFileSync(program, [...words, '--admin-socket', this.#socket], { encoding: 'utf8' }).trim();
   }
 
   async end() {

@@ -88,6 +88,11 @@ pub(crate) enum Command {
     /// The answer has the object as the cache has it, each plugin with the question that was answered with no, events that wait, and
     /// the last deliveries. Times are UTC. The words are on the page host/docs/why.md.
     Why(WhyArgs),
+    /// Print the address of the dashboard of a running host, with the right to act there.
+    ///
+    /// The address has a token that the host makes at its start. Whoever opens the address in a browser may pause, resume, reload and roll
+    /// back plugins, and redrive and purge dead letters, until the host ends. So show the address to nobody else.
+    Ui(AskArgs),
     /// Play a recording to a plugin. Each run gives the same bytes.
     ///
     /// The plugin's requests get the recorded answers. A request that the recording does not have is reported, and is answered as

@@ -22,6 +22,7 @@ mod replay;
 mod run;
 mod tail;
 mod top;
+mod ui;
 mod why;
 
 pub(crate) use cluster::cluster;
@@ -36,6 +37,7 @@ pub(crate) use replay::replay;
 pub(crate) use run::run;
 pub(crate) use tail::tail;
 pub(crate) use top::top;
+pub(crate) use ui::ui;
 pub(crate) use why::why;
 
 use crate::shutdown::{self, Stop};

@@ -1,11 +1,14 @@
-//! The HTTP server: probes and metrics; on loopback, and for users of the cluster, also plugins and the cache.
+//! The HTTP server: probes and metrics; on loopback, and for users of the cluster, also plugins with their actions, and the cache.
 
 mod accept;
+mod actions;
+mod admin_token;
 mod answers;
 mod callers;
 mod client_certificate;
 mod connections;
 mod dashboard;
+mod dead_letters;
 mod entity_tag;
 mod event_stream;
 mod exposure;
@@ -25,6 +28,7 @@ mod operations;
 mod own_thread;
 mod pages;
 mod parameters;
+mod permission;
 mod places;
 mod plugins;
 mod probe_checks;
@@ -45,7 +49,6 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
-pub(crate) use exposure::Exposure;
 pub(crate) use kubernetes_api::WATCHES_MAX;
 pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
 pub(crate) use plugins::respond as respond_plugins;

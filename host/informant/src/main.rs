@@ -2,6 +2,7 @@
 //! other failure.
 
 mod access_reviewer;
+mod actions;
 mod admin;
 mod cli;
 mod cluster;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Get(args) => commands::get(&args),
         Command::Dlq(args) => commands::dlq(args),
         Command::Why(args) => commands::why(&args),
+        Command::Ui(args) => commands::ui(&args),
         Command::Replay(args) => commands::replay(&args),
         Command::Rbac(args) => commands::rbac(&args),
         Command::Explain(args) => commands::explain(&args),

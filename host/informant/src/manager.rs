@@ -21,8 +21,7 @@ use first_lines::introduce;
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CompilerOptions, PluginAdmin, PluginHost, PluginHostOptions, Plugins, RecordOptions,
-    StateDirectoryOptions,
+    CompilerOptions, PluginHost, PluginHostOptions, Plugins, RecordOptions, StateDirectoryOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,10 +135,9 @@ impl Manager {
             refused: RefusedByListener::default(),
             watches: Default::default(),
         };
-        let server =
-            Server::new(listeners, sources.clone(), options.cluster.client, shutdown.clone());
-        let admin = socket
-            .map(|socket| serve_admin(socket, host.admin(), &sources, &server, shutdown.clone()));
+        let (client, stop) = (options.cluster.client, shutdown.clone());
+        let server = Server::new(listeners, sources.clone(), client, host.admin(), stop);
+        let admin = socket.map(|socket| serve_admin(socket, &sources, &server, shutdown.clone()));
         let follower = options.configuration.follower.map(|follower| {
             Task::spawn("the follower of the configuration", follower.run(shutdown.clone()))
         });
@@ -301,13 +299,13 @@ async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
 
 fn serve_admin(
     socket: AdminSocket,
-    admin: PluginAdmin,
     sources: &MetricSources,
     server: &Server,
     shutdown: CancellationToken,
 ) -> Task {
     let MetricSources { plugins, informers, configuration, refused, .. } = sources.clone();
-    let shared = admin::AdminState { plugins, informers, configuration, admin };
+    let (actions, dashboard) = (server.actions(), server.dashboard());
+    let shared = admin::AdminState { plugins, informers, configuration, actions, dashboard };
     Task::spawn(
         "the admin socket",
         socket.serve(shared, server.command_routes(), shutdown, refused.admin),

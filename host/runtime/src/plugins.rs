@@ -179,10 +179,10 @@ impl Plugins {
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
     }
 
-    /// The dead letters of a plugin, oldest first; `None` without such a plugin.
-    pub fn dead_letters(&self, name: &PluginName) -> Option<Vec<DeadLetter>> {
+    /// The oldest dead letters of a plugin, at most so many, oldest first; `None` without such a plugin.
+    pub fn dead_letters(&self, name: &PluginName, max: usize) -> Option<Vec<DeadLetter>> {
         let plugins = self.shared.plugins.lock();
-        plugins.get(name).map(|core| core.dead_letters.lock().list())
+        plugins.get(name).map(|core| core.dead_letters.lock().oldest(max))
     }
 
     /// Waits until all changes so far are in the state directory. `false` if it cannot be written now; `true` without

@@ -4,6 +4,7 @@
 //! `host/docs/designs/attacks.md` lists these tries, and tries that other tests prove.
 
 mod accounts;
+mod actions;
 mod attacker;
 mod configuration;
 mod descriptors;

@@ -1,5 +1,6 @@
 //! Facts about the program from its users' side: `informant run` beside a cluster.
 
+pub mod actions;
 pub mod admin;
 mod bad_input;
 mod bandwidth;

@@ -1,15 +1,16 @@
 //! The routes of the admin socket.
 
+use crate::actions::{ActionRefusal, Actions, Actor, PluginAction, named};
 use crate::host_configuration::ConfigurationStatus;
 use crate::http::{SecretAccess, list_problems, message, respond_plugins, respond_why};
+use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use informant_cache::SharedInformerFactory;
-use informant_runtime::{AdminError, DeadLetter, PluginAdmin, PluginName, Plugins, Selection};
-use serde::{Deserialize, Serialize};
+use informant_runtime::{AdminError, DeadLetter, Plugins};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -19,78 +20,32 @@ pub(crate) struct AdminState {
     pub(crate) plugins: Plugins,
     pub(crate) informers: Arc<SharedInformerFactory>,
     pub(crate) configuration: Arc<ConfigurationStatus>,
-    pub(crate) admin: PluginAdmin,
-}
-
-/// A choice of dead letters: `{"all": true}` or `{"ids": [1, 2]}`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Letters {
-    #[serde(default)]
-    pub(crate) all: bool,
-    #[serde(default)]
-    pub(crate) ids: Vec<u64>,
-}
-
-impl Letters {
-    fn selection(self) -> Result<Selection, AdminRefusal> {
-        match (self.all, self.ids.is_empty()) {
-            (true, true) => Ok(Selection::All),
-            (false, false) => Ok(Selection::Ids(self.ids)),
-            _ => Err(AdminRefusal(
-                StatusCode::BAD_REQUEST,
-                "either all or some ids are wanted".to_owned(),
-            )),
-        }
-    }
+    pub(crate) actions: Actions,
+    /// The address of the dashboard, with the token that acts.
+    pub(crate) dashboard: Option<String>,
 }
 
 pub(super) fn router(shared: AdminState) -> Router {
-    Router::new()
+    let action = |routes: Router<AdminState>, action: PluginAction| {
+        let act =
+            async move |State(shared): State<AdminState>, Path(name): Path<String>, body: Body| {
+                act(action, &shared, &name, body).await
+            };
+        routes.route(&format!("/plugins/{{name}}/{}", action.path()), post(act))
+    };
+    let actions = PluginAction::ALL.into_iter().fold(Router::new(), action);
+    actions
         .route("/plugins", get(plugins))
+        .route("/ui", get(ui))
         .route("/problems", get(problems))
         .route("/why", get(why))
-        .route("/plugins/{name}/reload", post(reload))
-        .route("/plugins/{name}/rollback", post(rollback))
-        .route("/plugins/{name}/pause", post(pause))
-        .route("/plugins/{name}/resume", post(resume))
         .route("/plugins/{name}/dead-letters", get(dead_letters))
         .route("/plugins/{name}/dead-letters/{id}", get(dead_letter))
-        .route("/plugins/{name}/dead-letters/redrive", post(redrive))
-        .route("/plugins/{name}/dead-letters/purge", post(purge))
         .fallback(async || message(StatusCode::NOT_FOUND, "nothing is here; try /plugins"))
         .with_state(shared)
 }
 
-/// Why a request was not carried out.
-struct AdminRefusal(StatusCode, String);
-
-impl IntoResponse for AdminRefusal {
-    fn into_response(self) -> Response {
-        message(self.0, self.1)
-    }
-}
-
-impl From<AdminError> for AdminRefusal {
-    fn from(error: AdminError) -> Self {
-        let code = match error {
-            AdminError::NoSuchPlugin(_) => StatusCode::NOT_FOUND,
-            AdminError::Refused(_) => StatusCode::CONFLICT,
-            AdminError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self(code, error.to_string())
-    }
-}
-
-type Answer = Result<Response, AdminRefusal>;
-
-fn named(name: &str) -> Result<PluginName, AdminRefusal> {
-    name.parse().map_err(|error| AdminRefusal(StatusCode::BAD_REQUEST, format!("{error}")))
-}
-
-fn done(answer: Result<String, AdminError>) -> Answer {
-    Ok(Json(json!({ "msg": answer? })).into_response())
-}
+type Answer = Result<Response, ActionRefusal>;
 
 async fn plugins(State(shared): State<AdminState>) -> Response {
     respond_plugins(&shared.plugins, &shared.informers).await
@@ -107,28 +62,28 @@ async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Res
         .await
 }
 
-async fn reload(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
-    done(shared.admin.reload(&named(&name)?).await)
+/// The address of the dashboard, with the token that acts there.
+async fn ui(State(shared): State<AdminState>) -> Answer {
+    let url = shared.dashboard.ok_or_else(|| {
+        let text = "the dashboard is served on loopback and on --secure-listen-address, and this host's --listen is neither";
+        ActionRefusal(StatusCode::CONFLICT, text.to_owned())
+    })?;
+    Ok(Json(json!({ "url": url })).into_response())
 }
 
-async fn rollback(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
-    done(shared.admin.rollback(&named(&name)?).await)
-}
-
-async fn pause(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
-    done(shared.admin.pause(&named(&name)?).await)
-}
-
-async fn resume(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
-    done(shared.admin.resume(&named(&name)?).await)
+/// The socket's file is the host's user's alone, so its caller may act.
+async fn act(action: PluginAction, shared: &AdminState, name: &str, body: Body) -> Answer {
+    let by = Actor { name: "host user".to_owned(), from: "admin socket".to_owned() };
+    let text = shared.actions.carry_out(action, &named(name)?, body, &by).await?;
+    Ok(Json(json!({ "msg": text })).into_response())
 }
 
 /// The letters of a plugin, after the host has written them to the state directory, if it has one that can be written.
 /// So a letter that was shown also exists after a restart. For a plugin whose file is gone, the letters that the state
 /// directory keeps.
-async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, AdminRefusal> {
+async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, ActionRefusal> {
     let name = named(name)?;
-    let Some(letters) = shared.plugins.dead_letters(&name) else {
+    let Some(letters) = shared.plugins.dead_letters(&name, usize::MAX) else {
         let kept = shared.plugins.kept_dead_letters(&name).await;
         return kept.ok_or_else(|| AdminError::NoSuchPlugin(name).into());
     };
@@ -149,22 +104,9 @@ async fn dead_letter(
     let letters = letters_of(&shared, &name).await?;
     match letters.iter().find(|letter| letter.id == id) {
         Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
-        None => Err(AdminRefusal(StatusCode::NOT_FOUND, format!("{name} has no dead letter {id}"))),
+        None => {
+            let text = format!("{name} has no dead letter {id}");
+            Err(ActionRefusal(StatusCode::NOT_FOUND, text))
+        }
     }
-}
-
-async fn redrive(
-    State(shared): State<AdminState>,
-    Path(name): Path<String>,
-    Json(letters): Json<Letters>,
-) -> Answer {
-    done(shared.admin.redrive(&named(&name)?, letters.selection()?).await)
-}
-
-async fn purge(
-    State(shared): State<AdminState>,
-    Path(name): Path<String>,
-    Json(letters): Json<Letters>,
-) -> Answer {
-    done(shared.admin.purge(&named(&name)?, letters.selection()?).await)
 }

@@ -111,6 +111,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("why node node-1 -o json", "for machines"),
         ],
     ),
+    ("ui", &[("ui", "open this address in a browser")]),
     (
         "top",
         &[

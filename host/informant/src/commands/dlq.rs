@@ -2,7 +2,7 @@
 
 use super::ask::{act, block_on, cell, client, path, print_json, whole_seconds};
 use super::list::{self, Columns};
-use crate::admin::Letters;
+use crate::actions::Letters;
 use crate::cli::{DlqArgs, DlqCommand, LettersArgs, ListOfPlugin, OnePlugin};
 use anyhow::Result;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! Answers in the shape that all errors have.
 
+use crate::actions::ActionRefusal;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +13,13 @@ pub(crate) fn message(code: StatusCode, text: impl Into<String>) -> Response {
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     answer
+}
+
+impl IntoResponse for ActionRefusal {
+    fn into_response(self) -> Response {
+        let Self(code, text) = self;
+        message(code, text)
+    }
 }
 
 /// There is no place for it now, nor for what the connection may have asked for behind it.

@@ -1,5 +1,5 @@
-//! Callers of the secure address: each is known by its certificate or its bearer token, and reads what the API server
-//! lets it read.
+//! Callers of the secure address: each is known by its certificate or its bearer token, and does what the API server lets
+//! it do.
 //!
 //! Invariant 42: the secure address answers no caller with data that the API server would not let it read. A revoked
 //! role is obeyed within 10 s, and a revoked token within 20 s: the API server itself remembers tokens for 10 s. The end of
@@ -157,17 +157,36 @@ impl Callers {
         Ok(user)
     }
 
-    /// Whether a caller may read this.
+    /// Whether a caller has the right to this.
     ///
     /// # Errors
-    /// 403 if it may not, 503 if the API server does not answer.
+    /// 403 if it does not, 503 if the API server does not answer.
     pub(super) async fn authorize(
         &self,
         caller: &Caller,
         access: Access<'_>,
     ) -> Result<(), Status> {
+        match self.denied(caller, access).await? {
+            None => Ok(()),
+            Some(text) => {
+                self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
+                Err(Status::failure(403, reason::FORBIDDEN, text))
+            }
+        }
+    }
+
+    /// Why a caller has no right to this, for a caller that only asks. None: it has the right. A caller on this machine has every
+    /// right that the API server decides on.
+    ///
+    /// # Errors
+    /// 503 if the API server does not answer.
+    pub(super) async fn denied(
+        &self,
+        caller: &Caller,
+        access: Access<'_>,
+    ) -> Result<Option<String>, Status> {
         let user = match caller {
-            Caller::Local => return Ok(()),
+            Caller::Local => return Ok(None),
             Caller::User(user) => user,
         };
         let question = access.question(user);
@@ -175,13 +194,10 @@ impl Callers {
         let hash = Sha256::digest(text).into();
         let ask = async || self.reviews.may(question).await;
         let answer = self.ask(&self.rights, &self.turns_of_known, hash, ask).await?;
-        match answer {
-            AccessAnswer::Allowed => Ok(()),
-            AccessAnswer::Denied(why) => {
-                self.refused.forbidden.fetch_add(1, Ordering::Relaxed);
-                Err(Status::failure(403, reason::FORBIDDEN, access.refusal(user, &why)))
-            }
-        }
+        Ok(match answer {
+            AccessAnswer::Allowed => None,
+            AccessAnswer::Denied(why) => Some(access.refusal(user, &why)),
+        })
     }
 
     /// The log has the cause of an unanswered question, once a minute at most: callers may be strangers.
@@ -229,7 +245,7 @@ impl Callers {
 }
 
 /// The token of a request. None without one, or with several.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;

@@ -1,5 +1,5 @@
 //! The dashboard: a page for browsers at `/ui`, and the files that it consists of. They are a part of the program. The page
-//! reads the same paths as any other client, and changes nothing.
+//! uses the same paths as any other client.
 
 use super::answers::message;
 use super::operations::{self, ServedOperation};
@@ -27,12 +27,12 @@ macro_rules! files {
 
 const SCRIPTS: &[PageFile] = files!("text/javascript; charset=utf-8":
     "main.js", "client.js", "history.js", "elements.js", "units.js", "plot.js", "flow.js", "differences.js", "table.js",
-    "overview.js", "plugins.js", "plugin.js", "log.js", "changes.js", "objects.js", "object.js", "informers.js", "health.js",
+    "overview.js", "plugins.js", "plugin.js", "actions.js", "letters.js", "log.js", "changes.js", "objects.js", "object.js", "informers.js", "health.js",
 );
 const STYLES: &[PageFile] = files!("text/css; charset=utf-8": "style.css");
 const PAGES: &[PageFile] = files!("text/html; charset=utf-8": "index.html");
 
-/// The page loads nothing from elsewhere, runs no script but its own, sends nothing, and is in no frame.
+/// The page loads nothing from elsewhere, runs no script but its own, sends nothing elsewhere, and is in no frame.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,5 +1,7 @@
 //! The addresses that a host serves on, bound before anything else starts.
 
+use super::admin_token::AdminToken;
+use super::exposure::Exposure;
 use super::tls::{ServerTls, TlsFiles};
 use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
@@ -24,6 +26,8 @@ pub(crate) struct Listeners {
     pub(crate) metrics: Option<Bound>,
     /// The HTTP API for users of the cluster. None where no address was named.
     pub(crate) secure: Option<SecureBound>,
+    /// With it callers on loopback act.
+    pub(super) token: Arc<AdminToken>,
 }
 
 /// The addresses of a host, as its options name them.
@@ -64,7 +68,13 @@ impl Listeners {
             }),
             None => None,
         };
-        Ok(Self { api, metrics, secure })
+        Ok(Self { api, metrics, secure, token: Arc::new(AdminToken::random()?) })
+    }
+
+    /// The address of the dashboard, with the token that acts. None: the address is not loopback and serves no dashboard.
+    pub(crate) fn dashboard(&self) -> Option<String> {
+        let address = self.address();
+        (Exposure::of(address) == Exposure::Loopback).then(|| self.token.dashboard(address))
     }
 
     /// Where the HTTP API is served.

@@ -30,7 +30,8 @@ pub(super) fn table(scrapes: Scrapes) -> Vec<ServedOperation> {
 }
 
 pub(super) async fn method_not_allowed() -> Response {
-    message(StatusCode::METHOD_NOT_ALLOWED, "everything here is read with GET; nothing is written")
+    let text = "everything here is read with GET; POST is for actions on plugins, which /openapi.json lists";
+    message(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
 async fn livez(State(shared): State<Arc<ServerState>>, RawQuery(query): RawQuery) -> Response {

@@ -1,7 +1,8 @@
 //! `GET /openapi.json`: the description of the API for programs (OpenAPI 3.1), made from the table of what is served.
 
-use super::operations::{AnswerContent, Operation, PATH_PARAMETERS};
+use super::operations::{AnswerContent, Operation, OperationKind, PATH_PARAMETERS};
 use super::query::{PARAMETERS_MAX, QUERY_BYTES_MAX};
+use crate::actions::LETTERS_MAX;
 use crate::metrics;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,9 @@ pub(super) fn document<'a>(
     for operation in operations {
         let route = [operation.route];
         for path in operation.paths.unwrap_or(&route) {
-            paths.insert((*path).to_owned(), json!({"get": described(operation, path, schemes)}));
+            let described = described(operation, path, schemes);
+            let item = paths.entry(*path).or_insert_with(|| json!({}));
+            item[operation.method()] = described;
         }
     }
     let mut document = json!({
@@ -37,7 +40,7 @@ pub(super) fn document<'a>(
             "title": "Informant",
             "version": env!("CARGO_PKG_VERSION"),
             "description": format!("The state of a host and of its plugins, and objects from its cache. Everything is \
-                read with GET. A query for objects has at most {PARAMETERS_MAX} parameters in {QUERY_BYTES_MAX} bytes. \
+                read with GET. POST is for actions on plugins. A query for objects has at most {PARAMETERS_MAX} parameters in {QUERY_BYTES_MAX} bytes. \
                 Answers are in gzip where the caller accepts it."),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -50,8 +53,11 @@ pub(super) fn document<'a>(
     let certificate = json!({
         "type": "mutualTLS", "description": "A client certificate of an authority of --client-ca-file.",
     });
+    let token = json!({
+        "type": "http", "scheme": "bearer", "description": "The token of the host, for actions alone. informant ui prints it.",
+    });
     let (known, security) = match schemes {
-        CallerSchemes::Local => return document,
+        CallerSchemes::Local => (json!({"token": token}), Value::Null),
         CallerSchemes::Tokens => (json!({"bearer": bearer}), json!([{"bearer": []}])),
         CallerSchemes::TokensAndCertificates => (
             json!({"bearer": bearer, "certificate": certificate}),
@@ -59,7 +65,9 @@ pub(super) fn document<'a>(
         ),
     };
     document["components"]["securitySchemes"] = known;
-    document["security"] = security;
+    if schemes != CallerSchemes::Local {
+        document["security"] = security;
+    }
     document
 }
 
@@ -79,6 +87,16 @@ fn described(operation: &Operation, path: &str, schemes: CallerSchemes) -> Value
     });
     if operation.is_probe() {
         described["security"] = json!([]);
+    }
+    if let OperationKind::Acts(body) = operation.kind {
+        if schemes == CallerSchemes::Local {
+            described["security"] = json!([{"token": []}]);
+        }
+        if let Some(schema) = body {
+            let schema = json!({"$ref": format!("#/components/schemas/{schema}")});
+            described["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        }
     }
     described
 }
@@ -143,6 +161,15 @@ fn schemas() -> Value {
     let plugin = record(&["name", "state"], json!({"name": text, "state": text}));
     let informer = record(&["resource", "state"], json!({"resource": text, "state": text}));
     let problem = record(&["path", "text"], json!({"path": text, "text": text}));
+    let letter = record(&["id", "error"], json!({"id": {"type": "integer"}, "error": text}));
+    let ids = json!({
+        "type": "array", "minItems": 1, "maxItems": LETTERS_MAX,
+        "items": {"type": "integer", "minimum": 0, "maximum": u64::MAX},
+    });
+    let some = only(&["ids"], json!({"ids": ids, "all": {"const": false}}));
+    let all =
+        only(&["all"], json!({"all": {"const": true}, "ids": {"type": "array", "maxItems": 0}}));
+    let permitted = json!({"actions": {"type": "array", "items": text}, "reason": {"type": ["string", "null"]}});
     let line = json!({"timestamp": text, "level": text, "message": text});
     let line = record(&["timestamp", "level", "message"], line);
     let paths = json!({"type": "array", "items": text});
@@ -158,6 +185,9 @@ fn schemas() -> Value {
         "Index": record(&["informant", "paths"], json!({"informant": text, "paths": paths})),
         "Informers": {"type": "array", "items": informer},
         "Plugins": {"type": "array", "items": plugin},
+        "DeadLetters": {"type": "array", "items": letter},
+        "Letters": {"oneOf": [all, some]},
+        "PermittedActions": record(&["actions", "reason"], permitted),
         "LogLines": {"type": "array", "items": line},
         "Why": {"type": "object"},
         "Problems": {"type": "array", "items": problem},
@@ -181,14 +211,23 @@ fn record(required: &[&str], properties: Value) -> Value {
     json!({"type": "object", "required": required, "properties": properties})
 }
 
+/// The same without any other property.
+fn only(required: &[&str], properties: Value) -> Value {
+    let mut record = record(required, properties);
+    record["additionalProperties"] = false.into();
+    record
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::operations::LIST_OPTIONS;
+    use super::super::actions;
+    use super::super::operations::{self, LIST_OPTIONS};
     use super::super::parameters::{Parameter, Values};
     use super::super::query::{self, InPath, Query};
     use super::super::routes;
     use super::super::scrapes::Scrapes;
     use super::*;
+    use crate::actions::PluginAction;
     use axum::Router;
     use axum::body::Body;
     use axum::routing::get;
@@ -201,7 +240,8 @@ mod tests {
     /// Everything that is served, as the router has it.
     fn served() -> Vec<&'static Operation> {
         let pages = routes::page_table(Scrapes::default());
-        pages.iter().chain(&routes::object_table()).map(|served| served.operation).collect()
+        let others = routes::object_table().into_iter().chain(actions::table());
+        pages.into_iter().chain(others).map(|served| served.operation).collect()
     }
 
     /// A path with examples in place of its variables.
@@ -286,7 +326,9 @@ mod tests {
         for (path, item) in document["paths"].as_object().expect("paths") {
             let variables = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
             let variables: BTreeSet<String> = variables.map(str::to_owned).collect();
-            assert_eq!(names(&item["get"]["parameters"], "path"), variables, "{path}");
+            let operation = item.as_object().and_then(|item| item.values().next());
+            let operation = operation.expect("an operation");
+            assert_eq!(names(&operation["parameters"], "path"), variables, "{path}");
         }
     }
 
@@ -312,7 +354,8 @@ mod tests {
     /// The status codes of a path, and whether it has schemes of callers.
     fn check(schemes: CallerSchemes, path: &str, expect: &str) {
         let document = document(served(), schemes);
-        let described = &document["paths"][path]["get"];
+        let item = &document["paths"][path];
+        let described = item.get("get").unwrap_or(&item["post"]);
         let codes = described["responses"].as_object().expect("answers").keys();
         let codes: Vec<&str> = codes.map(String::as_str).collect();
         let security = described.get("security").or(document.get("security"));
@@ -328,5 +371,18 @@ mod tests {
         let both = r#"200,401,403,414,429,503 [{"bearer":[]},{"certificate":[]}]"#;
         check(TokensAndCertificates, "/problems", both);
         check(TokensAndCertificates, "/livez", "200,503 []");
+        let pause = "/plugins/{name}/pause";
+        check(Local, pause, r#"200,400,401,403,404,408,409,413,503 [{"token":[]}]"#);
+        let both =
+            r#"200,400,401,403,404,408,409,413,414,429,503 [{"bearer":[]},{"certificate":[]}]"#;
+        check(TokensAndCertificates, pause, both);
+    }
+
+    /// The action that is carried out is the one that the path names.
+    #[test]
+    fn actions_are_served_at_their_paths() {
+        for (action, operation) in PluginAction::ALL.into_iter().zip(&operations::ACTIONS) {
+            assert_eq!(operation.route, format!("/plugins/{{name}}/{}", action.path()));
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The paths that are served, as a table: the router and the description of the API are made from the same entries.
 
+use super::dead_letters;
 use super::logs;
 use super::parameters::{Parameter, Values};
+use super::permission::{ACTION_HEADER, ACTION_HEADER_VALUE};
 use super::query;
 use super::server::ServerState;
 use super::why;
@@ -9,9 +11,10 @@ use axum::Router;
 use axum::routing::MethodRouter;
 use std::sync::Arc;
 
-/// A path that is served.
+/// A path that is served with one method.
 #[derive(Debug)]
 pub(super) struct Operation {
+    pub(super) kind: OperationKind,
     /// The path, as the router has it.
     pub(super) route: &'static str,
     /// The same as OpenAPI has it, which knows no paths of any length. None: it is `route`.
@@ -22,6 +25,15 @@ pub(super) struct Operation {
     pub(super) headers: &'static [Parameter],
     /// The answers of its own. The description adds 403 and 503, which every path but a probe has.
     pub(super) answers: &'static [(u16, AnswerContent)],
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OperationKind {
+    /// GET.
+    Reads,
+    /// POST: an action on a plugin, with a body of this schema.
+    Acts(Option<&'static str>),
 }
 
 /// The content of an answer.
@@ -53,7 +65,17 @@ impl Operation {
         parameters: &'static [Parameter],
         answers: &'static [(u16, AnswerContent)],
     ) -> Self {
-        Self { route, paths: None, summary, parameters, headers: &[], answers }
+        let kind = OperationKind::Reads;
+        Self { kind, route, paths: None, summary, parameters, headers: &[], answers }
+    }
+
+    const fn action(
+        route: &'static str,
+        summary: &'static str,
+        body: Option<&'static str>,
+    ) -> Self {
+        let kind = OperationKind::Acts(body);
+        Self { kind, headers: &ACTION_HEADERS, ..Self::new(route, summary, &[], ACTION_ANSWERS) }
     }
 
     const fn described_as(self, paths: &'static [&'static str]) -> Self {
@@ -67,6 +89,14 @@ impl Operation {
     /// The operation with its handler.
     pub(super) fn by(&'static self, handler: MethodRouter<Arc<ServerState>>) -> ServedOperation {
         ServedOperation { operation: self, handler }
+    }
+
+    /// The method, as OpenAPI has it.
+    pub(super) fn method(&self) -> &'static str {
+        match self.kind {
+            OperationKind::Reads => "get",
+            OperationKind::Acts(_) => "post",
+        }
     }
 
     /// Whether the path is for everybody, also on the secure address.
@@ -128,6 +158,14 @@ static LOG_HEADERS: [Parameter; 1] = [Parameter::new(
     "With `follow`: the id of the last line that the caller has, a whole number.",
 )];
 
+static ACTION_HEADERS: [Parameter; 1] = [Parameter::new(
+    ACTION_HEADER,
+    Values::Pattern("^true$"),
+    "A page of another site cannot send it.",
+)
+.required()
+.like(ACTION_HEADER_VALUE)];
+
 /// The options of lists and watches of the Kubernetes API. As there, others have no effect, and every text of a flag but
 /// `false` and `0` is true.
 pub(super) static LIST_OPTIONS: [Parameter; 10] = [
@@ -158,6 +196,15 @@ const LOG_LINES: &[(u16, AnswerContent)] = &[
     (400, AnswerContent::Error),
     (404, AnswerContent::Error),
     (429, AnswerContent::Error),
+];
+const ACTION_ANSWERS: &[(u16, AnswerContent)] = &[
+    (200, AnswerContent::Json("Message")),
+    (400, AnswerContent::Error),
+    (401, AnswerContent::Error),
+    (404, AnswerContent::Error),
+    (408, AnswerContent::Error),
+    (409, AnswerContent::Error),
+    (413, AnswerContent::Error),
 ];
 const OBJECTS: &[(u16, AnswerContent)] = &objects("Objects");
 const DEPLOYMENTS: &[(u16, AnswerContent)] = &objects("Deployments");
@@ -223,6 +270,47 @@ pub(super) static LOGS: Operation = Operation::new(
     LOG_LINES,
 )
 .with_headers(&LOG_HEADERS);
+pub(super) static DEAD_LETTERS: Operation = Operation::new(
+    "/plugins/{name}/dead-letters",
+    "The oldest dead letters of a plugin: events that failed all their attempts.",
+    &dead_letters::PARAMETERS,
+    &[
+        (200, AnswerContent::Json("DeadLetters")),
+        (400, AnswerContent::Error),
+        (404, AnswerContent::Error),
+    ],
+);
+pub(super) static PERMITTED_ACTIONS: Operation = Operation::new(
+    "/plugins/{name}/actions",
+    "The actions on a plugin that the caller may ask for.",
+    &[],
+    &[(200, AnswerContent::Json("PermittedActions")), (400, AnswerContent::Error)],
+);
+/// In the order of `PluginAction::ALL`.
+pub(super) static ACTIONS: [Operation; 6] = [
+    Operation::action("/plugins/{name}/pause", "Pauses a plugin: its events wait.", None),
+    Operation::action(
+        "/plugins/{name}/resume",
+        "Resumes a plugin that was paused, or that was tripped because it failed too often.",
+        None,
+    ),
+    Operation::action("/plugins/{name}/reload", "Loads the plugin's file again.", None),
+    Operation::action(
+        "/plugins/{name}/rollback",
+        "Runs the version before. A second rollback returns to the newer one.",
+        None,
+    ),
+    Operation::action(
+        "/plugins/{name}/dead-letters/redrive",
+        "Sends dead letters again, with the present state of their objects.",
+        Some("Letters"),
+    ),
+    Operation::action(
+        "/plugins/{name}/dead-letters/purge",
+        "Deletes dead letters.",
+        Some("Letters"),
+    ),
+];
 pub(super) static INFORMERS: Operation = Operation::new(
     "/informers",
     "Every informer: state, size of the cache, events.",

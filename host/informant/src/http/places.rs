@@ -7,6 +7,7 @@
 use crate::metrics::RefusedCounts;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -42,6 +43,16 @@ impl From<IpAddr> for Peer {
                 Self(Ipv6Addr::from(network).into())
             }
             v4 => Self(v4),
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(address) = self;
+        match address.is_ipv6() {
+            true => write!(f, "{address}/64"),
+            false => write!(f, "{address}"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Routes and their common parts: those of the HTTP API, and those of the listener for probes
 //! and metrics.
 
+use super::actions;
 use super::answers::message;
 use super::callers::{self, Access, Caller};
 use super::dashboard;
+use super::dead_letters;
 use super::gzip::{self, Compressor};
 use super::kubernetes_api;
 use super::logs;
@@ -33,10 +35,11 @@ pub(super) fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
     let guarded = middleware::from_fn_with_state(shared.clone(), guard);
     // Any user of this machine may be the caller.
     let pages = pages(scrapes, CallerSchemes::Local).layer(Extension(SecretAccess::Refused));
-    compressed(pages.merge(objects()).layer(guarded)).with_state(shared)
+    compressed(pages.merge(objects()).merge(acts()).layer(guarded)).with_state(shared)
 }
 
-/// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects.
+/// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects or to
+/// an action.
 pub(super) fn secure_routes(
     shared: Arc<ServerState>,
     scrapes: Scrapes,
@@ -46,7 +49,7 @@ pub(super) fn secure_routes(
     let right = middleware::from_fn_with_state(shared.clone(), callers::with_right_to_path);
     // The right to the path of one plugin's log is the right to all that is in it.
     let pages = pages(scrapes, schemes).layer(Extension(SecretAccess::Served));
-    let routes = pages.layer(right).merge(objects());
+    let routes = pages.layer(right).merge(objects()).merge(acts());
     let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
     let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
     let nosniff = middleware::map_response(nosniff);
@@ -55,8 +58,8 @@ pub(super) fn secure_routes(
 
 /// Pages about the host, and the answer to all other paths.
 fn pages(scrapes: Scrapes, schemes: CallerSchemes) -> Router<Arc<ServerState>> {
-    let (pages, objects) = (page_table(scrapes), object_table());
-    let all = pages.iter().chain(&objects).map(|served| served.operation);
+    let (pages, objects, actions) = (page_table(scrapes), object_table(), actions::table());
+    let all = pages.iter().chain(&objects).chain(&actions).map(|served| served.operation);
     let document = Bytes::from(openapi::document(all, schemes).to_string());
     operations::router(pages)
         .layer(Extension(Document(document)))
@@ -69,6 +72,11 @@ fn objects() -> Router<Arc<ServerState>> {
     operations::router(object_table()).method_not_allowed_fallback(method_not_allowed)
 }
 
+/// Actions on plugins. Each handler asks for its caller's right to them.
+fn acts() -> Router<Arc<ServerState>> {
+    operations::router(actions::table()).method_not_allowed_fallback(method_not_allowed)
+}
+
 pub(super) fn page_table(scrapes: Scrapes) -> Vec<ServedOperation> {
     let mut table = open::table(scrapes);
     table.extend([
@@ -76,6 +84,7 @@ pub(super) fn page_table(scrapes: Scrapes) -> Vec<ServedOperation> {
         operations::DOCUMENT.by(get(openapi_document)),
         operations::PLUGINS.by(get(plugins)),
         logs::operation(),
+        dead_letters::operation(),
         operations::INFORMERS.by(get(informers)),
         operations::WHY.by(get(why)),
         operations::PROBLEMS.by(get(problems)),
@@ -158,6 +167,8 @@ async fn index() -> Json<Value> {
         "/ui/",
         "/plugins",
         "/plugins/NAME/logs",
+        "/plugins/NAME/dead-letters",
+        "/plugins/NAME/actions",
         "/informers",
         "/why?kind=pods&namespace=default&name=NAME",
         "/problems",

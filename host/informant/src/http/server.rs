@@ -1,5 +1,6 @@
 //! The server: its listeners, each with its routes and its bounds.
 
+use super::admin_token::AdminToken;
 use super::callers::Callers;
 use super::connections::{self, Bounds};
 use super::exposure::{Exposure, is_probe};
@@ -12,9 +13,11 @@ use super::own_thread;
 use super::routes::{api_routes, command_routes, open_routes, secure_routes};
 use super::scrapes::Scrapes;
 use super::tls::{ServerTls, Transport};
+use crate::actions::Actions;
 use crate::metrics::{MetricSources, RefusedCounts};
 use anyhow::{Context, Result};
 use axum::Router;
+use informant_runtime::PluginAdmin;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,6 +36,9 @@ pub(crate) struct ServerState {
     pub(super) on_demand: OnDemand,
     pub(super) kubernetes: KubernetesApi,
     pub(super) callers: Callers,
+    /// With it callers on loopback act.
+    pub(super) token: Arc<AdminToken>,
+    pub(super) actions: Actions,
     pub(super) heartbeat: Heartbeat,
     /// The address of the HTTP API, which decides on the content that it may show.
     pub(super) address: SocketAddr,
@@ -60,14 +66,17 @@ struct Door {
 }
 
 impl Server {
-    /// Serves the state of the host, and the objects that this client may read, on these listeners until `shutdown`.
+    /// Serves the state of the host, the objects that this client may read, and actions on plugins, on these listeners until
+    /// `shutdown`.
     pub(crate) fn new(
         listeners: Listeners,
         sources: MetricSources,
         client: kube::Client,
+        admin: PluginAdmin,
         shutdown: CancellationToken,
     ) -> Self {
         let address = listeners.api.address;
+        let token = listeners.token.clone();
         let shared = Arc::new(ServerState {
             address,
             exposure: Exposure::of(address),
@@ -76,11 +85,23 @@ impl Server {
             // No listener with shorter lives serves it.
             kubernetes: KubernetesApi::new(client, Bounds::api().life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
+            token,
+            actions: Actions::new(admin),
             sources,
             ready: AtomicBool::new(false),
             stopping: shutdown,
         });
         Self { listeners, shared }
+    }
+
+    /// The actions on plugins, for the admin socket too.
+    pub(crate) fn actions(&self) -> Actions {
+        self.shared.actions.clone()
+    }
+
+    /// The address of the dashboard, with the token that acts.
+    pub(crate) fn dashboard(&self) -> Option<String> {
+        self.listeners.dashboard()
     }
 
     /// The paths that commands read over the admin socket.
@@ -92,7 +113,7 @@ impl Server {
     /// `probes_end`, and until the API's requests under way have ended. Addresses that other machines
     /// reach are served on threads of their own.
     pub(crate) async fn run(self, probes_end: CancellationToken) {
-        let Self { listeners: Listeners { api, metrics, secure }, shared } = self;
+        let Self { listeners: Listeners { api, metrics, secure, .. }, shared } = self;
         let shutdown = shared.stopping.clone();
         let is_open = shared.exposure == Exposure::HealthOnly;
         let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };

@@ -2,10 +2,9 @@
 
 use super::ManagerOptions;
 use crate::admin::AdminSocket;
-use crate::http::{Exposure, Listeners};
+use crate::http::Listeners;
 use crate::logging::{LogFormat, Stdout};
-use std::io::Write as _;
-use std::net::SocketAddr;
+use std::io::{IsTerminal as _, Write as _};
 use tracing::info;
 
 /// The first lines: cluster, user, directory and addresses.
@@ -29,8 +28,8 @@ pub(super) fn introduce(
             let _ = writeln!(
                 Stdout,
                 "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
-                 address  http://{address}{}",
-                served_at(address)
+                 address  {}",
+                served_at(listeners, options.is_cluster_embedded)
             );
             if !options.is_cluster_embedded {
                 let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
@@ -70,11 +69,15 @@ pub(super) fn introduce(
     }
 }
 
-/// The rest of the address's line: an address that other machines reach serves less.
-fn served_at(address: SocketAddr) -> &'static str {
-    if Exposure::of(address) == Exposure::Loopback {
-        "/ui/  (the dashboard; also /plugins, /metrics, /readyz)"
-    } else {
-        "  (/metrics, /readyz)"
+/// The address's line: an address that other machines reach serves less. The token is for the eyes of a developer: it is shown on a
+/// terminal alone, and beside an embedded cluster.
+fn served_at(listeners: &Listeners, is_cluster_embedded: bool) -> String {
+    let address = listeners.address();
+    match listeners.dashboard() {
+        None => format!("http://{address}  (/metrics, /readyz)"),
+        Some(dashboard) if is_cluster_embedded && std::io::stdout().is_terminal() => dashboard,
+        Some(_) => {
+            format!("http://{address}/ui/  (the dashboard; also /plugins, /metrics, /readyz)")
+        }
     }
 }

@@ -217,7 +217,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         "Connections and requests above a listener's bound, by listener",
         HostBy refused;
     Counter "informant_http_callers_refused":
-        "Requests to the secure address that were refused for their callers, by reason",
+        "Requests that were refused for their callers, to the secure address or for actions, by reason",
         HostBy callers_refused;
     Gauge "informant_http_watches": "Open watches of the HTTP API, by resource: Kubernetes watches and server-sent events",
         HostBy watches;

@@ -12,7 +12,7 @@ pub(crate) struct RefusedCounts {
     pub(crate) requests: AtomicU64,
 }
 
-/// Requests to the secure address that were refused for their callers.
+/// Requests to the secure address, and for actions on loopback, that were refused for their callers.
 #[derive(Debug, Default)]
 pub(crate) struct RefusedCallers {
     /// Without a valid token.
@@ -34,7 +34,7 @@ pub(crate) struct RefusedByListener {
     pub(crate) metrics: Arc<RefusedCounts>,
     /// `--secure-listen-address`.
     pub(crate) secure: Arc<RefusedCounts>,
-    /// The same address, by reason.
+    /// The same address, and actions on loopback, by reason.
     pub(crate) callers: Arc<RefusedCallers>,
     /// `--admin-socket`.
     pub(crate) admin: Arc<RefusedCounts>,

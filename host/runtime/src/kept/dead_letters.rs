@@ -132,7 +132,12 @@ impl DeadLetters {
     }
 
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
-        self.lying().cloned().collect()
+        self.oldest(usize::MAX)
+    }
+
+    /// At most so many.
+    pub(crate) fn oldest(&self, max: usize) -> Vec<DeadLetter> {
+        self.lying().take(max).cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -99,9 +99,6 @@ fn other_requests() -> Vec<Sent> {
         sent.push(with_method("a method that writes", method, "/core/v1/pods"));
         sent.push(with_method("a method that writes, on plugins", method, "/plugins"));
     }
-    for path in ["/plugins/event-printer/reload", "/plugins/event-printer/pause"] {
-        sent.push(with_method("what the admin socket does", "POST", path));
-    }
     sent
 }
 

@@ -1,6 +1,6 @@
 //! Callers of the secure address with a certificate: the common name is the user, and the organizations are its groups.
 
-use http::{Method, header};
+use http::{HeaderName, Method, header};
 
 use crate::host::bench::{HostBench, host_fact};
 use crate::host::secure::{Caller, PAGES, certificate, client_certificate, code, options};
@@ -57,6 +57,34 @@ fn a_caller_without_a_certificate_or_a_name_goes_on_with_its_token() {
         let token = [(header::AUTHORIZATION, bearer.as_str())];
         let reply = nameless.call(Method::GET, path, &token, Vec::new()).await;
         assert_eq!(reply.status.as_u16(), 200);
+    });
+}
+
+/// Invariant 43. A browser sends a certificate by itself, so the certificate says nothing of the page that asks.
+#[test]
+fn a_certificate_acts_for_no_page_of_another_site() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let host = start(&bench).await;
+        let admin = Caller::new(&bench, &host).await.client_with("admin.pem").await;
+        let action = (HeaderName::from_static("x-informant-action"), "true");
+        let site = HeaderName::from_static("sec-fetch-site");
+        let plain = (header::CONTENT_TYPE, "text/plain");
+        let pause = "/plugins/event-printer/pause";
+        for (headers, expect) in [
+            (vec![], 403),
+            (vec![plain], 403),
+            (vec![action.clone(), (header::ORIGIN, "https://evil.example")], 403),
+            (vec![action.clone(), (header::ORIGIN, "null")], 403),
+            (vec![action.clone(), (site.clone(), "cross-site")], 403),
+            (vec![action.clone(), (site.clone(), "same-site")], 403),
+            (vec![action, (site, "same-origin")], 200),
+        ] {
+            let state = host.plugin("event-printer").expect("it is there")["state"].clone();
+            assert_eq!(state, "running", "before {headers:?}");
+            let reply = admin.call(Method::POST, pause, &headers, Vec::new()).await;
+            assert_eq!(reply.status.as_u16(), expect, "{headers:?}");
+        }
     });
 }
 

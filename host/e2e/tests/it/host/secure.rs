@@ -121,7 +121,7 @@ impl<'a> Caller<'a> {
         assert_eq!(reply.status.as_u16(), 403, "{}", message(&reply));
     }
 
-    fn user(&self) -> String {
+    pub fn user(&self) -> String {
         if self.certificate.is_some() {
             return "jane".to_owned();
         }
@@ -174,6 +174,32 @@ impl<'a> Caller<'a> {
         ] {
             self.bench.api.create(&path, &object).await.expect(201);
         }
+    }
+
+    /// Lets the caller use these paths of the host with this verb. Beside the embedded cluster a caller may use all other paths but those
+    /// that are refused here.
+    pub async fn grant_paths(&self, verb: &str, paths: &[&str], refused: &[&str]) {
+        if let TestCluster::Embedded(cluster) = &*self.bench.cluster {
+            let faults = cluster.dev_cluster().faults();
+            paths.iter().for_each(|path| faults.allow(&self.user(), path, None));
+            refused.iter().for_each(|path| faults.forbid(&self.user(), path, None));
+            return;
+        }
+        let group = "rbac.authorization.k8s.io";
+        let (api, version) = (format!("/apis/{group}/v1"), format!("{group}/v1"));
+        let name = format!("{}-{verb}", self.bench.namespace);
+        let role = json!({
+            "apiVersion": version, "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"nonResourceURLs": paths, "verbs": [verb]}],
+        });
+        let account =
+            json!({"kind": "ServiceAccount", "name": "caller", "namespace": self.bench.namespace});
+        let binding = json!({
+            "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name}, "subjects": [account],
+        });
+        self.bench.api.create(&format!("{api}/clusterroles"), &role).await.expect(201);
+        self.bench.api.create(&format!("{api}/clusterrolebindings"), &binding).await.expect(201);
     }
 
     /// Takes the right away.

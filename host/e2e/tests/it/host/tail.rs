@@ -1,10 +1,10 @@
 //! The log of one plugin: `informant tail`, and `/plugins/NAME/logs` for its callers.
 
-use informant_e2e::cluster::TestCluster;
 use informant_e2e::host::Host;
-use informant_e2e::poll;
+use informant_e2e::{http, poll};
 use serde_json::{Value, json};
 
+use crate::host::actions::token;
 use crate::host::admin::ask;
 use crate::host::bench::{
     CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, host_fact, pod_names,
@@ -102,7 +102,7 @@ fn the_oldest_lines_give_way_and_none_is_kept_where_none_is_wanted() {
 
 /// Any user of the machine may be the caller on loopback. The admin socket is its user's alone.
 #[test]
-fn the_log_of_a_plugin_with_secrets_is_for_the_host_user_alone() {
+fn the_log_and_the_dead_letters_of_a_plugin_with_secrets_are_for_the_host_user_alone() {
     host_fact(async |bench| {
         let grant = "plugins: {event-printer: {reads: [{resources: [v1/secrets, v1/pods]}]}}";
         let directory = tempfile::tempdir().expect("a directory");
@@ -115,26 +115,18 @@ fn the_log_of_a_plugin_with_secrets_is_for_the_host_user_alone() {
             assert_eq!(answer.status, 403, "{}", answer.body);
             assert!(answer.body.contains("informant tail event-printer"), "{}", answer.body);
         }
+        let token = token(&bench, &host);
+        for (bearer, expect) in [("none", 403), (token.as_str(), 200)] {
+            let address = host.address();
+            let head =
+                format!("GET /plugins/event-printer/dead-letters HTTP/1.0\r\nHost: {address}");
+            let request = format!("{head}\r\nAuthorization: Bearer {bearer}\r\n\r\n");
+            let answer = http::exchange(address, &request).expect("it serves");
+            assert_eq!(answer.status, expect, "{}", answer.body);
+        }
         let (success, said) = ask(&bench, &host, &["tail", "event-printer", "--follow=false"]);
         assert!(success && said.contains(&bench.namespace), "{said}");
     });
-}
-
-/// Lets the caller read these paths of the secure address.
-async fn grant_paths(bench: &HostBench<'_>, paths: &[&str]) {
-    let group = "rbac.authorization.k8s.io";
-    let api = format!("/apis/{group}/v1");
-    let role = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": "pages"},
-        "rules": [{"nonResourceURLs": paths, "verbs": ["get"]}],
-    });
-    let account = json!({"kind": "ServiceAccount", "name": "caller", "namespace": bench.namespace});
-    let binding = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "pages"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "pages"}, "subjects": [account],
-    });
-    bench.api.create(&format!("{api}/clusterroles"), &role).await.expect(201);
-    bench.api.create(&format!("{api}/clusterrolebindings"), &binding).await.expect(201);
 }
 
 /// Invariant 42.
@@ -147,15 +139,7 @@ fn the_right_to_plugins_is_no_right_to_their_logs() {
         let host = with_lines(&bench, 1, &options).await;
         let caller = Caller::new(&bench, &host).await;
         let other = "/plugins/other/logs";
-        match &*bench.cluster {
-            TestCluster::Embedded(cluster) => {
-                let faults = cluster.dev_cluster().faults();
-                let user = format!("system:serviceaccount:{}:caller", bench.namespace);
-                faults.allow(&user, "/plugins", None);
-                faults.forbid(&user, other, None);
-            }
-            TestCluster::Real(_) => grant_paths(&bench, &["/plugins", LOGS]).await,
-        }
+        caller.grant_paths("get", &["/plugins", LOGS], &[other]).await;
         let client = caller.client(&caller.token().await).await;
         let served = poll::until("the grant", LINES_DEADLINE, async || {
             (code(&client, "/plugins").await == 200).then_some(())

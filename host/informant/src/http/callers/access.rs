@@ -7,11 +7,13 @@ use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReviewSpec,
 };
 
-/// What a request reads.
+/// What a request reads or changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access<'a> {
     /// A page of the host.
     Path(&'a str),
+    /// The path of an action on a plugin.
+    Action(&'a str),
     /// Objects.
     Objects {
         verb: &'a str,
@@ -37,6 +39,15 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// The verb. That of a path is the request's method, as an API server has it.
+    fn verb(self) -> &'a str {
+        match self {
+            Self::Path(_) => "get",
+            Self::Action(_) => "post",
+            Self::Objects { verb, .. } => verb,
+        }
+    }
+
     /// The question about a user.
     pub(super) fn question(self, user: &UserInfo) -> SubjectAccessReviewSpec {
         let text = |part: Option<&str>| part.filter(|part| !part.is_empty()).map(str::to_owned);
@@ -48,10 +59,10 @@ impl<'a> Access<'a> {
             ..SubjectAccessReviewSpec::default()
         };
         match self {
-            Self::Path(path) => {
+            Self::Path(path) | Self::Action(path) => {
                 question.non_resource_attributes = Some(NonResourceAttributes {
                     path: Some(path.to_owned()),
-                    verb: Some("get".to_owned()),
+                    verb: Some(self.verb().to_owned()),
                 });
             }
             Self::Objects { verb, resource, subresource, namespace, name } => {
@@ -77,7 +88,9 @@ impl<'a> Access<'a> {
     pub(super) fn refusal(self, user: &UserInfo, reason: &str) -> String {
         let user = user.username.as_deref().unwrap_or_default();
         let mut text = match self {
-            Self::Path(path) => format!("User {user:?} cannot get path {path:?}"),
+            Self::Path(path) | Self::Action(path) => {
+                format!("User {user:?} cannot {} path {path:?}", self.verb())
+            }
             Self::Objects { verb, resource, subresource, namespace, name } => {
                 let GroupVersionResource { group, resource, .. } = resource;
                 let name = name.map_or(String::new(), |name| format!(" {name:?}"));
@@ -155,6 +168,10 @@ mod tests {
             "nonResourceAttributes": {"path": "/plugins", "verb": "get"},
         });
         assert_eq!(serde_json::to_value(question).expect("it is JSON"), expect);
+        let question = Access::Action("/plugins/a/pause").question(&user());
+        let expect = json!({"path": "/plugins/a/pause", "verb": "post"});
+        let asked = serde_json::to_value(question.non_resource_attributes).expect("it is JSON");
+        assert_eq!(asked, expect);
     }
 
     #[test]
@@ -173,5 +190,7 @@ mod tests {
         );
         let page = Access::Path("/why").refusal(&user(), "");
         assert_eq!(page, r#"User "jane" cannot get path "/why""#);
+        let action = Access::Action("/plugins/a/pause").refusal(&user(), "no");
+        assert_eq!(action, r#"User "jane" cannot post path "/plugins/a/pause": no"#);
     }
 }

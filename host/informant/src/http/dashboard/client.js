@@ -1,8 +1,44 @@
-// Reads the host. Every path is one of the HTTP API.
+// Reads the host, and asks it for actions. Every path is one of the HTTP API.
+
+const TOKEN = 'token';
+
+// Takes the token of `informant ui` out of the address. This tab has it until it is closed; the address and the history have it no
+// more, and nobody sees it over a shoulder or in a bookmark.
+export function takeToken() {
+  const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  if (!token) return;
+  sessionStorage.setItem(TOKEN, token);
+  history.replaceState(null, '', '#/');
+}
+
+// The header with the token. On the secure address there is none: the browser has a certificate, or a proxy adds a token.
+function authorization() {
+  const token = sessionStorage.getItem(TOKEN);
+  return token ? { authorization: `Bearer ${token}` } : {};
+}
 
 // The JSON of a path. An error has the host's own words.
 export async function read(path, signal) {
-  const answer = await fetch(path, { headers: { accept: 'application/json' }, signal });
+  return body(await fetch(path, { headers: { accept: 'application/json' }, signal }));
+}
+
+// A part of a plugin, for the user of the token.
+export async function readOfPlugin(plugin, part) {
+  return body(await fetch(ofPlugin(plugin, part), { headers: { accept: 'application/json', ...authorization() } }));
+}
+
+// Asks for an action on a plugin, for some of them with dead letters. Returns the host's words about it.
+export async function act(plugin, action, letters) {
+  const headers = { accept: 'application/json', 'content-type': 'application/json', 'x-informant-action': 'true', ...authorization() };
+  const { msg } = await body(await fetch(ofPlugin(plugin, action), { method: 'POST', headers, body: letters && JSON.stringify(letters) }));
+  return msg;
+}
+
+function ofPlugin(plugin, part) {
+  return `/plugins/${encodeURIComponent(plugin)}/${part}`;
+}
+
+async function body(answer) {
   const text = await answer.text();
   if (answer.ok) return JSON.parse(text);
   let words = text;

@@ -1,7 +1,7 @@
 // The page: it reads the host every two seconds, and shows the view that the address names.
 
 import { h } from './elements.js';
-import { probe, read } from './client.js';
+import { probe, read, takeToken } from './client.js';
 import { History } from './history.js';
 import { clock } from './units.js';
 import * as overview from './overview.js';
@@ -23,8 +23,10 @@ const PAGES = [['', 'Overview'], ['plugins', 'Plugins'], ['informers', 'Informer
 // The page of a view that has no link of its own.
 const PAGE_OF = { plugin: 'plugins', object: 'objects' };
 
-// The newest known state of the host.
-const host = { plugins: [], informers: [], problems: [], ready: null, live: null, history: new History() };
+// Ends the present wait for the next look.
+let hurry = () => {};
+// The newest known state of the host. `again` reads it soon, because something has changed it.
+const host = { plugins: [], informers: [], problems: [], ready: null, live: null, history: new History(), again: () => hurry() };
 
 const content = document.getElementById('content');
 const connection = document.getElementById('connection');
@@ -74,7 +76,10 @@ async function run() {
         connection.setAttribute('role', 'alert');
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MILLISECONDS));
+    await new Promise((resolve) => {
+      hurry = resolve;
+      setTimeout(resolve, EVERY_MILLISECONDS);
+    });
   }
 }
 
@@ -84,8 +89,10 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   content.focus();
 });
 window.addEventListener('hashchange', () => {
+  takeToken();
   open();
   content.focus();
 });
+takeToken();
 open();
 run();

@@ -1,7 +1,9 @@
 // One plugin.
 
+import { Actions } from './actions.js';
 import { badge, facts, h, isInUse, json, section, tile, tiles } from './elements.js';
 import { waitingOf } from './history.js';
+import { Letters } from './letters.js';
 import { Log } from './log.js';
 import { plot } from './plot.js';
 import { Table } from './table.js';
@@ -9,7 +11,8 @@ import { ago, bytes, count, duration, rate, share } from './units.js';
 
 const ERRORS = [['lastError', 'Last error'], ['lastFilterError', 'Last error of a filter']];
 
-export function show(_, { name }) {
+export function show(host, { name }) {
+  const head = h('div');
   const top = h('div');
   const rest = h('div');
   const views = new Table('Subscriptions and reads', [
@@ -20,22 +23,29 @@ export function show(_, { name }) {
     { name: 'Informer', value: ({ informer }) => informer?.state ?? 'absent',
       show: ({ informer }) => [badge(informer?.state ?? 'absent'), ' ', informer?.message ?? ''] },
   ]);
+  let isOpen = true;
   const log = new Log(name ?? '');
+  const actions = new Actions(name ?? '', host.again, () => isOpen && view.update(host));
+  const letters = new Letters(name ?? '', host.again);
   const raw = h('div');
   const all = h('details', {}, h('summary', {}, 'All that /plugins says'), raw);
-  const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), top, log.element, views.element(), rest, all);
-  return {
+  const element = h('div', {}, h('h1', {}, name ?? 'A plugin'), head, actions.element, top, letters.element, log.element, views.element(), rest, all);
+  const view = {
     element,
     update(host) {
       const plugin = host.plugins.find((plugin) => plugin.name === name);
       log.update(plugin !== undefined);
+      actions.update(plugin);
+      letters.update(plugin, actions.permitted);
       if (!plugin) {
-        top.replaceChildren(h('p', { class: 'notice' }, 'The host has no plugin of this name.'));
+        head.replaceChildren(h('p', { class: 'notice' }, 'The host has no plugin of this name.'));
+        top.replaceChildren();
         views.rows([]);
         rest.replaceChildren();
         return;
       }
-      top.replaceChildren(state(plugin), numbers(plugin, host.history), plots(plugin.name, host.history));
+      head.replaceChildren(state(plugin));
+      top.replaceChildren(numbers(plugin, host.history), plots(plugin.name, host.history));
       views.rows([
         ...plugin.subscriptions.map((view) => ({ ...view, use: view.name === view.resource ? 'subscription' : `subscription ${view.name}` })),
         ...plugin.reads.map((view) => ({ ...view, use: 'reads' })),
@@ -43,8 +53,12 @@ export function show(_, { name }) {
       if (!isInUse(rest)) rest.replaceChildren(...details(plugin));
       if (all.open && !isInUse(raw)) raw.replaceChildren(json(plugin));
     },
-    end: () => log.end(),
+    end() {
+      isOpen = false;
+      log.end();
+    },
   };
+  return view;
 }
 
 function state({ state, since, version, why, sha256 }) {
@@ -62,7 +76,7 @@ function numbers(plugin, history) {
     tile('Processor', share(history.pluginRate(name, 'processor'))),
     tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)}`),
     tile('Waiting', count(waitingOf(plugin)), age > 0 && `for up to ${duration(age)}`),
-    tile('Dead letters', count(deadLetters), deadLetters > 0 && `informant dlq list ${name}`),
+    tile('Dead letters', count(deadLetters), deadLetters > 0 && 'see below'),
     tile('Reloads', count(counters.reloads), counters.failedReloads > 0 && `${counters.failedReloads} refused`),
   );
 }

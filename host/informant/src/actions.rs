@@ -1,0 +1,272 @@
+//! Actions on the plugins of the running host, as the admin socket and the HTTP API take them. Both carry them out, word
+//! them and log them here. The callers decide beforehand on the right to act.
+
+use axum::body::{Body, to_bytes};
+use axum::http::StatusCode;
+use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tracing::info;
+
+/// Letters that one request may name. All letters of a plugin need no names.
+pub(crate) const LETTERS_MAX: usize = 1_000;
+/// So many numbers of 20 digits, with the signs between.
+const BODY_BYTES_MAX: usize = 32 << 10;
+/// A body is sent together with its head.
+const BODY_DEADLINE: Duration = Duration::from_secs(10);
+/// Bytes of a user's name, or of the letters, in a line of the log.
+const LOGGED_BYTES_MAX: usize = 256;
+
+/// An action on one plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PluginAction {
+    Pause,
+    Resume,
+    Reload,
+    Rollback,
+    Redrive,
+    Purge,
+}
+
+impl PluginAction {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Pause, Self::Resume, Self::Reload, Self::Rollback, Self::Redrive, Self::Purge];
+
+    /// The end of its path, after the plugin's name.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Reload => "reload",
+            Self::Rollback => "rollback",
+            Self::Redrive => "dead-letters/redrive",
+            Self::Purge => "dead-letters/purge",
+        }
+    }
+
+    /// The whole path for a plugin.
+    pub(crate) fn path_of(self, plugin: &PluginName) -> String {
+        format!("/plugins/{plugin}/{}", self.path())
+    }
+
+    /// Its name in the log.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Redrive => "redrive of dead letters",
+            Self::Purge => "purge of dead letters",
+            _ => self.path(),
+        }
+    }
+}
+
+/// A choice of dead letters: `{"all": true}` or `{"ids": [1, 2]}`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Letters {
+    #[serde(default)]
+    pub(crate) all: bool,
+    #[serde(default)]
+    pub(crate) ids: Vec<u64>,
+}
+
+impl Letters {
+    fn selection(self) -> Result<Selection, ActionRefusal> {
+        match (self.all, self.ids.len()) {
+            (true, 0) => Ok(Selection::All),
+            (false, 1..=LETTERS_MAX) => Ok(Selection::Ids(self.ids)),
+            (false, count) if count > LETTERS_MAX => Err(ActionRefusal::bad(format!(
+                "{count} ids are more than {LETTERS_MAX}; name fewer, or all letters"
+            ))),
+            _ => Err(ActionRefusal::bad("either all or some ids are wanted".to_owned())),
+        }
+    }
+}
+
+/// The sender of a request for an action, for the log.
+#[derive(Debug)]
+pub(crate) struct Actor {
+    /// A user's name, or the proof of the right to act.
+    pub(crate) name: String,
+    /// An address, or the admin socket.
+    pub(crate) from: String,
+}
+
+/// The reason for which an action was not carried out.
+#[derive(Debug)]
+pub(crate) struct ActionRefusal(pub(crate) StatusCode, pub(crate) String);
+
+impl ActionRefusal {
+    fn bad(text: String) -> Self {
+        Self(StatusCode::BAD_REQUEST, text)
+    }
+}
+
+impl From<AdminError> for ActionRefusal {
+    fn from(error: AdminError) -> Self {
+        let code = match error {
+            AdminError::NoSuchPlugin(_) => StatusCode::NOT_FOUND,
+            AdminError::Refused(_) => StatusCode::CONFLICT,
+            AdminError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self(code, error.to_string())
+    }
+}
+
+/// The plugin that a path names.
+pub(crate) fn named(name: &str) -> Result<PluginName, ActionRefusal> {
+    name.parse().map_err(|error| ActionRefusal::bad(format!("{error}")))
+}
+
+/// Carries out actions.
+#[derive(Clone)]
+pub(crate) struct Actions {
+    admin: PluginAdmin,
+}
+
+impl Actions {
+    pub(crate) fn new(admin: PluginAdmin) -> Self {
+        Self { admin }
+    }
+
+    /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
+    /// line of the log, also if the caller leaves before the end.
+    pub(crate) async fn carry_out(
+        &self,
+        action: PluginAction,
+        plugin: &PluginName,
+        body: Body,
+        by: &Actor,
+    ) -> Result<String, ActionRefusal> {
+        let mut record = Record { action, plugin, by, letters: None, outcome: LEFT.to_owned() };
+        let result = self.ask(action, plugin, body, &mut record.letters).await;
+        record.outcome = match &result {
+            Ok(text) => text.clone(),
+            Err(ActionRefusal(_, text)) => format!("refused: {text}"),
+        };
+        result
+    }
+
+    async fn ask(
+        &self,
+        action: PluginAction,
+        plugin: &PluginName,
+        body: Body,
+        logged: &mut Option<String>,
+    ) -> Result<String, ActionRefusal> {
+        let letters = async || {
+            let letters = letters(body).await?;
+            *logged = Some(shown(&letters));
+            letters.selection()
+        };
+        Ok(match action {
+            PluginAction::Pause => self.admin.pause(plugin).await,
+            PluginAction::Resume => self.admin.resume(plugin).await,
+            PluginAction::Reload => self.admin.reload(plugin).await,
+            PluginAction::Rollback => self.admin.rollback(plugin).await,
+            PluginAction::Redrive => self.admin.redrive(plugin, letters().await?).await,
+            PluginAction::Purge => self.admin.purge(plugin, letters().await?).await,
+        }?)
+    }
+}
+
+async fn letters(body: Body) -> Result<Letters, ActionRefusal> {
+    let body = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, BODY_BYTES_MAX)).await;
+    let Ok(body) = body else {
+        let text = format!("no body came within {} s", BODY_DEADLINE.as_secs());
+        return Err(ActionRefusal(StatusCode::REQUEST_TIMEOUT, text));
+    };
+    let body = body.map_err(|_| {
+        let text = format!("the body does not end, or has more than {BODY_BYTES_MAX} bytes");
+        ActionRefusal(StatusCode::PAYLOAD_TOO_LARGE, text)
+    })?;
+    serde_json::from_slice(&body).map_err(|error| {
+        let text = r#"the body is not {"all": true} or {"ids": [1, 2]}"#;
+        ActionRefusal::bad(format!("{text}: {error}"))
+    })
+}
+
+/// The letters of a request, for the log.
+fn shown(letters: &Letters) -> String {
+    if letters.all {
+        return "all".to_owned();
+    }
+    let ids: Vec<String> = letters.ids.iter().map(u64::to_string).collect();
+    ids.join(",")
+}
+
+/// The outcome of an action whose caller is gone.
+const LEFT: &str = "the caller left before the end";
+
+/// One action in the log, once this is dropped.
+struct Record<'a> {
+    action: PluginAction,
+    plugin: &'a PluginName,
+    by: &'a Actor,
+    letters: Option<String>,
+    outcome: String,
+}
+
+impl Drop for Record<'_> {
+    fn drop(&mut self) {
+        let Self { action, plugin, by, letters, outcome } = self;
+        let letters = letters.as_deref().map(|it| one_line(it, LOGGED_BYTES_MAX).into_owned());
+        info!(
+            plugin = plugin.as_str(),
+            by = %one_line(&by.name, LOGGED_BYTES_MAX),
+            from = by.from,
+            letters,
+            "{} was asked for: {outcome}",
+            action.word()
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn check(body: &str, expect: Result<Selection, &str>) {
+        let found = letters(Body::from(body.to_owned())).await.and_then(Letters::selection);
+        match (&found, &expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{body:.80}"),
+            (Err(ActionRefusal(_, text)), Err(expect)) => {
+                assert!(text.contains(expect), "{body:.80}: {text}");
+            }
+            _ => panic!("{body:.80}: {found:?}, expected {expect:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn letters_are_all_or_some() {
+        check(r#"{"all": true}"#, Ok(Selection::All)).await;
+        check(r#"{"ids": [2, 1]}"#, Ok(Selection::Ids(vec![2, 1]))).await;
+        for neither in ["{}", r#"{"all": true, "ids": [1]}"#, r#"{"all": false}"#, r#"{"ids": []}"#]
+        {
+            check(neither, Err("either all or some ids are wanted")).await;
+        }
+        for other in ["", "all=true", r#"{"ids": ["1"]}"#, r#"{"id": 1}"#, r#"{"ids": [-1]}"#] {
+            check(other, Err("the body is not {\"all\": true}")).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_names_a_bounded_number_of_letters() {
+        let ids = |count: usize| format!("{{\"ids\": {:?}}}", vec![u64::MAX; count]);
+        check(&ids(LETTERS_MAX), Ok(Selection::Ids(vec![u64::MAX; LETTERS_MAX]))).await;
+        check(&ids(LETTERS_MAX + 1), Err("1001 ids are more than 1000")).await;
+        check(&ids(10 * LETTERS_MAX), Err("has more than 32768 bytes")).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_not_waited_for() {
+        let body = Body::from_stream(futures::stream::pending::<std::io::Result<Vec<u8>>>());
+        let ActionRefusal(code, text) = letters(body).await.expect_err("it never comes");
+        assert_eq!((code.as_u16(), text.as_str()), (408, "no body came within 10 s"));
+    }
+
+    #[test]
+    fn a_path_is_that_of_the_plugin() {
+        let plugin = "a.b_c-d".parse().expect("a name");
+        assert_eq!(PluginAction::Purge.path_of(&plugin), "/plugins/a.b_c-d/dead-letters/purge");
+    }
+}
