@@ -105,6 +105,20 @@ test('plugins are sorted, filtered and opened', async () => {
   await close(page);
 });
 
+test('times come from the buckets of a histogram', async () => {
+  const page = await open('plugins');
+  const check = async (buckets, share, expect) => {
+    const ask = async ([buckets, share]) => (await import('/ui/history.js')).quantile(buckets, share);
+    assert.equal(await page.evaluate(ask, [buckets, share]), expect);
+  };
+  await check([[1, 0], [2, 10], [null, 0]], 0.5, 1.5);
+  await check([[1, 9], [2, 1], [null, 0]], 0.95, 1.5);
+  await check([[1, 0], [2, 0], [null, 3]], 0.5, 2);
+  await check([[1, 0], [null, 0]], 0.5, null);
+  await check([[1, -1], [null, 2]], 0.5, null);
+  await close(page);
+});
+
 test('informers lead to their objects and changes', async () => {
   const page = await open('informers');
   const row = page.getByRole('row', { name: 'v1/pods' });

@@ -1,6 +1,7 @@
 //! Plain counters of one plugin's name. They outlive reloads; the program exports them as metrics.
 
 use crate::account::Ledger;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -168,6 +169,12 @@ impl Histogram {
         self.counts.iter().map(|count| count.load(Relaxed)).collect()
     }
 
+    /// A pair for each bucket: its upper bound in seconds, null above all bounds, and the number of its observations.
+    pub(crate) fn to_json(&self) -> Value {
+        let bounds = BUCKETS.iter().map(|bound| Some(*bound)).chain([None]);
+        bounds.zip(self.counts()).map(|(bound, count)| json!([bound, count])).collect()
+    }
+
     /// The sum of all observations in seconds.
     pub fn sum(&self) -> f64 {
         self.sum_nanoseconds.load(Relaxed) as f64 / 1e9
@@ -177,6 +184,18 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_histogram_shows_its_buckets() {
+        let histogram = Histogram::default();
+        for milliseconds in [0, 3, 4, 70_000] {
+            histogram.observe(Duration::from_millis(milliseconds));
+        }
+        let json = histogram.to_json();
+        assert_eq!(json.as_array().map(Vec::len), Some(BUCKETS.len() + 1));
+        let of = |bucket: usize| json[bucket].clone();
+        assert_eq!([of(0), of(8), of(19)], [json!([1e-5, 1]), json!([5e-3, 2]), json!([null, 1])]);
+    }
 
     #[test]
     fn writes_are_counted_apart_for_as_many_resources_as_have_a_place() {

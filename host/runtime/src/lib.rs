@@ -6,7 +6,7 @@
 //! a scan finds the file. It is checked against the contract, compiled and described, and then the actor swaps the
 //! versions.
 //!
-//! No module imports a module that imports it. They are listed from the bottom to the top.
+//! No two modules import each other, also not through others. The groups below are listed from the bottom to the top.
 
 // Common words, names and numbers.
 mod account;

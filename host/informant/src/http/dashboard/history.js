@@ -28,6 +28,22 @@ export class History {
     return calls > 0 ? seconds / calls : null;
   }
 
+  // The time from a change to the end of its call, of a share of the events between the last two samples: 0.5 is half
+  // of them.
+  latency(name, share) {
+    const [before, now] = this.#samples.slice(-2).map((sample) => sample.plugins.get(name)?.latency);
+    return now && before ? quantile(bucketsSince(before, now), share) : null;
+  }
+
+  // The same over all samples, as a series.
+  latencies(name, share) {
+    const of = (sample) => sample.plugins.get(name)?.latency;
+    return this.#samples.slice(1).map((sample, number) => {
+      const [before, now] = [of(this.#samples[number]), of(sample)];
+      return { at: sample.at, value: now && before ? quantile(bucketsSince(before, now), share) : null };
+    });
+  }
+
   // Times and values of a series over all samples. `of` takes a sample; `isRate`: its increase by the second.
   series(of, isRate) {
     if (!isRate) return this.#samples.map((sample) => ({ at: sample.at, value: of(sample) ?? null }));
@@ -47,6 +63,26 @@ function increase(of, before, now) {
   const [from, to] = [of(before), of(now)];
   if (from === undefined || to === undefined || to < from) return null;
   return (to - from) / Math.max(0.001, (now.at - before.at) / 1000);
+}
+
+// What a histogram counted since an older state of it: pairs of an upper bound and a number.
+function bucketsSince(before, now) {
+  const was = new Map(before);
+  return now.map(([bound, number]) => [bound, number - (was.get(bound) ?? 0)]);
+}
+
+// The value below which a share of the observations is, within its bucket by their number; null without observations.
+// The last bucket has no bound: the value is at least that of the bucket before.
+export function quantile(buckets, share) {
+  const all = buckets.reduce((sum, [, number]) => sum + number, 0);
+  if (!(all > 0) || buckets.some(([, number]) => number < 0)) return null;
+  let [left, lower] = [share * all, 0];
+  for (const [bound, number] of buckets) {
+    if (bound === null) return lower;
+    if (left <= number) return lower + (bound - lower) * (left / number);
+    [left, lower] = [left - number, bound];
+  }
+  return lower;
 }
 
 // The sum of one number over all plugins of a sample.
@@ -79,6 +115,7 @@ function numbersOf(plugin) {
     memory: account.memoryBytes,
     waiting: waitingOf(plugin),
     deadLetters,
+    latency: plugin.eventLatency,
   };
 }
 

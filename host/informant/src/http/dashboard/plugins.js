@@ -16,6 +16,8 @@ export function show() {
     { name: 'Calls', number: true, value: rateOf('calls'), show: (plugin) => rate(rateOf('calls')(plugin)) },
     { name: 'Time of a call', number: true, value: ({ name }) => host.history.callSeconds(name),
       show: ({ name }) => duration(host.history.callSeconds(name)) },
+    { name: 'Change to end of call, p99', number: true, value: ({ name }) => host.history.latency(name, 0.99),
+      show: ({ name }) => duration(host.history.latency(name, 0.99)) },
     { name: 'Processor', number: true, value: rateOf('processor'), show: (plugin) => share(rateOf('processor')(plugin)) },
     { name: 'Memory', number: true, value: ({ account }) => account.memoryBytes, show: ({ account }) => bytes(account.memoryBytes) },
     { name: 'Waiting', number: true, value: waitingOf, show: (plugin) => count(waitingOf(plugin)) },

@@ -98,6 +98,7 @@ impl PluginStatus {
             "store": { "keys": self.state_size.0, "bytes": self.state_size.1 },
             "kept": self.kept.map(KeptSnapshot::to_json),
             "account": self.account.to_json(),
+            "eventLatency": counters.event_latency_seconds.to_json(),
             "counters": self.counters_json(),
         })
     }
