@@ -110,7 +110,7 @@ impl Instance {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(&event, &current));
-        self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
+        self.begin_work(Phase::Handle(current), event.attempt, now);
         let result = handler.call_handle(&mut self.store, event).await;
         let result = self.end_work(result);
         self.told(result)
@@ -132,7 +132,7 @@ impl Instance {
             return Err(not_exported("reconciler"));
         };
         self.tell(&Called::Reconcile(key, attempt));
-        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
+        self.begin_work(Phase::Reconcile(key.clone()), attempt, now);
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)
@@ -143,11 +143,11 @@ impl Instance {
         &mut self,
         schedule: &Arc<str>,
         unix_ms: u64,
-        now: Instant,
+        (attempt, now): (u32, Instant),
     ) -> Result<(), CallError> {
         let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
         self.tell(&Called::Fire(schedule, unix_ms));
-        self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
+        self.begin_work(Phase::Fire(schedule.clone()), attempt, now);
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
         let result = self.end_work(result);
         self.told(result)
@@ -159,10 +159,14 @@ impl Instance {
     }
 
     /// Calls `synced` for the subscription with this index.
-    pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
+    pub(crate) async fn synced(
+        &mut self,
+        subscription: u32,
+        attempt: u32,
+    ) -> Result<(), CallError> {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.tell(&Called::Synced(subscription));
-        self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
+        self.begin_work(Phase::Synced, attempt, Instant::now());
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
         let result = self.end_work(result);
         self.told(result)
@@ -196,6 +200,12 @@ impl Instance {
         self.store.data().clock.may_wait(may_wait);
     }
 
+    /// The same for a call for work, which may have a span.
+    fn begin_work(&mut self, phase: Phase, attempt: u32, now: Instant) {
+        self.begin(phase, now, self.limits.handle_deadline);
+        self.store.data_mut().begin_trace(attempt, now);
+    }
+
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
         self.store.data_mut().end_output();
         self.store.data().clock.disarm();
@@ -210,9 +220,12 @@ impl Instance {
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
     ) -> Result<T, CallError> {
         let ended = self.end(result, self.limits.handle_deadline);
-        let refused = self.store.data_mut().notes.key_refused.take();
-        let done = ended?.map_err(failure)?;
-        refused.map_or(Ok(done), Err)
+        let state = self.store.data_mut();
+        let refused = state.notes.key_refused.take();
+        let done = ended.and_then(|answer| answer.map_err(failure));
+        let done = done.and_then(|done| refused.map_or(Ok(done), Err));
+        state.end_trace(&done);
+        done
     }
 }
 

@@ -105,6 +105,8 @@ mod tests {
             object,
             new,
             old,
+            received: std::time::Instant::now(),
+            coalesced: 0,
             metadata_only,
             readers,
         });

@@ -59,8 +59,14 @@ async fn asked_with(
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(rules), AtomicBool::new(false));
     let restriction = &Restriction::default();
-    let exchange =
-        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings: &settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -89,8 +95,14 @@ async fn a_request_is_sent_as_it_was_asked_for() {
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(A), AtomicBool::new(false));
     let restriction = &Restriction::default();
-    let exchange =
-        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings: &settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -227,7 +239,14 @@ async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, ExchangeFa
     let versions = [(&settings, &descriptor)].into_iter();
     restriction.hold("a", versions, &Arc::new(self::settings(later)));
     let (settings, restriction) = (&*settings, &restriction);
-    let exchange = Exchange { plugin: "a", settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let (method, url) = ("POST".to_owned(), "https://a.org/k".to_owned());
     let asked = PluginRequest { method, url, headers: Vec::new(), body: Vec::new() };
     let request = OutboundRequest::new(asked, 10).expect("it is well formed");
