@@ -11,7 +11,7 @@ mod ids;
 mod resources;
 mod span;
 
-pub(crate) use call::{CallCause, CallTrace, TracedCall};
+pub(crate) use call::{CallCause, CallOrigin, CallTrace, TracedCall};
 use change::{ChangeIds, Roots};
 pub use ids::{SpanId, TraceId};
 use parking_lot::Mutex;

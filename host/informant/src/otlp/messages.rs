@@ -230,6 +230,34 @@ impl KeyValue {
     }
 }
 
+impl MetricMessage {
+    /// The same family without its numbers.
+    pub(super) fn without_points(&self) -> Self {
+        let data = self.data.as_ref().map(|data| match data {
+            MetricData::Gauge(_) => MetricData::Gauge(GaugeMessage::default()),
+            MetricData::Sum(it) => MetricData::Sum(SumMessage {
+                data_points: Vec::new(),
+                aggregation_temporality: it.aggregation_temporality,
+                is_monotonic: it.is_monotonic,
+            }),
+            MetricData::Histogram(it) => MetricData::Histogram(HistogramMessage {
+                data_points: Vec::new(),
+                aggregation_temporality: it.aggregation_temporality,
+            }),
+        });
+        Self { data, name: self.name.clone(), description: self.description.clone() }
+    }
+
+    pub(super) fn has_points(&self) -> bool {
+        match &self.data {
+            Some(MetricData::Gauge(it)) => !it.data_points.is_empty(),
+            Some(MetricData::Sum(it)) => !it.data_points.is_empty(),
+            Some(MetricData::Histogram(it)) => !it.data_points.is_empty(),
+            None => false,
+        }
+    }
+}
+
 impl Scope {
     pub(super) fn of_host() -> Self {
         Self { name: "informant".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }

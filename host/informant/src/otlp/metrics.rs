@@ -9,12 +9,12 @@ use super::sender::Sender;
 use super::unix_nanoseconds;
 use crate::metrics::{self, MetricSources};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
-/// The metrics of one request. A family has up to some thousand series, and collectors take 20 MiB.
-const FAMILIES_AT_ONCE: usize = 64;
+/// Pieces of a page that wait to be sent.
+const PIECES_WAITING: usize = 1;
 
 pub(super) struct MetricsExport {
     sender: Sender,
@@ -55,19 +55,18 @@ impl MetricsExport {
         let _ = timeout(FLUSH_MAX, self.export(&end)).await;
     }
 
-    /// Sends the present numbers. There are no repetitions, because newer numbers follow.
+    /// Sends the present numbers. There are no repetitions, because newer numbers follow. After a failure the rest of the
+    /// page is neither sent nor written.
     async fn export(&mut self, end: &CancellationToken) {
-        let (sources, began) = (self.sources.clone(), self.began);
-        let read = tokio::task::spawn_blocking(move || {
-            let mut page = MetricsPage::new(began, unix_nanoseconds());
-            metrics::write(sources, &mut page).map(|()| page.end())
+        let (sources, times) = (self.sources.clone(), (self.began, unix_nanoseconds()));
+        let (pieces, mut taken) = mpsc::channel(PIECES_WAITING);
+        tokio::task::spawn_blocking(move || {
+            let mut page = MetricsPage::in_pieces(times, pieces);
+            // It fails if the pieces are no longer taken.
+            let _ = metrics::write(sources, &mut page).and_then(|()| page.end());
         });
-        let Ok(Ok(mut families)) = read.await else {
-            return warn!("the metrics could not be read, and are not exported this time");
-        };
-        while !families.is_empty() {
-            let rest = families.split_off(families.len().min(FAMILIES_AT_ONCE));
-            let request = request(&self.resource, std::mem::replace(&mut families, rest));
+        while let Some(metrics) = taken.recv().await {
+            let request = request(&self.resource, metrics);
             if self.sender.send(&request, 1, end).await.is_none() {
                 return;
             }

@@ -1,11 +1,15 @@
 //! The page of `/metrics` as messages. The page itself is read, line by line as it is written, so both show the same
-//! names and numbers: those of plugins too.
+//! names and numbers: those of plugins too. It is handed over in pieces, so it is never whole in memory.
 
 use super::messages::{
     CUMULATIVE, GaugeMessage, HistogramMessage, HistogramPoint, KeyValue, MetricData,
     MetricMessage, NumberPoint, SumMessage,
 };
 use std::fmt;
+use tokio::sync::mpsc;
+
+/// The points of a piece. Each has at most 17 labels and some KiB; most have 100 bytes.
+const POINTS_AT_ONCE: usize = 2_000;
 
 /// Takes the text of a page.
 pub(super) struct MetricsPage {
@@ -15,6 +19,10 @@ pub(super) struct MetricsPage {
     /// The line without its end so far.
     line: String,
     families: Vec<MetricMessage>,
+    /// The points of these families.
+    points: usize,
+    points_max: usize,
+    pieces: mpsc::Sender<Vec<MetricMessage>>,
     /// The name in the last line `HELP` or `TYPE`.
     family: String,
 }
@@ -28,20 +36,43 @@ struct Sample<'a> {
 }
 
 impl MetricsPage {
-    pub(super) fn new(began: u64, now: u64) -> Self {
-        Self { began, now, line: String::new(), families: Vec::new(), family: String::new() }
+    pub(super) fn new(
+        (began, now): (u64, u64),
+        pieces: mpsc::Sender<Vec<MetricMessage>>,
+        points_max: usize,
+    ) -> Self {
+        Self {
+            began,
+            now,
+            line: String::new(),
+            families: Vec::new(),
+            family: String::new(),
+            points: 0,
+            points_max,
+            pieces,
+        }
     }
 
-    /// The families that have numbers.
-    pub(super) fn end(self) -> Vec<MetricMessage> {
-        let mut families = self.families;
-        families.retain(|family| match &family.data {
-            Some(MetricData::Gauge(it)) => !it.data_points.is_empty(),
-            Some(MetricData::Sum(it)) => !it.data_points.is_empty(),
-            Some(MetricData::Histogram(it)) => !it.data_points.is_empty(),
-            None => false,
-        });
-        families
+    /// A page in pieces of the usual size. It waits for room in `pieces`.
+    pub(super) fn in_pieces(times: (u64, u64), pieces: mpsc::Sender<Vec<MetricMessage>>) -> Self {
+        Self::new(times, pieces, POINTS_AT_ONCE)
+    }
+
+    /// Hands over the last piece. An error: nothing takes the pieces any more.
+    pub(super) fn end(mut self) -> fmt::Result {
+        self.send()
+    }
+
+    /// Hands over what there is. The family of the next points is begun again.
+    fn send(&mut self) -> fmt::Result {
+        let next = self.families.last().map(MetricMessage::without_points);
+        let mut families = std::mem::replace(&mut self.families, next.into_iter().collect());
+        self.points = 0;
+        families.retain(MetricMessage::has_points);
+        match families.is_empty() {
+            true => Ok(()),
+            false => self.pieces.blocking_send(families).map_err(|_| fmt::Error),
+        }
     }
 
     fn read(&mut self, line: &str) {
@@ -62,6 +93,12 @@ impl MetricsPage {
         {
             self.take(&sample);
         }
+    }
+
+    /// Whether the piece is full. A series of a histogram has several lines, and stays together.
+    fn is_full(&self, line: &str) -> bool {
+        let name = line.split(['{', ' ']).next().unwrap_or_default();
+        self.points >= self.points_max && !name.ends_with("_count") && !name.ends_with("_bucket")
     }
 
     fn begin(&mut self, name: &str) {
@@ -101,6 +138,7 @@ impl MetricsPage {
     fn take(&mut self, sample: &Sample<'_>) {
         let (began, now) = (self.began, self.now);
         let Some(suffix) = sample.name.strip_prefix(self.family.as_str()) else { return };
+        self.points += 1;
         let point = |start_time_unix_nano| NumberPoint {
             attributes: attributes(&sample.labels),
             start_time_unix_nano,
@@ -155,6 +193,9 @@ impl fmt::Write for MetricsPage {
         while let Some((end, after)) = rest.split_once('\n') {
             self.line.push_str(end);
             let line = std::mem::take(&mut self.line);
+            if self.is_full(&line) {
+                self.send()?;
+            }
             self.read(&line);
             self.line = line;
             self.line.clear();
@@ -234,10 +275,11 @@ mod tests {
         }
     }
 
-    /// The families of a page, which is written in pieces of this size: name, kind, and each point with its labels and
-    /// its number.
-    fn shown(page: &str, piece: usize) -> Vec<String> {
-        let mut read = MetricsPage::new(1, 2);
+    /// The families of a page, which is written in pieces of this size and handed over in pieces of so many points:
+    /// name, kind, and each point with its labels and its number.
+    fn shown(page: &str, piece: usize, points_max: usize) -> Vec<String> {
+        let (pieces, mut taken) = mpsc::channel(100);
+        let mut read = MetricsPage::new((1, 2), pieces, points_max);
         let bytes: Vec<char> = page.chars().collect();
         for piece in bytes.chunks(piece) {
             read.write_str(&piece.iter().collect::<String>()).expect("it takes all");
@@ -271,7 +313,8 @@ mod tests {
             };
             format!("{name} ({description}) {kind} {}", points.join("; "))
         };
-        read.end().into_iter().map(family).collect()
+        read.end().expect("it takes all");
+        std::iter::from_fn(|| taken.try_recv().ok()).flatten().map(family).collect()
     }
 
     #[test]
@@ -300,7 +343,14 @@ took_bucket{plugin="a",le="+Inf"} 5
             "took (Took) histogram plugin:5 0.3 [3, 1, 1] [0.1, 1.0]",
         ];
         for piece in [1, 7, page.len()] {
-            assert_eq!(shown(page, piece), expect);
+            assert_eq!(shown(page, piece, 100), expect);
         }
+        let expect = [
+            "load (Load) gauge plugin:-1.5 since 0",
+            "load (Load) gauge plugin:2 since 0",
+            expect[1],
+            expect[2],
+        ];
+        assert_eq!(shown(page, 7, 1), expect);
     }
 }

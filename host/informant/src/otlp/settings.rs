@@ -65,7 +65,10 @@ impl OtlpSettings {
         if environment.get("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let traces = environment.signal("TRACES", option)?;
+        let ratio = environment.ratio();
+        // A sampler of nothing is no reason to compute ids.
+        let samples = !matches!(ratio, Ok(0.0));
+        let traces = environment.signal("TRACES", option)?.filter(|_| samples);
         let metrics = environment.signal("METRICS", option)?;
         if traces.is_none() && metrics.is_none() {
             return Ok(None);
@@ -81,7 +84,7 @@ impl OtlpSettings {
             traces,
             metrics,
             resource: environment.resource()?,
-            ratio: environment.ratio()?,
+            ratio: ratio?,
             queue,
             metric_interval: environment.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", 60_000)?,
         }))

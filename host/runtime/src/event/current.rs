@@ -4,7 +4,6 @@ use super::{Change, Event, Gone, Reason};
 use bytes::Bytes;
 use informant_cache::{JsonReader, Object};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The event of the current call, for `event-data` and for the log's keys.
 pub(crate) struct CurrentEvent {
@@ -16,10 +15,6 @@ pub(crate) struct CurrentEvent {
     /// `None` for a deletion, whose last state is `old`.
     pub(crate) new: Option<Object>,
     pub(crate) old: Option<Object>,
-    /// When the bytes of the newest state were read.
-    pub(crate) received: Instant,
-    /// How many older events were merged into this one.
-    pub(crate) coalesced: u32,
     /// Whether the guest sees no more than the objects' metadata, whatever the cache has.
     pub(crate) metadata_only: bool,
     /// The readers of `new` and of `old`, made when the guest first reads.
@@ -33,7 +28,7 @@ impl CurrentEvent {
             Change::Deleted => (None, Some(object.clone())),
             Change::Added | Change::Updated => (Some(object.clone()), event.old.clone()),
         };
-        let Event { change, reason, gone, received, coalesced, .. } = event;
+        let Event { change, reason, gone, .. } = event;
         Self {
             resource,
             change: *change,
@@ -42,8 +37,6 @@ impl CurrentEvent {
             object,
             new,
             old,
-            received: *received,
-            coalesced: *coalesced,
             metadata_only,
             readers: [None, None],
         }

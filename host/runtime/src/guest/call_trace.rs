@@ -5,7 +5,9 @@ use crate::call_error::CallError;
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::outside::outbound::OutboundRequest;
 use crate::outside::write::NamedObject;
-use crate::trace::{CallCause, CallTrace, Child, SpanId, SpanValue, TracedCall, object_attributes};
+use crate::trace::{
+    CallCause, CallOrigin, CallTrace, Child, SpanId, SpanValue, TracedCall, object_attributes,
+};
 use std::time::Instant;
 
 /// The header of W3C's Trace Context.
@@ -43,7 +45,7 @@ impl RequestEnd {
 
 impl GuestState {
     /// Begins the span of a call for work.
-    pub(crate) fn begin_trace(&mut self, attempt: u32, called: Instant) {
+    pub(crate) fn begin_trace(&mut self, origin: CallOrigin, called: Instant) {
         let Some(powers) = &self.powers else { return };
         let Some(tracer) = &powers.powers.tracer else { return };
         let cause = match &self.phase {
@@ -56,7 +58,7 @@ impl GuestState {
             _ => CallCause::Synced,
         };
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
-        self.notes.trace = tracer.call(&TracedCall { plugin, shard, cause, attempt }, called);
+        self.notes.trace = tracer.call(&TracedCall { plugin, shard, cause, origin }, called);
     }
 
     /// Ends the span of the call.

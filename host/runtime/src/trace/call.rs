@@ -29,7 +29,18 @@ pub(crate) struct TracedCall<'a> {
     /// `None` for a plugin with one instance.
     pub(crate) shard: Option<usize>,
     pub(crate) cause: CallCause<'a>,
+    pub(crate) origin: CallOrigin,
+}
+
+/// The way of the work to its call.
+#[derive(Clone, Copy)]
+pub(crate) struct CallOrigin {
+    /// From 1.
     pub(crate) attempt: u32,
+    /// When the bytes of the event's newest state were read; for other calls the begin of the call.
+    pub(crate) received: Instant,
+    /// How many older events were merged into this one.
+    pub(crate) coalesced: u32,
 }
 
 /// A call of a sampled trace.
@@ -60,9 +71,9 @@ impl CallCause<'_> {
         }
     }
 
-    fn attributes(&self) -> Vec<(&'static str, SpanValue)> {
+    fn attributes(&self, coalesced: u32) -> Vec<(&'static str, SpanValue)> {
         match self {
-            Self::Event(event) => event_attributes(event),
+            Self::Event(event) => event_attributes(event, coalesced),
             Self::Key(Some(key)) => {
                 vec![("informant.key", (&*one_line(key, KEY_BYTES_MAX)).into())]
             }
@@ -74,15 +85,15 @@ impl CallCause<'_> {
     }
 }
 
-fn event_attributes(event: &CurrentEvent) -> Vec<(&'static str, SpanValue)> {
+fn event_attributes(event: &CurrentEvent, coalesced: u32) -> Vec<(&'static str, SpanValue)> {
     let (object, key) = (&event.object, event.object.key());
     let mut attributes =
         object_attributes(&event.resource, key.namespace(), key.name(), object.uid());
     attributes.push(("k8s.object.resource_version", object.resource_version().into()));
     attributes.push(("informant.event.change", event.change.as_str().into()));
     attributes.push(("informant.event.reason", event.reason.as_str().into()));
-    if event.coalesced > 0 {
-        attributes.push(("informant.event.coalesced", event.coalesced.into()));
+    if coalesced > 0 {
+        attributes.push(("informant.event.coalesced", coalesced.into()));
     }
     attributes
 }
@@ -105,7 +116,8 @@ impl Tracer {
             return None;
         }
         let clocks = TraceClocks::read();
-        let place = self.place(news, &call.cause, (clocks, called));
+        let CallOrigin { attempt, received, coalesced } = call.origin;
+        let place = self.place(news, &call.cause, (clocks, received, called));
         let mut attributes = vec![
             ("informant.plugin", call.plugin.into()),
             ("faas.trigger", call.cause.trigger().into()),
@@ -113,10 +125,10 @@ impl Tracer {
         if let Some(shard) = call.shard {
             attributes.push(("informant.shard", SpanValue::Number(shard as i64)));
         }
-        if call.attempt > 1 {
-            attributes.push(("informant.attempt", call.attempt.into()));
+        if attempt > 1 {
+            attributes.push(("informant.attempt", attempt.into()));
         }
-        attributes.append(&mut call.cause.attributes());
+        attributes.append(&mut call.cause.attributes(coalesced));
         let span = Span {
             trace,
             id: SpanId::random(),
@@ -136,7 +148,7 @@ impl Tracer {
         &self,
         news: Option<ChangeIds>,
         cause: &CallCause<'_>,
-        times: (TraceClocks, Instant),
+        times: (TraceClocks, Instant, Instant),
     ) -> TracePlace {
         let CallCause::Event(event) = cause else {
             return TracePlace { parent: None, link: None };

@@ -77,7 +77,7 @@ impl Tracer {
         &self,
         change: ChangeIds,
         event: &CurrentEvent,
-        (clocks, called): (TraceClocks, Instant),
+        (clocks, received, called): (TraceClocks, Instant, Instant),
     ) {
         if !self.0.roots.lock().begin(change.trace) {
             return;
@@ -93,7 +93,7 @@ impl Tracer {
             parent: None,
             name: format!("watch {}", event.resource),
             kind: SpanKind::Consumer,
-            start: clocks.unix_nanoseconds(event.received),
+            start: clocks.unix_nanoseconds(received),
             end: clocks.unix_nanoseconds(called),
             attributes,
             link: None,

@@ -90,7 +90,9 @@ fn check_ratio(variables: &[&str], expect: f64) {
 
 #[test]
 fn samplers_are_ratios() {
-    check_ratio(&["TRACES_SAMPLER=always_off"], 0.0);
+    let metrics = "- http://127.0.0.1:4318/v1/metrics";
+    check_signals(BASE, &["TRACES_SAMPLER=always_off"], metrics);
+    check_signals(BASE, &["TRACES_SAMPLER_ARG=0"], metrics);
     check_ratio(&["TRACES_SAMPLER=parentbased_always_on", "TRACES_SAMPLER_ARG=0.5"], 1.0);
     check_ratio(&["TRACES_SAMPLER=parentbased_traceidratio", "TRACES_SAMPLER_ARG=0.5"], 0.5);
     check_ratio(&["TRACES_SAMPLER_ARG=0.25"], 0.25);

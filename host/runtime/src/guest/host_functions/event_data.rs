@@ -105,8 +105,6 @@ mod tests {
             object,
             new,
             old,
-            received: std::time::Instant::now(),
-            coalesced: 0,
             metadata_only,
             readers,
         });

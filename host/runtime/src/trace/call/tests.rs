@@ -25,7 +25,6 @@ fn pod(version: u32) -> Object {
 fn event(version: u32, reason: Reason) -> CurrentEvent {
     let event = Event {
         reason,
-        coalesced: version,
         ..Event::new(SubscriptionId(0), EventChange::Added, pod(version), Instant::now())
     };
     CurrentEvent::new("v1/pods".into(), &event, false)
@@ -36,9 +35,17 @@ fn tracer(ratio: f64) -> (Tracer, Kept) {
     (Tracer::new(b"key", ratio, kept.clone()), kept)
 }
 
+fn origin(attempt: u32, coalesced: u32) -> CallOrigin {
+    CallOrigin { attempt, received: Instant::now(), coalesced }
+}
+
 /// Makes a call and ends it.
 fn call(tracer: &Tracer, plugin: &str, cause: CallCause<'_>) {
-    let call = TracedCall { plugin, shard: None, cause, attempt: 1 };
+    call_from(tracer, plugin, cause, origin(1, 0));
+}
+
+fn call_from(tracer: &Tracer, plugin: &str, cause: CallCause<'_>, origin: CallOrigin) {
+    let call = TracedCall { plugin, shard: None, cause, origin };
     if let Some(trace) = tracer.call(&call, Instant::now()) {
         trace.end(None);
     }
@@ -104,7 +111,8 @@ fn a_repeated_delivery_has_a_trace_of_its_own_and_a_link_to_a_known_change() {
 #[track_caller]
 fn check_attributes(coalesced: u32, expect: &str) {
     let (tracer, kept) = tracer(1.0);
-    call(&tracer, "a", CallCause::Event(&event(coalesced, Reason::Watch)));
+    let event = event(1, Reason::Watch);
+    call_from(&tracer, "a", CallCause::Event(&event), origin(1, coalesced));
     let spans = kept.0.lock();
     let shown = spans[1].attributes.iter().map(|(key, value)| match value {
         SpanValue::Text(text) => format!("{key}={text}"),
@@ -117,9 +125,9 @@ fn check_attributes(coalesced: u32, expect: &str) {
 fn a_call_names_its_event_and_how_many_were_merged_into_it() {
     let object = "informant.plugin=a faas.trigger=datasource informant.resource=v1/pods k8s.namespace.name=shop k8s.pod.name=web k8s.pod.uid=u";
     let rest = "informant.event.change=added informant.event.reason=watch";
-    check_attributes(0, &format!("{object} k8s.object.resource_version=0 {rest}"));
+    check_attributes(0, &format!("{object} k8s.object.resource_version=1 {rest}"));
     let merged =
-        format!("{object} k8s.object.resource_version=3 {rest} informant.event.coalesced=3");
+        format!("{object} k8s.object.resource_version=1 {rest} informant.event.coalesced=3");
     check_attributes(3, &merged);
 }
 
@@ -157,7 +165,7 @@ fn requests_are_children_of_their_call_up_to_a_bound() {
     let (tracer, kept) = tracer(1.0);
     let key = "k".repeat(2 * KEY_BYTES_MAX);
     let cause = CallCause::Key(Some(&key));
-    let call = TracedCall { plugin: "a", shard: Some(3), cause, attempt: 2 };
+    let call = TracedCall { plugin: "a", shard: Some(3), cause, origin: origin(2, 0) };
     let mut trace = tracer.call(&call, Instant::now()).expect("it is sampled");
     for number in 0..=CHILDREN_MAX {
         let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
