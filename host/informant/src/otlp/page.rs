@@ -252,6 +252,13 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
     use fmt::Write as _;
+    use prometheus_client::collector::Collector;
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+    use prometheus_client::metrics::MetricType;
+    use prometheus_client::metrics::counter::ConstCounter;
+    use prometheus_client::metrics::gauge::ConstGauge;
+    use prometheus_client::registry::Registry;
 
     fn of(line: &str) -> Option<String> {
         let Sample { name, labels, value } = sample(line)?;
@@ -272,6 +279,66 @@ mod tests {
         check("a{} 4", Some("a  4"));
         for broken in ["", "a", "a{", r#"a{b="c"#, r#"a{b="c"}"#, "a{b} 1", "a x"] {
             check(broken, None);
+        }
+    }
+
+    /// A family of each kind, with a label that is hard to read.
+    #[derive(Debug)]
+    struct Written(&'static str);
+
+    impl Collector for Written {
+        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+            let labels = [("a", self.0)];
+            let help = "Help";
+            let mut gauge = encoder.encode_descriptor("g", help, None, MetricType::Gauge)?;
+            ConstGauge::new(-0.5).encode(gauge.encode_family(&labels)?)?;
+            let large = encoder.encode_descriptor("large", help, None, MetricType::Gauge)?;
+            ConstGauge::new(1e300).encode(large)?;
+            let mut counter = encoder.encode_descriptor("c", help, None, MetricType::Counter)?;
+            ConstCounter::new(3_u64).encode(counter.encode_family(&labels)?)?;
+            let buckets = [(0.1, 1), (f64::INFINITY, 2)];
+            let mut histogram =
+                encoder.encode_descriptor("h", help, None, MetricType::Histogram)?;
+            let mut histogram = histogram.encode_family(&labels)?;
+            histogram.encode_histogram::<NoLabelSet>(0.7, 3, &buckets, None)
+        }
+    }
+
+    #[test]
+    fn the_writers_own_text_is_read() {
+        for label in ["", "a b", "\"", "\\", "\n", "},{=\"\\n\"", "é\u{2028}"] {
+            let mut registry = Registry::default();
+            registry.register_collector(Box::new(Written(label)));
+            let (pieces, mut taken) = mpsc::channel(1);
+            let mut page = MetricsPage::new((1, 2), pieces, 100);
+            encode(&mut page, &registry).expect("it takes all");
+            page.end().expect("it takes all");
+            let families = taken.try_recv().expect("a piece");
+            let number = |value| NumberPoint {
+                attributes: vec![KeyValue::text("a", label)],
+                time_unix_nano: 2,
+                as_double: Some(value),
+                ..NumberPoint::default()
+            };
+            let data = |place: usize| families[place].data.clone().expect("numbers");
+            let gauge = |point| MetricData::Gauge(GaugeMessage { data_points: vec![point] });
+            assert_eq!(data(0), gauge(number(-0.5)), "{label:?}");
+            let large = NumberPoint { attributes: Vec::new(), ..number(1e300) };
+            assert_eq!(data(1), gauge(large));
+            let MetricData::Sum(sum) = data(2) else { panic!("a sum") };
+            let counted = NumberPoint { start_time_unix_nano: 1, ..number(3.0) };
+            assert_eq!((&*families[2].name, sum.data_points), ("c_total", vec![counted]));
+            let MetricData::Histogram(histogram) = data(3) else { panic!("a histogram") };
+            let point = HistogramPoint {
+                attributes: vec![KeyValue::text("a", label)],
+                start_time_unix_nano: 1,
+                time_unix_nano: 2,
+                count: 3,
+                sum: Some(0.7),
+                bucket_counts: vec![1, 2],
+                explicit_bounds: vec![0.1],
+            };
+            assert_eq!(histogram.data_points, [point]);
         }
     }
 

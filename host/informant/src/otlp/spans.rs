@@ -28,7 +28,7 @@ impl SpansExport {
     pub(super) async fn run(mut self, mut spans: mpsc::Receiver<Span>, end: CancellationToken) {
         let ended = end.clone();
         let exported = async {
-            while let Some(batch) = self.batch(&mut spans, &end).await {
+            while let Some(batch) = batch(self.queue, &mut spans, &end).await {
                 self.export(batch, &end).await;
             }
         };
@@ -44,35 +44,6 @@ impl SpansExport {
         self.sender.counts.spans_failed.fetch_add(spans.len() as u64, Relaxed);
     }
 
-    /// The next batch: as many spans as it takes, or those of the time that the first one waits. `None` after the end,
-    /// once no span waits.
-    async fn batch(
-        &self,
-        spans: &mut mpsc::Receiver<Span>,
-        end: &CancellationToken,
-    ) -> Option<Vec<Span>> {
-        let QueueSettings { batch_max, delay, .. } = self.queue;
-        let mut batch = Vec::new();
-        tokio::select! {
-            biased;
-            _ = spans.recv_many(&mut batch, batch_max) => {}
-            () = end.cancelled() => {}
-        }
-        let fill = async {
-            while batch.len() < batch_max {
-                let room = batch_max - batch.len();
-                if spans.recv_many(&mut batch, room).await == 0 {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
-            _ = timeout(delay, fill) => {}
-            () = end.cancelled() => {}
-        }
-        (!batch.is_empty()).then_some(batch)
-    }
-
     async fn export(&mut self, batch: Vec<Span>, end: &CancellationToken) {
         let count = batch.len() as u64;
         let request = request(&self.resource, batch);
@@ -81,6 +52,34 @@ impl SpansExport {
         self.sender.counts.spans_failed.fetch_add(rejected, Relaxed);
         self.sender.counts.spans_exported.fetch_add(count - rejected, Relaxed);
     }
+}
+
+/// The next batch: as many spans as it takes, or those of the time that the first one waits. `None` after the end, once no
+/// span waits.
+async fn batch(
+    QueueSettings { batch_max, delay, .. }: QueueSettings,
+    spans: &mut mpsc::Receiver<Span>,
+    end: &CancellationToken,
+) -> Option<Vec<Span>> {
+    let mut batch = Vec::new();
+    tokio::select! {
+        biased;
+        _ = spans.recv_many(&mut batch, batch_max) => {}
+        () = end.cancelled() => {}
+    }
+    let fill = async {
+        while batch.len() < batch_max {
+            let room = batch_max - batch.len();
+            if spans.recv_many(&mut batch, room).await == 0 {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        _ = timeout(delay, fill) => {}
+        () = end.cancelled() => {}
+    }
+    (!batch.is_empty()).then_some(batch)
 }
 
 fn request(resource: &Resource, spans: Vec<Span>) -> TracesRequest {
@@ -121,6 +120,50 @@ fn message(span: Span) -> SpanMessage {
 mod tests {
     use super::super::queue::tests::span;
     use super::*;
+    use std::time::Duration;
+
+    /// Sends spans named by letters at these seconds; `!` is the end of the host. Checks the batches, each with the
+    /// second at which it is complete.
+    async fn check(at: &[(u64, &str)], expect: &[(u64, &str)]) {
+        let (sender, mut spans) = mpsc::channel(100);
+        let (end, began) = (CancellationToken::new(), tokio::time::Instant::now());
+        let (second, ended) = (Duration::from_secs(1), end.clone());
+        let send = async {
+            for (seconds, names) in at {
+                tokio::time::sleep_until(began + second * u32::try_from(*seconds).expect("few"))
+                    .await;
+                match *names {
+                    "!" => ended.cancel(),
+                    names => {
+                        for name in names.chars() {
+                            sender.try_send(span(&name.to_string())).expect("there is room");
+                        }
+                    }
+                }
+            }
+        };
+        let queue = QueueSettings { spans_max: 100, batch_max: 3, delay: 5 * second };
+        let take = async {
+            let mut batches = Vec::new();
+            while let Some(batch) = batch(queue, &mut spans, &end).await {
+                let names: String = batch.into_iter().map(|span| span.name).collect();
+                batches.push((began.elapsed().as_secs(), names));
+            }
+            batches
+        };
+        let ((), batches) = tokio::join!(send, take);
+        let batches: Vec<_> = batches.iter().map(|(at, names)| (*at, names.as_str())).collect();
+        assert_eq!(batches, expect, "{at:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_is_full_or_its_first_span_has_waited_or_the_host_ends() {
+        check(&[(1, "abcdefg"), (20, "!")], &[(1, "abc"), (1, "def"), (6, "g")]).await;
+        check(&[(1, "a"), (3, "b"), (9, "!")], &[(6, "ab")]).await;
+        check(&[(1, "a"), (3, "bc"), (9, "!")], &[(3, "abc")]).await;
+        check(&[(1, "a"), (2, "!")], &[(2, "a")]).await;
+        check(&[(1, "!")], &[]).await;
+    }
 
     #[test]
     fn a_span_keeps_its_parts() {

@@ -2,14 +2,20 @@
 //! call whose trace is not sampled.
 
 use crate::call_error::CallError;
+use crate::counters::OTHER_RESOURCES;
 use crate::guest::guest_state::{GuestState, Phase};
+use crate::one_line::one_line;
 use crate::outside::outbound::OutboundRequest;
 use crate::outside::write::NamedObject;
 use crate::trace::{
     CallCause, CallOrigin, CallTrace, Child, SpanId, SpanValue, TracedCall, object_attributes,
 };
+use informant_apimachinery::GroupVersionResource;
+use std::borrow::Cow;
 use std::time::Instant;
 
+/// The longest name of an object in Kubernetes. A longer text is no name, and is cut.
+const NAME_BYTES_MAX: usize = 253;
 /// The header of W3C's Trace Context.
 const TRACEPARENT: &str = "traceparent";
 
@@ -81,14 +87,18 @@ impl GuestState {
     ) {
         let Some(trace) = &mut self.notes.trace else { return };
         let NamedObject { resource, namespace, name, subresource } = *named;
-        let text = |text: &str| crate::one_line::one_line(text, NAME_BYTES_MAX).into_owned();
-        let [resource, namespace, name] = [resource, namespace, name].map(text);
-        let mut attributes = object_attributes(&resource, &namespace, &name, "");
+        // Spans have few names, and a name below no resource may be that of a Secret.
+        let is_resource = resource.parse::<GroupVersionResource>().is_ok();
+        let mut attributes = match is_resource {
+            true => object_attributes(resource, &short(namespace), &short(name), ""),
+            false => object_attributes(OTHER_RESOURCES, "", "", ""),
+        };
         attributes.push(("informant.verb", verb.into()));
         if !subresource.is_empty() {
-            attributes.push(("informant.subresource", (&*text(subresource)).into()));
+            attributes.push(("informant.subresource", (&*short(subresource)).into()));
         }
         attributes.extend(end.attribute());
+        let resource = if is_resource { resource } else { OTHER_RESOURCES };
         let (id, name) = (SpanId::random(), format!("{verb} {resource}"));
         trace.child(Child { id, name, began, attributes, error: end.error_type() });
     }
@@ -118,5 +128,7 @@ impl GuestState {
     }
 }
 
-/// The longest name of an object in Kubernetes. A longer text is no name, and is cut.
-const NAME_BYTES_MAX: usize = 253;
+/// A text that the plugin gave as a name.
+fn short(text: &str) -> Cow<'_, str> {
+    one_line(text, NAME_BYTES_MAX)
+}

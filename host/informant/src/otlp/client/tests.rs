@@ -105,6 +105,6 @@ async fn an_answer_without_an_end_and_a_server_without_tls_are_given_up() {
     let (found, _) = posted(&variables, "http", &large).await;
     let error = found.expect_err("it is too large");
     assert!(error.text.ends_with("length limit exceeded"), "{}", error.text);
-    let (found, _) = posted(&[], "https", "HTTP/1.1 200 OK\r\n\r\n").await;
+    let (found, _) = posted(&variables, "https", "HTTP/1.1 200 OK\r\n\r\n").await;
     assert!(found.is_err_and(|error| error.may_repeat));
 }
