@@ -339,3 +339,43 @@ fn a_collector_that_does_not_answer_delays_no_event_and_not_the_end() {
         assert_eq!(told.len(), 1, "{told:?}");
     });
 }
+
+#[test]
+fn the_log_says_once_that_the_export_fails_and_once_that_it_works_again() {
+    host_fact(async |bench| {
+        let away = Collector::start(true);
+        let address = away.address();
+        bench.drop_plugin("event-printer", "event-printer");
+        let variables = [("OTEL_METRICS_EXPORTER", "none")];
+        let mut host = start(&bench, &away, &[], &variables).await;
+        drop(away);
+        bench.create_pods(&pod_names(0..1)).await;
+        let says = |text: &'static str| move |line: &Line| line.message().starts_with(text);
+        let failed = says("traces cannot be exported");
+        host.await_line("a failed export", LINES_DEADLINE, failed).await.unwrap();
+        bench.create_pods(&pod_names(1..2)).await;
+        failed_requests(&host, 2.0).await;
+        let back = Collector::start_at(&address, true);
+        let works = says("traces are exported again");
+        host.await_line("an export", LINES_DEADLINE, works).await.unwrap();
+        let status = host.terminate(END_MAX).unwrap();
+        assert!(status.success(), "{status}: {}", host.tail());
+        let names: Vec<String> = back.spans().into_iter().map(|(_, span)| span.name).collect();
+        let calls = names.iter().filter(|name| *name == "handle event-printer").count();
+        assert!(calls >= 2, "the spans of both pods: {names:?}");
+        for text in ["traces cannot be exported", "traces are exported again"] {
+            let told = host.lines().iter().filter(|line| line.message().starts_with(text)).count();
+            assert_eq!(told, 1, "{text}");
+        }
+    });
+}
+
+/// Waits for so many failed requests.
+async fn failed_requests(host: &Host, count: f64) {
+    let failed = async || {
+        let page = host.get("/metrics").ok()?;
+        let failed = page.series(r#"informant_otlp_requests_total{result="failed"}"#)?;
+        (failed >= count).then_some(())
+    };
+    poll::until("failed requests", LINES_DEADLINE, failed).await.unwrap();
+}

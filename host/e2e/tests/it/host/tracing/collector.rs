@@ -56,7 +56,12 @@ pub struct Collector {
 impl Collector {
     /// A collector that answers each request with an empty success; or one that takes connections and answers nothing.
     pub fn start(answers: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::start_at("127.0.0.1:0", answers)
+    }
+
+    /// The same at this address.
+    pub fn start_at(address: &str, answers: bool) -> Self {
+        let listener = TcpListener::bind(address).expect("a port");
         let address = listener.local_addr().expect("an address");
         let (asked, is_over) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<AtomicBool>::default());
         let (notes, ends) = (asked.clone(), is_over.clone());
@@ -74,6 +79,11 @@ impl Collector {
         };
         let thread = Some(std::thread::spawn(serve));
         Self { address, asked, is_over, thread }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        self.address.to_string()
     }
 
     pub fn url(&self) -> String {
