@@ -85,6 +85,11 @@ pub(crate) fn informant(program: &Path) -> Command {
     for variable in ["KUBECONFIG", "RUST_LOG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(variable).env_remove(variable.to_lowercase());
     }
+    for (variable, _) in std::env::vars_os() {
+        if variable.as_encoded_bytes().starts_with(b"OTEL_") {
+            command.env_remove(variable);
+        }
+    }
     command
 }
 
@@ -115,17 +120,17 @@ impl Host {
         Self::start_with(program, kubeconfig, &run_arguments(plugins, more)).await
     }
 
-    /// The same on a machine of this name, with which its name in a Lease begins.
-    pub async fn start_named(
+    /// The same with these variables in its environment.
+    pub async fn start_in(
         program: &Path,
         kubeconfig: &Path,
         plugins: &Path,
         more: &[&str],
-        name: &str,
+        variables: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
         let arguments = with_kubeconfig(&run_arguments(plugins, more), kubeconfig);
         let mut command = informant(program);
-        command.env("HOSTNAME", name);
+        command.envs(variables.iter().copied());
         Self::launch(command, &arguments, announced_address).await
     }
 

@@ -7,6 +7,7 @@ mod get;
 mod host;
 mod list;
 mod offline;
+mod otlp;
 #[cfg(test)]
 mod page;
 mod project;
@@ -22,6 +23,7 @@ pub(crate) use get::GetArgs;
 pub(crate) use host::HostArgs;
 pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
+pub(crate) use otlp::OtlpArgs;
 pub(crate) use project::{BuildArgs, NewArgs};
 pub(crate) use serve::{AdminArgs, MetricsArgs, SecureArgs, ServeArgs};
 pub(crate) use tail::TailArgs;

@@ -18,6 +18,7 @@ mod logging;
 mod manager;
 mod metrics;
 mod open_files;
+mod otlp;
 mod outbound;
 mod pem_file;
 mod project;

@@ -9,10 +9,11 @@ use crate::cluster::Cluster;
 use crate::cluster_writer::ApiServerWriter;
 use crate::election::{Candidate, ElectionOptions};
 use crate::fence::Fence;
-use crate::host_configuration::HostConfiguration;
+use crate::host_configuration::{ConfigurationStatus, HostConfiguration};
 use crate::http::{Addresses, Listeners, Server, not_ready};
 use crate::logging::LogFormat;
 use crate::metrics::{MetricSources, RefusedByListener};
+use crate::otlp::{Otlp, OtlpSettings, OtlpTasks};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
@@ -56,6 +57,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) outbound: OutboundArgs,
     /// `None`: plugins are not recorded.
     pub(crate) record: Option<RecordOptions>,
+    /// `None`: no traces and no metrics are exported.
+    pub(crate) otlp: Option<OtlpSettings>,
     /// `None`: this host leads without an election.
     pub(crate) election: Option<ElectionOptions>,
     pub(crate) addresses: Addresses,
@@ -77,6 +80,8 @@ pub(crate) struct Manager {
     /// `None` if the host has no configuration file.
     follower: Option<Task>,
     election: Option<Election>,
+    /// `None`: nothing is exported.
+    otlp: Option<OtlpTasks>,
     /// Ends everything except the listener for probes and metrics, which reports that the host is not ready.
     shutdown: CancellationToken,
     /// Ends the listener for probes and metrics.
@@ -111,6 +116,7 @@ impl Manager {
         let election = election.transpose()?;
         let candidate = election.as_ref().map(|(_, candidate)| candidate.clone());
         let informers = informers(options.cluster.client.clone());
+        let otlp = options.otlp.map(Otlp::new).transpose()?;
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let mut host = PluginHost::new(PluginHostOptions {
             directories: options.directories,
@@ -124,17 +130,13 @@ impl Manager {
             compiler: options.compiler,
             state: options.state,
             leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
+            tracer: otlp.as_ref().and_then(Otlp::tracer),
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
         let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());
-        let sources = MetricSources {
-            plugins: host.plugins(),
-            informers: informers.clone(),
-            candidate,
-            configuration: options.configuration.status,
-            refused: RefusedByListener::default(),
-            watches: Default::default(),
-        };
+        let shown = (candidate, options.configuration.status);
+        let sources = sources(&host, informers.clone(), shown, otlp.as_ref());
+        let otlp = otlp.map(|otlp| otlp.start(sources.clone())).transpose()?;
         let (client, stop) = (options.cluster.client, shutdown.clone());
         let server = Server::new(listeners, sources.clone(), client, host.admin(), stop);
         let admin = socket.map(|socket| serve_admin(socket, &sources, &server, shutdown.clone()));
@@ -153,6 +155,7 @@ impl Manager {
             admin,
             follower,
             election,
+            otlp,
             plugins: Task::spawn("the plugin host", host.run(shutdown.clone())),
             server: Task::spawn("the HTTP server", server),
             probes_end,
@@ -181,6 +184,7 @@ impl Manager {
             early = ended_early(&mut self.admin) => Err(early),
             early = ended_early(&mut self.follower) => Err(early),
             early = election_ended(&mut self.election) => Err(early),
+            early = OtlpTasks::ended_early(&mut self.otlp) => Err(early),
         };
         self.shutdown.cancel();
         let drained = end_in_time(&mut self, Self::drain, Self::give_the_lease_back, at_once).await;
@@ -221,7 +225,11 @@ impl Manager {
         let server = self.server.end().await;
         let admin = end(&mut self.admin).await;
         let follower = end(&mut self.follower).await;
-        plugins.and(election).and(server).and(admin).and(follower)
+        let otlp = match &mut self.otlp {
+            Some(otlp) => otlp.end().await,
+            None => Ok(()),
+        };
+        plugins.and(election).and(server).and(admin).and(follower).and(otlp)
     }
 }
 
@@ -294,6 +302,24 @@ async fn election_ended(election: &mut Option<Election>) -> anyhow::Error {
             lost
         }
         early = election.task.ended_early() => early,
+    }
+}
+
+/// The sources of the metrics.
+fn sources(
+    host: &PluginHost,
+    informers: Arc<SharedInformerFactory>,
+    (candidate, configuration): (Option<Candidate>, Arc<ConfigurationStatus>),
+    otlp: Option<&Otlp>,
+) -> MetricSources {
+    MetricSources {
+        plugins: host.plugins(),
+        informers,
+        candidate,
+        configuration,
+        refused: RefusedByListener::default(),
+        watches: Default::default(),
+        otlp: otlp.map(Otlp::counts).unwrap_or_default(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Prometheus' text for a request.
 
 mod families;
+mod otlp;
 #[cfg(test)]
 mod page;
 mod plugins;
@@ -17,6 +18,7 @@ use informant_runtime::{
     AccessCounts, BUCKETS, CompileCounts, Histogram, PluginSeries, PluginStatus, Plugins,
     StateDirectoryStatus,
 };
+pub(crate) use otlp::OtlpCounts;
 pub(crate) use process::begin;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -48,6 +50,7 @@ pub(crate) struct MetricSources {
     /// The connections and requests that the HTTP server refused.
     pub(crate) refused: RefusedByListener,
     pub(crate) watches: Arc<WatchCounts>,
+    pub(crate) otlp: Arc<OtlpCounts>,
 }
 
 /// Writes the text of all metrics.
@@ -65,6 +68,7 @@ struct Snapshot {
     configuration: Arc<ConfigurationStatus>,
     refused: RefusedByListener,
     watches: Arc<WatchCounts>,
+    otlp: Arc<OtlpCounts>,
     plugins: Vec<PluginStatus>,
     /// Plugins' own metrics. They are read while the page is written.
     of_plugins: Vec<PluginSeries>,
@@ -109,7 +113,7 @@ impl Collector for Snapshot {
 
 impl Snapshot {
     fn new(sources: MetricSources) -> Self {
-        let MetricSources { plugins, informers, candidate, configuration, refused, watches } =
+        let MetricSources { plugins, informers, candidate, configuration, refused, watches, otlp } =
             sources;
         let informers = informers.informers();
         let informer = |informer: &SharedIndexInformer| Informer {
@@ -123,6 +127,7 @@ impl Snapshot {
             configuration,
             refused,
             watches,
+            otlp,
             plugins: plugins.status(),
             of_plugins: plugins.series(),
             compiles: plugins.compiles(),

@@ -10,7 +10,7 @@ mod interim;
 mod message;
 mod resolve;
 mod secrets;
-mod tls;
+pub(crate) mod tls;
 
 use crate::cli::OutboundArgs;
 use crate::cluster::Cluster;
@@ -50,7 +50,7 @@ impl OutboundHttp {
     /// plugins write to it through `kube`.
     pub(crate) fn new(args: &OutboundArgs, cluster: &Cluster) -> Result<Self> {
         let secrets = Secrets::new(args.secrets.clone())?;
-        let tls = Tls::new(args.http_ca.as_deref())?;
+        let tls = Tls::new("--http-ca", args.http_ca.as_deref())?;
         let endpoints = ClusterEndpoints(cluster.client.clone());
         let api_servers = ApiServers::new(&cluster.api_server, Some(Box::new(endpoints)));
         Ok(Self::with(SystemResolver::default(), tls, secrets, api_servers))

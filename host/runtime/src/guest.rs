@@ -3,6 +3,7 @@
 
 pub(crate) mod bindings;
 pub(crate) mod call_deadline;
+pub(crate) mod call_trace;
 pub(crate) mod compiler;
 pub(crate) mod engine;
 pub(crate) mod guest_state;

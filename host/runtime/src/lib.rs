@@ -29,6 +29,7 @@ mod contract;
 mod event;
 mod outside;
 mod powers;
+mod trace;
 
 // From an informer to a call.
 mod delivery;
@@ -115,6 +116,7 @@ pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
     RecordingError,
 };
+pub use trace::{Span, SpanId, SpanKind, SpanProcessor, SpanValue, TraceId, Tracer};
 pub use why::{
     CachedObject, DeliveryWhy, KeyWhy, LetterWhy, PluginWhy, SubscriptionWhy, UnmetQuestion,
     WaitingWhy, Why, WhyQuestion,

@@ -39,6 +39,10 @@ pub(crate) struct LoggedLine<'a> {
     pub(crate) schedule: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fields: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) span_id: Option<&'a str>,
 }
 
 /// A line of the ring.

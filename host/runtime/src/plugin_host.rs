@@ -99,7 +99,8 @@ impl PluginHost {
         let cluster = WriteTurns::new(options.cluster, leading.clone());
         let (recorder, events) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(options.http, leading.clone());
-        let powers = Powers { cluster, http, events: recorder, guesses: Arc::default() };
+        let (guesses, tracer) = (Arc::default(), options.tracer);
+        let powers = Powers { cluster, http, events: recorder, guesses, tracer };
         Ok(Self {
             directories: Directories::new(options.directories),
             preparer: Preparer {

@@ -14,6 +14,7 @@ use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::outside::write::{SecretGuesses, Write};
 use crate::powers::restriction::{Restriction, check_name};
+use crate::trace::Tracer;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub(crate) struct Powers {
     pub(crate) http: HttpTurns,
     pub(crate) events: EventRecorder,
     pub(crate) guesses: Arc<Mutex<SecretGuesses>>,
+    /// `None`: the host makes no traces.
+    pub(crate) tracer: Option<Tracer>,
 }
 
 /// The powers of one version of a plugin.
@@ -42,7 +45,7 @@ impl Powers {
         let cluster = WriteTurns::new(Arc::new(NoCluster), Leading::default());
         let (events, _) = EventRecorder::new(cluster.clone());
         let http = HttpTurns::new(Arc::new(NoHttp), Leading::default());
-        Self { cluster, http, events, guesses: Arc::default() }
+        Self { cluster, http, events, guesses: Arc::default(), tracer: None }
     }
 
     /// The powers of a version with these settings.

@@ -150,6 +150,7 @@ impl Bench {
             compiler: CompilerOptions::default(),
             state,
             leadership,
+            tracer: None,
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());

@@ -193,7 +193,9 @@ impl Fleet {
         more.extend(self.election.iter().map(String::as_str));
         let plugins = self.directory.path().join("plugins");
         let Place { kubeconfig, host, .. } = &mut self.places[place];
-        *host = Some(Host::start_named(&self.program, kubeconfig, &plugins, &more, &name).await?);
+        // With the machine's name its name in a Lease begins.
+        let name = [("HOSTNAME", name.as_str())];
+        *host = Some(Host::start_in(&self.program, kubeconfig, &plugins, &more, &name).await?);
         Ok(())
     }
 

@@ -44,6 +44,7 @@ mod storm;
 mod stuck;
 mod tail;
 mod top;
+mod tracing;
 mod waiting;
 mod why;
 pub mod writes;

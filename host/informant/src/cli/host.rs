@@ -1,8 +1,8 @@
 //! The arguments of every command that starts a host.
 
 use super::{
-    AccessArgs, CompilerArgs, ConfigArgs, ConnectionArgs, OutboundArgs, RecordArgs, ServeArgs,
-    StateArgs,
+    AccessArgs, CompilerArgs, ConfigArgs, ConnectionArgs, OtlpArgs, OutboundArgs, RecordArgs,
+    ServeArgs, StateArgs,
 };
 
 #[derive(clap::Args, Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct HostArgs {
     pub(crate) outbound: OutboundArgs,
     #[command(flatten)]
     pub(crate) record: RecordArgs,
+    #[command(flatten)]
+    pub(crate) otlp: OtlpArgs,
     #[command(flatten)]
     pub(crate) serve: ServeArgs,
 }

@@ -4,6 +4,7 @@ use crate::cli::HostArgs;
 use crate::host_configuration::HostConfiguration;
 use crate::http::Addresses;
 use crate::manager::ManagerOptions;
+use crate::otlp::OtlpSettings;
 use crate::{cluster, compiler};
 use anyhow::Result;
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ impl HostArgs {
             state: self.state.options(),
             outbound: self.outbound,
             record: self.record.options(),
+            otlp: OtlpSettings::read(self.otlp.otlp_endpoint.as_deref(), |name| {
+                std::env::var(name).ok()
+            })?,
             election: None,
             addresses: Addresses { api: self.serve.listen, metrics: None, secure: None },
             admin_socket: self.serve.admin.admin_socket,

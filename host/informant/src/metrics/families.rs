@@ -248,6 +248,12 @@ pub(super) const FAMILIES: &[Family] = families! {
             ("failed", host.configuration.refused.load(Relaxed)),
         ]);
 
+    // The export to OpenTelemetry's collectors.
+    Counter "informant_otlp_spans":
+        "Spans for OTLP, by result: exported, dropped because the queue was full, failed", HostBy |host| by("result", host.otlp.spans());
+    Counter "informant_otlp_requests": "OTLP requests with spans or metrics, by result",
+        HostBy |host| by("result", host.otlp.requests());
+
     // Plugins' own metrics (`plugins.rs`).
     Gauge "informant_plugin_metric_series": "Series of the plugin's own metrics", Plugin |it| it.metric_size.0 as f64;
     Gauge "informant_plugin_metric_bytes": "Bytes that the plugin's own metrics take on this page, at most",

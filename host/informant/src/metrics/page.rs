@@ -11,6 +11,7 @@ fn idle() -> Snapshot {
         configuration: Default::default(),
         refused: Default::default(),
         watches: Default::default(),
+        otlp: Default::default(),
         plugins: Vec::new(),
         of_plugins: Vec::new(),
         compiles: Default::default(),

@@ -159,7 +159,7 @@ fn no_secrets() -> Secrets {
 }
 
 fn client(names: &Names) -> OutboundHttp {
-    let tls = Tls::new(None).expect("nothing is read");
+    let tls = Tls::new("--http-ca", None).expect("nothing is read");
     OutboundHttp::with(names.clone(), tls, no_secrets(), no_api_servers())
 }
 
@@ -261,7 +261,7 @@ async fn the_api_server_is_asked_by_no_name() {
     let server = Server::start(|_| full("well")).await;
     let names = Names::of(&[&[LOOPBACK]]);
     let guarded = |host: &str, names: &Names| {
-        let tls = Tls::new(None).expect("nothing is read");
+        let tls = Tls::new("--http-ca", None).expect("nothing is read");
         let api_servers = vec![(host.to_owned(), server.address.port())];
         OutboundHttp::with(names.clone(), tls, no_secrets(), ApiServers::at(api_servers, None))
     };
@@ -416,7 +416,7 @@ async fn a_secret_is_added_as_it_is_at_that_moment_and_never_comes_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let server =
         Server::start(|path| full(if path == "/echo" { "it was: 12345678" } else { "" })).await;
-    let tls = Tls::new(None).expect("nothing is read");
+    let tls = Tls::new("--http-ca", None).expect("nothing is read");
     let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
     let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
     let with_secret =
@@ -456,7 +456,7 @@ async fn an_answer_in_which_nobody_can_look_for_a_secret_is_thrown_away() {
         format!("HTTP/1.1 {line}\r\n{head}content-length: {}\r\n\r\n{body}", body.len())
             .into_bytes()
     });
-    let (server, tls) = (server.await, Tls::new(None).expect("nothing is read"));
+    let (server, tls) = (server.await, Tls::new("--http-ca", None).expect("nothing is read"));
     let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
     let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
     let wanting = |path: &str| {
@@ -491,7 +491,7 @@ async fn connections_are_used_again_with_the_same_credentials_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let put = |value: &str| std::fs::write(directory.path().join("token"), value).expect("a file");
     let server = Server::start(|_| full("well")).await;
-    let tls = Tls::new(None).expect("nothing is read");
+    let tls = Tls::new("--http-ca", None).expect("nothing is read");
     let secrets = Secrets::new(Some(directory.path().to_owned())).expect("it is there");
     let client = OutboundHttp::with(Names::default(), tls, secrets, no_api_servers());
     let plain = || request(&server.url("/"));
@@ -536,7 +536,7 @@ impl Resolver for Silence {
 #[tokio::test]
 async fn who_loses_the_lead_while_it_connects_sends_nothing() {
     let leader = Leader::start().await;
-    let tls = Tls::new(None).expect("nothing is read");
+    let tls = Tls::new("--http-ca", None).expect("nothing is read");
     let client = OutboundHttp::with(Silence, tls, no_secrets(), no_api_servers());
     let client = client.within(leader.fence());
     let (answer, ()) = tokio::join!(asked(&client, request("http://server.test/")), leader.lose());
@@ -589,7 +589,8 @@ async fn a_server_is_who_an_authority_says_it_is() {
     let server = Server::start_with(|_| full("well"), Some(acceptor())).await;
     let names = Names::of(&[&[LOOPBACK]]);
     let trusting = || {
-        let tls = Tls::new(Some(&testdata("authority.pem"))).expect("it has an authority");
+        let tls =
+            Tls::new("--http-ca", Some(&testdata("authority.pem"))).expect("it has an authority");
         OutboundHttp::with(names.clone(), tls, no_secrets(), no_api_servers())
     };
     let url = |host: &str| format!("https://{host}:{}/", server.address.port());
@@ -605,6 +606,6 @@ async fn a_server_is_who_an_authority_says_it_is() {
     assert!(told.contains("no TLS connection: "), "{told}");
     assert_eq!(server.heads.lock().len(), 1);
     for file in ["server.key", "nothing.pem"] {
-        assert!(Tls::new(Some(&testdata(file))).is_err(), "{file}");
+        assert!(Tls::new("--http-ca", Some(&testdata(file))).is_err(), "{file}");
     }
 }

@@ -11,47 +11,49 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 
 /// Reads the system's authorities at the first HTTPS request, because most hosts never send one.
-pub(super) struct Tls {
+pub(crate) struct Tls {
+    /// The option that names more authorities.
+    option: &'static str,
     more: Vec<CertificateDer<'static>>,
     connector: OnceCell<TlsConnector>,
 }
 
 impl Tls {
     /// Adds the authorities of this file.
-    pub(super) fn new(file: Option<&Path>) -> Result<Self> {
-        let more = file.map(authorities).transpose()?.unwrap_or_default();
-        Ok(Self { more, connector: OnceCell::new() })
+    pub(crate) fn new(option: &'static str, file: Option<&Path>) -> Result<Self> {
+        let more = file.map(|file| authorities(option, file)).transpose()?;
+        Ok(Self { option, more: more.unwrap_or_default(), connector: OnceCell::new() })
     }
 
-    pub(super) async fn connector(&self) -> Result<TlsConnector, String> {
+    pub(crate) async fn connector(&self) -> Result<TlsConnector, String> {
         let load = || async {
-            let more = self.more.clone();
-            let loaded = tokio::task::spawn_blocking(move || connector(more)).await;
+            let (option, more) = (self.option, self.more.clone());
+            let loaded = tokio::task::spawn_blocking(move || connector(option, more)).await;
             loaded.map_err(|error| error.to_string())?
         };
         self.connector.get_or_try_init(load).await.cloned()
     }
 }
 
-fn authorities(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    const OPTION: &str = "--http-ca";
-    let found = pem_file::certificates(OPTION, file, &pem_file::read(OPTION, file)?)?;
+fn authorities(option: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let found = pem_file::certificates(option, file, &pem_file::read(option, file)?)?;
     let mut roots = RootCertStore::empty();
     for certificate in &found {
-        let problem = || format!("{OPTION} {} cannot be used", file.display());
+        let problem = || format!("{option} {} cannot be used", file.display());
         roots.add(certificate.clone()).with_context(problem)?;
     }
     Ok(found)
 }
 
-fn connector(more: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
+fn connector(option: &str, more: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
     // Certificates that the system has in unusual formats are skipped.
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs.into_iter().chain(more));
     if roots.is_empty() {
-        let text = "this machine knows no certificate authority: install them, or name some with --http-ca";
-        return Err(text.to_owned());
+        return Err(format!(
+            "this machine knows no certificate authority: install them, or name some with {option}"
+        ));
     }
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let builder = builder.with_safe_default_protocol_versions();

@@ -21,6 +21,7 @@ use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::PluginPowers;
 use crate::shard::Shard;
+use crate::trace::CallTrace;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,6 +80,8 @@ pub(crate) struct CallNotes {
     pub(crate) last_words: Option<String>,
     /// The time that calls of host functions took.
     pub(crate) host_calls: Duration,
+    /// The span of the call; `None` if its trace is not sampled.
+    pub(crate) trace: Option<Box<CallTrace>>,
 }
 
 impl CallNotes {

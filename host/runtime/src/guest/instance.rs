@@ -13,6 +13,7 @@ use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::guest_state::{Exceeded, GuestState, Phase};
 use crate::guest::memory_room::MemoryShare;
 use crate::guest::tape::{CallAnswer, Called};
+use crate::trace::CallOrigin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;
@@ -104,13 +105,15 @@ impl Instance {
         &mut self,
         event: handler::Event<'_>,
         current: crate::event::CurrentEvent,
-        now: Instant,
+        (received, now): (Instant, Instant),
     ) -> Result<(), CallError> {
         let Some(handler) = self.exports.handler.clone() else {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(&event, &current));
-        self.begin(Phase::Handle(current), now, self.limits.handle_deadline);
+        let (attempt, coalesced) = (event.attempt, event.coalesced);
+        let origin = CallOrigin { attempt, received, coalesced };
+        self.begin_work(Phase::Handle(current), origin, now);
         let result = handler.call_handle(&mut self.store, event).await;
         let result = self.end_work(result);
         self.told(result)
@@ -132,7 +135,7 @@ impl Instance {
             return Err(not_exported("reconciler"));
         };
         self.tell(&Called::Reconcile(key, attempt));
-        self.begin(Phase::Reconcile(key.clone()), now, self.limits.handle_deadline);
+        self.begin_work(Phase::Reconcile(key.clone()), origin(attempt, now), now);
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)
@@ -143,11 +146,11 @@ impl Instance {
         &mut self,
         schedule: &Arc<str>,
         unix_ms: u64,
-        now: Instant,
+        (attempt, now): (u32, Instant),
     ) -> Result<(), CallError> {
         let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
         self.tell(&Called::Fire(schedule, unix_ms));
-        self.begin(Phase::Fire(schedule.clone()), now, self.limits.handle_deadline);
+        self.begin_work(Phase::Fire(schedule.clone()), origin(attempt, now), now);
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
         let result = self.end_work(result);
         self.told(result)
@@ -159,10 +162,15 @@ impl Instance {
     }
 
     /// Calls `synced` for the subscription with this index.
-    pub(crate) async fn synced(&mut self, subscription: u32) -> Result<(), CallError> {
+    pub(crate) async fn synced(
+        &mut self,
+        subscription: u32,
+        attempt: u32,
+    ) -> Result<(), CallError> {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.tell(&Called::Synced(subscription));
-        self.begin(Phase::Synced, Instant::now(), self.limits.handle_deadline);
+        let now = Instant::now();
+        self.begin_work(Phase::Synced, origin(attempt, now), now);
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
         let result = self.end_work(result);
         self.told(result)
@@ -196,6 +204,12 @@ impl Instance {
         self.store.data().clock.may_wait(may_wait);
     }
 
+    /// The same for a call for work, which may have a span.
+    fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
+        self.begin(phase, now, self.limits.handle_deadline);
+        self.store.data_mut().begin_trace(origin, now);
+    }
+
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
         self.store.data_mut().end_output();
         self.store.data().clock.disarm();
@@ -210,10 +224,18 @@ impl Instance {
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
     ) -> Result<T, CallError> {
         let ended = self.end(result, self.limits.handle_deadline);
-        let refused = self.store.data_mut().notes.key_refused.take();
-        let done = ended?.map_err(failure)?;
-        refused.map_or(Ok(done), Err)
+        let state = self.store.data_mut();
+        let refused = state.notes.key_refused.take();
+        let done = ended.and_then(|answer| answer.map_err(failure));
+        let done = done.and_then(|done| refused.map_or(Ok(done), Err));
+        state.end_trace(&done);
+        done
     }
+}
+
+/// The origin of a call for no event.
+fn origin(attempt: u32, now: Instant) -> CallOrigin {
+    CallOrigin { attempt, received: now, coalesced: 0 }
 }
 
 /// The result of a call, for a tape.

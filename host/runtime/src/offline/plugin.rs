@@ -174,7 +174,7 @@ pub(super) fn actor(
         limits: limits.clone(),
         leading: Leading::default(),
         pace: Pace::default(),
-        powers: Powers { cluster, http, events, guesses: Arc::default() },
+        powers: Powers { cluster, http, events, guesses: Arc::default(), tracer: None },
         core: core.clone(),
         commands,
         running: Running::Nothing,

@@ -8,6 +8,7 @@ use crate::outside::access_reviewer::{AccessReviewer, NoReviews};
 use crate::outside::cluster_writer::{ClusterWriter, NoCluster};
 use crate::outside::http_client::{HttpClient, NoHttp};
 use crate::recording::RecordError;
+use crate::trace::Tracer;
 use informant_cache::SharedInformerFactory;
 use informant_cache::leader_election::Leadership;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub struct PluginHostOptions {
     /// Plugins run only while this host leads; `None`: always. A host that loses the lead must end: it cannot catch up
     /// with another host's work.
     pub leadership: Option<Leadership>,
+    /// Makes spans of plugins' calls; `None`: there are no traces.
+    pub tracer: Option<Tracer>,
 }
 
 impl PluginHostOptions {
@@ -58,6 +61,7 @@ impl PluginHostOptions {
             compiler: CompilerOptions::default(),
             state: None,
             leadership: None,
+            tracer: None,
         }
     }
 }

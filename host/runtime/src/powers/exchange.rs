@@ -29,6 +29,8 @@ pub(crate) struct Exchange<'a> {
     /// Must grant the request too.
     pub(crate) restriction: &'a Restriction,
     pub(crate) turns: &'a HttpTurns,
+    /// A header for the request and its redirects, which join the host's trace.
+    pub(crate) traceparent: Option<&'a str>,
     /// Set before a request is sent, for a caller that stops waiting.
     pub(crate) sent: &'a AtomicBool,
 }
@@ -89,6 +91,8 @@ impl Exchange<'_> {
         if !headers.iter().any(|(name, _)| name == "user-agent") {
             headers.push(("user-agent".to_owned(), USER_AGENT.into()));
         }
+        let traceparent = self.traceparent.map(|value| ("traceparent".to_owned(), value.into()));
+        headers.extend(traceparent);
         self.sent.store(true, Relaxed);
         let sent = turn.send(HttpRequest {
             plugin: self.plugin.to_owned(),

@@ -2,6 +2,7 @@
 //! answer, and its thread's other plugins go on.
 
 use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Response};
+use crate::guest::call_trace::RequestEnd;
 use crate::guest::guest_state::GuestState;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::http_client::HttpResponse;
@@ -61,12 +62,14 @@ impl GuestState {
     ) -> HttpFunctionAnswer<Response> {
         let bytes = request.body.len() + self.limits().http_response_bytes_max;
         let _held = self.hold_request(bytes).map_err(Error::Transport)?;
+        let traced = self.begin_request(&request);
         let (sent, began) = (AtomicBool::new(false), Instant::now());
         let exchange = Exchange {
             plugin: self.plugin.as_str(),
             settings: &powers.settings,
             restriction: &powers.restriction,
             turns: &powers.powers.http,
+            traceparent: traced.as_ref().and_then(|traced| traced.traceparent.as_deref()),
             sent: &sent,
         };
         let asked = async {
@@ -78,7 +81,7 @@ impl GuestState {
         let answer = self.clock.clone().wait(asked).await;
         powers.counters.http_request_seconds.observe(began.elapsed());
         let (sent, wait_time) = (sent.load(Relaxed), self.limits().wait_time);
-        match answer {
+        let answer = match answer {
             Some(Some(answer)) => answer.map(response).map_err(error),
             Some(None) => {
                 Err(Error::TimedOut(gave_up(sent, "the request's own time (timeout-ms)")))
@@ -90,7 +93,19 @@ impl GuestState {
                 );
                 Err(Error::TimedOut(gave_up(sent, &why)))
             }
+        };
+        if let Some(traced) = traced {
+            self.end_request(traced, &request_end(&answer));
         }
+        answer
+    }
+}
+
+/// The end of a request, for its span.
+fn request_end(answer: &HttpFunctionAnswer<Response>) -> RequestEnd {
+    match answer {
+        Ok(response) => RequestEnd { status: Some(response.status), error: None },
+        Err(_) => RequestEnd { status: None, error: Some(result(answer)) },
     }
 }
 

@@ -124,8 +124,9 @@ impl GuestState {
         body: Json,
     ) -> WriteAnswer<Json> {
         let verb = how.verb().name();
+        let traced = self.begin_write();
         let written = self.write_if_granted(named, how, body).await;
-        self.note_write(verb, named, &written);
+        self.note_write((verb, named), &written, traced);
         self.notes.is_hindered |= written.as_ref().is_err_and(is_hindrance);
         written
     }

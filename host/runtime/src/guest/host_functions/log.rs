@@ -93,14 +93,13 @@ impl GuestState {
     }
 
     /// Keeps the line for readers of the plugin's log.
-    fn keep(&self, level: Level, message: &str, fields: Option<&str>) {
+    fn keep<'a>(&'a self, level: Level, message: &'a str, line: LoggedLine<'a>) {
         let line = LoggedLine {
             timestamp: self.surroundings.wall(),
             level: level_name(level),
             message,
             shard: self.shard.logged(),
-            fields,
-            ..LoggedLine::default()
+            ..line
         };
         self.log_tail.push(&match &self.phase {
             Phase::Handle(current) => LoggedLine {
@@ -123,7 +122,14 @@ impl GuestState {
         self.ledger.logged(message.len() + fields.len());
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
-        self.keep(level, message, fields);
+        let ids = self.notes.trace.as_ref().map(|trace| trace.ids());
+        let ids = ids.map(|(trace, span)| [trace.to_string(), span.to_string()]);
+        let (trace_id, span_id) = ids.as_ref().map(|[trace, span]| (&**trace, &**span)).unzip();
+        self.keep(
+            level,
+            message,
+            LoggedLine { fields, trace_id, span_id, ..LoggedLine::default() },
+        );
         match &self.phase {
             Phase::Handle(current) => {
                 let key = current.object.key();
@@ -136,18 +142,20 @@ impl GuestState {
                     name = key.name(),
                     resource_version = current.object.resource_version(),
                     fields,
+                    trace_id,
+                    span_id,
                     "{message}"
                 );
             }
             Phase::Reconcile(key) => {
                 let key = &*one_line(key, MESSAGE_BYTES_MAX);
-                emit!(level, plugin, shard, key, fields, "{message}");
+                emit!(level, plugin, shard, key, fields, trace_id, span_id, "{message}");
             }
             Phase::Fire(schedule) => {
                 let schedule = &*one_line(schedule, MESSAGE_BYTES_MAX);
-                emit!(level, plugin, shard, schedule, fields, "{message}");
+                emit!(level, plugin, shard, schedule, fields, trace_id, span_id, "{message}");
             }
-            _ => emit!(level, plugin, shard, fields, "{message}"),
+            _ => emit!(level, plugin, shard, fields, trace_id, span_id, "{message}"),
         }
     }
 }

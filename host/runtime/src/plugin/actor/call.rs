@@ -91,7 +91,7 @@ pub(super) async fn call(
         object: object.as_deref(),
         old: old.as_deref(),
     };
-    instance.handle(handed, current, now).await
+    instance.handle(handed, current, (event.received, now)).await
 }
 
 fn check_size(bytes: usize, max: usize) -> Result<(), CallError> {

@@ -20,7 +20,7 @@ impl Actor {
         let unix_ms = u64::try_from(firing.due.as_millisecond()).unwrap_or_default();
         let called = self.surroundings.now();
         self.last_call.began = called;
-        let result = instance.fire(&firing.schedule, unix_ms, called).await;
+        let result = instance.fire(&firing.schedule, unix_ms, (firing.tried.number, called)).await;
         let archive = &self.core.archive;
         let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
         let now = self.surroundings.now();

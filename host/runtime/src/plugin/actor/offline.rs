@@ -65,11 +65,11 @@ impl Actor {
             GuestCall::Start => return,
             GuestCall::Stop => return self.stop_guest().await,
             GuestCall::Snapshot => instance.snapshot().await.map(drop),
-            GuestCall::Synced(subscription) => instance.synced(subscription).await,
+            GuestCall::Synced(subscription) => instance.synced(subscription, 1).await,
             GuestCall::Reconcile(key, attempt) => {
                 instance.reconcile(&key, attempt, now).await.map(drop)
             }
-            GuestCall::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, now).await,
+            GuestCall::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, (1, now)).await,
             GuestCall::Handle(queued) => {
                 let id = queued.event.subscription;
                 let Some(subscription) = version.subscriptions.get(&id) else { return };

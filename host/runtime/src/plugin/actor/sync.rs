@@ -19,7 +19,7 @@ impl Actor {
         let name = subscription.spec.name.clone();
         let called = self.surroundings.now();
         self.last_call.began = called;
-        let result = instance.synced(subscription.index).await;
+        let result = instance.synced(subscription.index, call.tried.number).await;
         let now = self.surroundings.now();
         self.pace.took(now - called, now);
         let is_hindered = instance.state().notes.is_hindered;

@@ -59,8 +59,14 @@ async fn asked_with(
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(rules), AtomicBool::new(false));
     let restriction = &Restriction::default();
-    let exchange =
-        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings: &settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -79,6 +85,30 @@ async fn asked_with(
     (shown.collect(), answer)
 }
 
+#[tokio::test]
+async fn a_request_and_its_redirects_join_the_hosts_trace() {
+    let servers = Arc::new(Servers::default());
+    servers.answers.lock().extend([answer(302, "https://b.org/l"), answer(200, "")]);
+    let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
+    let (settings, sent) = (settings(&format!("{A}, {B}")), AtomicBool::new(false));
+    let exchange = Exchange {
+        plugin: "a",
+        settings: &settings,
+        restriction: &Restriction::default(),
+        turns: &turns,
+        traceparent: Some("00-a-b-01"),
+        sent: &sent,
+    };
+    let (method, url) = ("GET".to_owned(), "https://a.org/k".to_owned());
+    let asked = PluginRequest { method, url, headers: Vec::new(), body: Vec::new() };
+    let request = OutboundRequest::new(asked, 10).expect("it is well formed");
+    exchange.run(request).await.expect("it is granted");
+    let asked = servers.asked.lock();
+    let header = ("traceparent".to_owned(), b"00-a-b-01".to_vec());
+    let count = |request: &HttpRequest| request.headers.iter().filter(|it| **it == header).count();
+    assert_eq!(asked.iter().map(count).collect::<Vec<_>>(), [1, 1]);
+}
+
 const A: &str = "{origins: [a.org], methods: [GET, POST], headers: {Authorization: {secret: s, prefix: 'Bearer '}}}";
 const B: &str = "{origins: [b.org], methods: [GET, POST], headers: {Authorization: {secret: t}}}";
 
@@ -89,8 +119,14 @@ async fn a_request_is_sent_as_it_was_asked_for() {
     let turns = HttpTurns::new(Arc::new(servers.clone()), Leading::default());
     let (settings, sent) = (settings(A), AtomicBool::new(false));
     let restriction = &Restriction::default();
-    let exchange =
-        Exchange { plugin: "a", settings: &settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings: &settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let asked = PluginRequest {
         method: "POST".to_owned(),
         url: "https://a.org/k".to_owned(),
@@ -227,7 +263,14 @@ async fn asked_under(rules: &str, later: &str) -> Result<HttpRequest, ExchangeFa
     let versions = [(&settings, &descriptor)].into_iter();
     restriction.hold("a", versions, &Arc::new(self::settings(later)));
     let (settings, restriction) = (&*settings, &restriction);
-    let exchange = Exchange { plugin: "a", settings, restriction, turns: &turns, sent: &sent };
+    let exchange = Exchange {
+        plugin: "a",
+        settings,
+        restriction,
+        turns: &turns,
+        traceparent: None,
+        sent: &sent,
+    };
     let (method, url) = ("POST".to_owned(), "https://a.org/k".to_owned());
     let asked = PluginRequest { method, url, headers: Vec::new(), body: Vec::new() };
     let request = OutboundRequest::new(asked, 10).expect("it is well formed");

@@ -1,22 +1,27 @@
-//! The writes of a call as the history shows them: `patch v1/pods/status shop/web: ok`.
+//! The writes of a call as the history shows them, `patch v1/pods/status shop/web: ok`, and as spans.
 
 use super::Error;
+use crate::guest::call_trace::RequestEnd;
 use crate::guest::guest_state::GuestState;
 use crate::names::is_of_secrets;
 use crate::outside::write::NamedObject;
 use std::fmt::Write as _;
+use std::time::Instant;
 
 /// The bytes of all writes of one call. Further writes are not noted.
 const WROTE_BYTES_MAX: usize = 255;
 
 impl GuestState {
-    /// Notes the end of a write. The names of Secrets are never shown.
+    /// Notes the end of a write. The names of Secrets are never shown. `traced` is the begin of a write that has a span.
     pub(super) fn note_write<T>(
         &mut self,
-        verb: &str,
-        named: &NamedObject<'_>,
+        (verb, named): (&str, &NamedObject<'_>),
         written: &Result<T, Error>,
+        traced: Option<Instant>,
     ) {
+        if let Some(began) = traced {
+            self.end_write(began, (verb, named), &end(written));
+        }
         if self.notes.wrote.len() >= WROTE_BYTES_MAX {
             return;
         }
@@ -42,4 +47,16 @@ impl GuestState {
             Err(Error::Invalid(_)) => write!(self.notes.wrote, ": invalid"),
         };
     }
+}
+
+fn end<T>(written: &Result<T, Error>) -> RequestEnd {
+    let (status, error) = match written {
+        Ok(_) => (None, None),
+        Err(Error::Status(status)) => (Some(status.code), Some("refused")),
+        Err(Error::NotGranted(_)) => (None, Some("not-granted")),
+        Err(Error::NotLeader) => (None, Some("not-leader")),
+        Err(Error::Transport(_)) => (None, Some("unknown")),
+        Err(Error::Invalid(_)) => (None, Some("invalid")),
+    };
+    RequestEnd { status, error }
 }

@@ -1,0 +1,60 @@
+//! Traces: a change of an object, the calls of plugins for it, and the requests of those calls, as OpenTelemetry's
+//! spans. The surrounding program sends the spans.
+//!
+//! No queue carries a context. The ids of a change are a keyed hash of the object's version, so every call for it
+//! computes the same ids, and the sampler, a function of the trace id, decides the same everywhere.
+
+mod call;
+mod change;
+mod clocks;
+mod ids;
+mod resources;
+mod span;
+
+pub(crate) use call::{CallCause, CallOrigin, CallTrace, TracedCall};
+use change::{ChangeIds, Roots};
+pub use ids::{SpanId, TraceId};
+use parking_lot::Mutex;
+pub(crate) use resources::object_attributes;
+use ring::hmac;
+pub(crate) use span::Child;
+pub use span::{Span, SpanKind, SpanValue};
+use std::sync::Arc;
+
+/// Takes ended spans, as OpenTelemetry's interface of this name does.
+pub trait SpanProcessor: Send + Sync + 'static {
+    /// Takes a span. Threads of informers and of guests call it, so it must not block.
+    fn on_end(&self, span: Span);
+}
+
+/// Makes spans of sampled traces. Clones share all state.
+#[derive(Clone)]
+pub struct Tracer(Arc<TracerState>);
+
+struct TracerState {
+    key: hmac::Key,
+    /// Traces with a smaller number are sampled.
+    threshold: u64,
+    roots: Mutex<Roots>,
+    processor: Box<dyn SpanProcessor>,
+}
+
+impl Tracer {
+    /// Samples this part of all traces, from 0 to 1. The ids of changes cannot be predicted without the key.
+    pub fn new(key: &[u8], ratio: f64, processor: impl SpanProcessor) -> Self {
+        Self(Arc::new(TracerState {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            threshold: ids::threshold(ratio),
+            roots: Mutex::new(Roots::default()),
+            processor: Box::new(processor),
+        }))
+    }
+
+    fn samples(&self, trace: TraceId) -> bool {
+        trace.sample() < self.0.threshold
+    }
+
+    fn on_end(&self, span: Span) {
+        self.0.processor.on_end(span);
+    }
+}

@@ -1,0 +1,190 @@
+use super::*;
+use crate::event::{Change as EventChange, Event, Reason, SubscriptionId};
+use crate::trace::SpanProcessor;
+use informant_cache::Object;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Keeps the spans.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<Span>>>);
+
+impl SpanProcessor for Kept {
+    fn on_end(&self, span: Span) {
+        self.0.lock().push(span);
+    }
+}
+
+fn pod(version: u32) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"shop","name":"web","uid":"u","resourceVersion":"{version}"}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("an object")
+}
+
+fn event(version: u32, reason: Reason) -> CurrentEvent {
+    let event = Event {
+        reason,
+        ..Event::new(SubscriptionId(0), EventChange::Added, pod(version), Instant::now())
+    };
+    CurrentEvent::new("v1/pods".into(), &event, false)
+}
+
+fn tracer(ratio: f64) -> (Tracer, Kept) {
+    let kept = Kept::default();
+    (Tracer::new(b"key", ratio, kept.clone()), kept)
+}
+
+fn origin(attempt: u32, coalesced: u32) -> CallOrigin {
+    CallOrigin { attempt, received: Instant::now(), coalesced }
+}
+
+/// Makes a call and ends it.
+fn call(tracer: &Tracer, plugin: &str, cause: CallCause<'_>) {
+    call_from(tracer, plugin, cause, origin(1, 0));
+}
+
+fn call_from(tracer: &Tracer, plugin: &str, cause: CallCause<'_>, origin: CallOrigin) {
+    let call = TracedCall { plugin, shard: None, cause, origin };
+    if let Some(trace) = tracer.call(&call, Instant::now()) {
+        trace.end(None);
+    }
+}
+
+/// Makes these calls of a plugin for versions of one object. Checks the spans: name, letter of the trace, letter of
+/// the parent, letter of the linked trace.
+#[track_caller]
+fn check(calls: &[(&str, u32, Reason)], expect: &[&str]) {
+    let (tracer, kept) = tracer(1.0);
+    for (plugin, version, reason) in calls {
+        call(&tracer, plugin, CallCause::Event(&event(*version, *reason)));
+    }
+    let spans = kept.0.lock();
+    let mut traces = Vec::new();
+    let mut letter = |trace: TraceId| {
+        let place = traces.iter().position(|known| *known == trace).unwrap_or_else(|| {
+            traces.push(trace);
+            traces.len() - 1
+        });
+        char::from(b'A' + place as u8)
+    };
+    let shown: Vec<String> = spans
+        .iter()
+        .map(|span| {
+            let parent = span.parent.map(|parent| {
+                let parent = spans.iter().find(|span| span.id == parent).expect("it was sent");
+                assert_eq!(parent.trace, span.trace);
+                assert!(parent.start <= span.start);
+                parent.name.clone()
+            });
+            let parent = parent.map_or_else(String::new, |parent| format!(" < {parent}"));
+            let link = span.link.map(|(trace, _)| format!(" ~ {}", letter(trace)));
+            format!("{} {}{parent}{}", letter(span.trace), span.name, link.unwrap_or_default())
+        })
+        .collect();
+    assert_eq!(shown, expect);
+}
+
+#[test]
+fn calls_for_one_change_have_one_trace_and_one_first_span() {
+    check(
+        &[("a", 1, Reason::Watch), ("b", 1, Reason::Watch), ("a", 2, Reason::Relist)],
+        &[
+            "A watch v1/pods",
+            "A handle a < watch v1/pods",
+            "A handle b < watch v1/pods",
+            "B watch v1/pods",
+            "B handle a < watch v1/pods",
+        ],
+    );
+}
+
+#[test]
+fn a_repeated_delivery_has_a_trace_of_its_own_and_a_link_to_a_known_change() {
+    check(
+        &[("a", 1, Reason::Initial), ("a", 2, Reason::Watch), ("a", 2, Reason::Resync)],
+        &["A handle a", "B watch v1/pods", "B handle a < watch v1/pods", "C handle a ~ B"],
+    );
+}
+
+/// The attributes of a call for an event that stands for so many more.
+#[track_caller]
+fn check_attributes(coalesced: u32, expect: &str) {
+    let (tracer, kept) = tracer(1.0);
+    let event = event(1, Reason::Watch);
+    call_from(&tracer, "a", CallCause::Event(&event), origin(1, coalesced));
+    let spans = kept.0.lock();
+    let shown = spans[1].attributes.iter().map(|(key, value)| match value {
+        SpanValue::Text(text) => format!("{key}={text}"),
+        SpanValue::Number(number) => format!("{key}={number}"),
+    });
+    assert_eq!(shown.collect::<Vec<_>>().join(" "), expect);
+}
+
+#[test]
+fn a_call_names_its_event_and_how_many_were_merged_into_it() {
+    let object = "informant.plugin=a faas.trigger=datasource informant.resource=v1/pods k8s.namespace.name=shop k8s.pod.name=web k8s.pod.uid=u";
+    let rest = "informant.event.change=added informant.event.reason=watch";
+    check_attributes(0, &format!("{object} k8s.object.resource_version=1 {rest}"));
+    let merged =
+        format!("{object} k8s.object.resource_version=1 {rest} informant.event.coalesced=3");
+    check_attributes(3, &merged);
+}
+
+#[test]
+fn ids_of_a_change_depend_on_the_key_and_the_version() {
+    let change = |key: &[u8], version| {
+        let tracer = Tracer::new(key, 1.0, Kept::default());
+        tracer.change(&event(version, Reason::Watch)).trace
+    };
+    assert_eq!(change(b"a", 1), change(b"a", 1));
+    assert_ne!(change(b"a", 1), change(b"a", 2));
+    assert_ne!(change(b"a", 1), change(b"b", 1));
+}
+
+#[test]
+fn a_ratio_of_zero_sends_nothing_and_a_half_sends_the_same_changes_of_all_plugins() {
+    let (none, kept) = tracer(0.0);
+    call(&none, "a", CallCause::Event(&event(1, Reason::Watch)));
+    call(&none, "a", CallCause::Synced);
+    assert_eq!(kept.0.lock().len(), 0);
+
+    let (half, kept) = tracer(0.5);
+    for version in 0..200 {
+        let event = event(version, Reason::Watch);
+        ["a", "b"].into_iter().for_each(|it| call(&half, it, CallCause::Event(&event)));
+    }
+    let spans = kept.0.lock();
+    let roots = spans.iter().filter(|span| span.parent.is_none()).count();
+    assert_eq!(spans.len(), 3 * roots);
+    assert!((50..150).contains(&roots), "{roots}");
+}
+
+#[test]
+fn requests_are_children_of_their_call_up_to_a_bound() {
+    let (tracer, kept) = tracer(1.0);
+    let key = "k".repeat(2 * KEY_BYTES_MAX);
+    let cause = CallCause::Key(Some(&key));
+    let call = TracedCall { plugin: "a", shard: Some(3), cause, origin: origin(2, 0) };
+    let mut trace = tracer.call(&call, Instant::now()).expect("it is sampled");
+    for number in 0..=CHILDREN_MAX {
+        let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
+        let error = (number == 0).then(|| "409".to_owned());
+        trace.child(Child { id, name, began, attributes: Vec::new(), error });
+    }
+    trace.end(Some("trap"));
+    let spans = kept.0.lock();
+    assert_eq!(spans.len(), CHILDREN_MAX as usize + 1);
+    let call = spans.last().expect("the call");
+    let [first, second] = [&spans[0], &spans[1]];
+    assert_eq!((first.parent, first.trace), (Some(call.id), call.trace));
+    assert_eq!((first.is_error, second.is_error, call.is_error), (true, false, true));
+    assert_eq!(first.attributes, [("error.type", "409".into())]);
+    let find = |key| call.attributes.iter().find(|(found, _)| *found == key).map(|(_, it)| it);
+    assert_eq!(find("informant.attempt"), Some(&SpanValue::Number(2)));
+    assert_eq!(find("informant.shard"), Some(&SpanValue::Number(3)));
+    assert_eq!(find("informant.requests_without_span"), Some(&SpanValue::Number(1)));
+    assert_eq!(find("error.type"), Some(&"trap".into()));
+    let Some(SpanValue::Text(key)) = find("informant.key") else { panic!("a key") };
+    assert!(key.len() <= KEY_BYTES_MAX + 32, "{}", key.len());
+}
