@@ -18,6 +18,7 @@ mod tree;
 mod writer;
 
 pub use index::IndexFunc;
+use index::{Filing, Index};
 pub(crate) use judge::Write;
 pub(crate) use marks::ListMark;
 pub use snapshot::Snapshot;
@@ -27,6 +28,7 @@ use crate::object::{Object, ObjectKey};
 use crate::sync::{Mutex, Published};
 use informant_apimachinery::LabelSelector;
 use state::IndexerState;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use writer::Writer;
 
@@ -46,6 +48,14 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Pass this to the next call; `None` on the last page.
     pub next: Option<String>,
+}
+
+/// The entries of an index that was removed.
+#[derive(Debug)]
+pub struct DetachedIndex {
+    _index: Index,
+    _filing: Filing,
+    _states: VecDeque<Arc<IndexerState>>,
 }
 
 /// An invalid read or index.
@@ -214,9 +224,18 @@ impl Indexer {
         self.write().file(id, filed)
     }
 
-    /// Removes an index; returns whether it existed.
+    /// Removes an index; returns whether it existed. It takes as long as the entries are many.
     pub fn remove_index(&self, name: &str) -> bool {
-        self.write().remove_index(name)
+        self.detach_index(name).is_some()
+    }
+
+    /// Removes an index, and returns its entries. This returns at once; the drop of the entries takes as long as they are
+    /// many, and is for a thread that may be busy.
+    pub fn detach_index(&self, name: &str) -> Option<DetachedIndex> {
+        let (_index, _filing) = self.write().remove_index(name)?;
+        // Earlier states have the index too. The writer would free them, in the informer's task.
+        let _states = self.write().take_retired();
+        Some(DetachedIndex { _index, _filing, _states })
     }
 
     /// The number of panics of index functions. Each leaves one version of an object out of its index.

@@ -145,7 +145,9 @@ pub use apiserver::{
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use handler_queue::{HandlerOptions, HighWaterMark, QueueStats};
-pub use indexer::{IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot};
+pub use indexer::{
+    DetachedIndex, IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot,
+};
 pub use informer_factory::{FactoryOptions, InformerLease, NotSynced, SharedInformerFactory};
 pub use informer_state::{InformerState, InformerStats};
 pub use json::escape as pointer_step;

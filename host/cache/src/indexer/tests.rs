@@ -222,6 +222,23 @@ fn an_index_is_filled_beside_the_writer_and_visible_once_complete() {
 }
 
 #[test]
+fn the_entries_of_a_removed_index_are_freed_where_they_are_dropped() {
+    let (indexer, held) = (Indexer::default(), Arc::new(()));
+    let of_function = held.clone();
+    let function = IndexFunc::new(move |_| vec![format!("{:?}", *of_function)]);
+    indexer.add_index("words", function).expect("it is new");
+    let write = |version| (0..10).for_each(|_| drop(put(&indexer, filed("a", version, "x"))));
+    write(1);
+    let detached = indexer.detach_index("words").expect("it was there");
+    assert_eq!(indexer.detach_index("words").map(drop), None);
+    // Neither the writer nor a reader has them any more.
+    write(2);
+    assert_eq!(Arc::strong_count(&held), 2);
+    drop(detached);
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[test]
 fn a_panicking_index_function_files_nothing_and_harms_nobody() {
     let indexer = Indexer::default();
     put(&indexer, filed("a", 1, "x"));

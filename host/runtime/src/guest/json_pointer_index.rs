@@ -11,12 +11,13 @@ use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
 use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::{IndexFunc, Indexer, JsonPointer, Object};
+use informant_cache::{DetachedIndex, IndexFunc, Indexer, JsonPointer, Object};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
+use tokio::runtime::Handle;
 
 /// The most values of one object in one index: as many as an EndpointSlice has endpoints.
 pub(crate) const VALUES_MAX: usize = 1_000;
@@ -151,8 +152,17 @@ impl Drop for IndexUse {
         if left.count == 0 {
             users.remove(&self.id);
             // Under the lock: the next `declare` adds the index after this.
-            self.indexer.remove_index(&self.id.1);
+            let detached = self.indexer.detach_index(&self.id.1);
+            drop(users);
+            drop_aside(detached);
         }
+    }
+}
+
+/// Frees the entries on a thread that may be busy, where there is a runtime.
+fn drop_aside(detached: Option<DetachedIndex>) {
+    if let (Some(detached), Ok(runtime)) = (detached, Handle::try_current()) {
+        drop(runtime.spawn_blocking(move || drop(detached)));
     }
 }
 

@@ -2,8 +2,11 @@
 
 use super::IndexerWrite;
 use crate::indexer::index::{Filing, Index, IndexFunc};
+use crate::indexer::state::IndexerState;
 use crate::indexer::{IndexerError, NAMESPACE_INDEX};
 use crate::object::Object;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 impl IndexerWrite<'_> {
     /// Adds an index that no reader sees before [`IndexerWrite::index_is_ready`].
@@ -32,13 +35,16 @@ impl IndexerWrite<'_> {
         (!index.ready).then(|| (self.writer.filings[at].id, index.function.clone()))
     }
 
-    pub(in super::super) fn remove_index(&mut self, name: &str) -> bool {
+    pub(in super::super) fn remove_index(&mut self, name: &str) -> Option<(Index, Filing)> {
         let writer = &mut *self.writer;
-        let Ok(at) = writer.state.index(name) else { return false };
+        let at = writer.state.index(name).ok()?;
         writer.changed = true;
-        writer.state.indexes.remove(at);
-        writer.filings.remove(at);
-        true
+        Some((writer.state.indexes.remove(at), writer.filings.remove(at)))
+    }
+
+    /// The states that were kept after others were published.
+    pub(in super::super) fn take_retired(&mut self) -> VecDeque<Arc<IndexerState>> {
+        std::mem::take(&mut self.writer.retired)
     }
 
     /// Files objects in an index that is being built, unless they were written meanwhile. Returns whether the index
