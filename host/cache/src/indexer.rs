@@ -182,7 +182,7 @@ impl Indexer {
     /// between two short turns. [`NAMESPACE_INDEX`] exists already.
     pub fn add_index(&self, name: &str, function: IndexFunc) -> Result<(), IndexerError> {
         self.declare_index(name, function)?;
-        self.fill_index(name);
+        self.fill_index(name, || true);
         Ok(())
     }
 
@@ -193,22 +193,29 @@ impl Indexer {
 
     /// Files existing objects in a declared index, and makes the index visible. For a thread that may be busy: it
     /// takes as long as the index function takes for all objects. Does nothing if the index is visible or unknown.
-    pub fn fill_index(&self, name: &str) {
+    /// Asks `goes_on` after each turn of the writer; without it, the index stays as it is, and another call continues.
+    pub fn fill_index(&self, name: &str, mut goes_on: impl FnMut() -> bool) {
         let Some((id, function)) = self.write().index_to_fill(name) else { return };
         let mut after = None;
         loop {
             let chunk = self.chunk(after.as_ref(), INDEX_CHUNK_OBJECTS);
             let Some(last) = chunk.last() else { break };
             after = Some(last.key().clone());
-            if !self.file_chunk(id, &function, chunk) {
+            if !self.file_chunk(id, &function, chunk, &mut goes_on) {
                 return;
             }
         }
         self.write().index_is_ready(id);
     }
 
-    /// Returns whether the index still exists.
-    fn file_chunk(&self, id: u64, function: &IndexFunc, chunk: Vec<Object>) -> bool {
+    /// Returns whether the index still exists, and the caller goes on.
+    fn file_chunk(
+        &self,
+        id: u64,
+        function: &IndexFunc,
+        chunk: Vec<Object>,
+        goes_on: &mut impl FnMut() -> bool,
+    ) -> bool {
         let (mut filed, mut count) = (Vec::new(), 0);
         for object in chunk {
             let values = function.values(&object);
@@ -216,12 +223,12 @@ impl Indexer {
             filed.push((object, values));
             if count >= INDEX_CHUNK_VALUES {
                 count = 0;
-                if !self.write().file(id, std::mem::take(&mut filed)) {
+                if !(self.write().file(id, std::mem::take(&mut filed)) && goes_on()) {
                     return false;
                 }
             }
         }
-        self.write().file(id, filed)
+        self.write().file(id, filed) && goes_on()
     }
 
     /// Removes an index; returns whether it existed. It takes as long as the entries are many.

@@ -46,6 +46,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 pub(crate) use takeover::Takeover;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use withheld::Withheld;
 
@@ -90,6 +91,8 @@ pub(crate) struct Plugin {
     /// By shard. There may be more actors than the current version has shards; the others do nothing.
     actors: Vec<ActorHandle>,
     restarts: ActorRestarts,
+    /// Cancelled when the plugin ends, for work that goes on without it.
+    pub(crate) ended: CancellationToken,
     /// Boxed: a map reserves room for eleven entries, and most plugins have one.
     subscriptions: BTreeMap<String, Box<Active>>,
     /// Subscriptions that get no events now.
@@ -162,6 +165,7 @@ impl Plugin {
             together: None,
             actors: Vec::new(),
             restarts: ActorRestarts::default(),
+            ended: CancellationToken::new(),
             subscriptions: BTreeMap::new(),
             withheld: BTreeMap::new(),
             granted: VersionPermissions::default(),

@@ -352,8 +352,12 @@ impl PluginHost {
         let with = (limits, &self.leading);
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let (begun, indexes) = (load.clone(), self.indexes.clone());
+        let account = (plugin.core.counters.ledger.clone(), limits.host_memory_max);
+        let ended = plugin.ended.clone();
         self.loads.spawn(load, async move {
-            indexes.fill(&version.reads).await;
+            if let Err(overdraft) = indexes.fill(&version.reads, account, ended).await {
+                return StepOutcome::Refused(begun, overdraft.into());
+            }
             // The reads of the version's `start` are not refused because a review is under way.
             _ = tokio::time::timeout(ANSWERS_TIME_MAX, granted.answered()).await;
             match takeover.carry_out(version).await {

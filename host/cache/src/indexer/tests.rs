@@ -215,10 +215,31 @@ fn an_index_is_filled_beside_the_writer_and_visible_once_complete() {
     let unknown = IndexerError::UnknownIndex("words".into());
     assert_eq!(indexer.index_values("words", 0, None), Err(unknown));
     // The second one has nothing to do, and so has one for no index.
-    ["words", "words", "none"].iter().for_each(|name| indexer.fill_index(name));
+    ["words", "words", "none"].iter().for_each(|name| indexer.fill_index(name, || true));
     let values = indexer.index_values("words", 0, None).expect("it is visible").items;
     assert_eq!(values.len(), 11 * 1000);
     check_index(&indexer, "late 999", &["late"]);
+}
+
+#[test]
+fn a_fill_ends_when_its_caller_does_not_go_on_and_continues() {
+    let indexer = Indexer::default();
+    for number in 0..2000 {
+        put(&indexer, filed(&format!("p{number}"), 1, "x"));
+    }
+    indexer.declare_index("words", by_words()).expect("it is new");
+    for turns in [0, 2] {
+        let mut left = turns;
+        indexer.fill_index("words", || {
+            left > 0 && {
+                left -= 1;
+                true
+            }
+        });
+        assert!(indexer.index_keys("words", "x", 0, None).is_err(), "after {turns} turns");
+    }
+    indexer.fill_index("words", || true);
+    assert_eq!(indexer.index_keys("words", "x", 0, None).expect("visible").items.len(), 2000);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The parts of a plugin's account that no other counter has.
 
+use super::held::Overdraft;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Weak;
@@ -104,6 +105,18 @@ impl Ledger {
         let weighed = self.weighed.lock();
         let of_part = weighed.iter().filter_map(Weak::upgrade).filter(|one| one.part() == part);
         of_part.map(|one| one.bytes()).sum()
+    }
+
+    /// Whether all parts together may have what they have, with the newest size of the weighed objects of this part.
+    pub(crate) fn check_weighed(&self, part: &'static str, most: u64) -> Result<(), Overdraft> {
+        let held = Holding::ALL.map(|holding| (holding.name(), self.held(holding)));
+        let parts: Vec<_> = held.into_iter().chain([(part, self.weighed_bytes(part))]).collect();
+        let sum = parts.iter().map(|(_, bytes)| *bytes).sum();
+        if sum <= most {
+            return Ok(());
+        }
+        self.wants(sum);
+        Err(Overdraft::new(sum, most, &parts))
     }
 
     /// Notes the time of an evaluation, in an informer's task or before a call.

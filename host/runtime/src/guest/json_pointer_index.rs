@@ -5,7 +5,7 @@
 //!
 //! The memory and the informer's time that an index takes are charged in full to every plugin that uses it.
 
-use crate::account::{Ledger, Weighed};
+use crate::account::{Ledger, Overdraft, Weighed};
 use crate::contract::descriptor::IndexSpec;
 use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 /// The most values of one object in one index: as many as an EndpointSlice has endpoints.
 pub(crate) const VALUES_MAX: usize = 1_000;
@@ -58,6 +59,9 @@ impl FilingCost {
     }
 }
 
+/// The part of an account.
+const INDEXES: &str = "indexes";
+
 type IndexId = (GroupVersionResource, String);
 
 /// One plugin version's use of an index. Dropping it ends the use.
@@ -97,13 +101,28 @@ impl SharedIndexes {
         used
     }
 
-    /// Fills the indexes of a version, before it reads.
-    pub(crate) async fn fill(&self, reads: &Arc<Reads>) {
-        if reads.has_indexes() {
-            let reads = reads.clone();
-            // A panic of an index function is caught where it is called.
-            let _ = self.fills.run(move || reads.fill_indexes()).await;
+    /// Fills the indexes of a version, before it reads, while the account has room for them and the plugin has not
+    /// `ended`.
+    pub(crate) async fn fill(
+        &self,
+        reads: &Arc<Reads>,
+        (ledger, most): (Arc<Ledger>, u64),
+        ended: CancellationToken,
+    ) -> Result<(), Overdraft> {
+        if !reads.has_indexes() {
+            return Ok(());
         }
+        let reads = reads.clone();
+        let fill = move || {
+            let mut room = Ok(());
+            reads.fill_indexes(|| {
+                room = ledger.check_weighed(INDEXES, most);
+                room.is_ok() && !ended.is_cancelled()
+            });
+            room
+        };
+        // A panic of an index function is caught where it is called.
+        self.fills.run(fill).await.unwrap_or(Ok(()))
     }
 
     /// How often an object had more values than the index took, by the resource and the pointer of the index.
@@ -119,8 +138,8 @@ impl SharedIndexes {
 
 impl IndexUse {
     /// Files the objects of the indexer, unless another user has. It takes long where the objects are many.
-    pub(crate) fn fill(&self) {
-        self.indexer.fill_index(self.name());
+    pub(crate) fn fill(&self, goes_on: impl FnMut() -> bool) {
+        self.indexer.fill_index(self.name(), goes_on);
     }
 
     /// The index's name in the shared indexer.
@@ -131,7 +150,7 @@ impl IndexUse {
 
 impl Weighed for IndexUse {
     fn part(&self) -> &'static str {
-        "indexes"
+        INDEXES
     }
 
     fn bytes(&self) -> u64 {
@@ -190,14 +209,14 @@ mod tests {
         let one = indexes.declare(&indexer, &spec("node"), &Arc::default());
         let other = indexes.declare(&indexer, &spec("by-node"), &Arc::default());
         check(&indexer, false);
-        one.fill();
+        one.fill(|| true);
         assert_eq!(one.name(), other.name());
         drop(one);
         check(&indexer, true);
         drop(other);
         check(&indexer, false);
         let again = indexes.declare(&indexer, &spec("node"), &Arc::default());
-        again.fill();
+        again.fill(|| true);
         check(&indexer, true);
         drop(again);
         assert!(indexes.users.lock().is_empty());

@@ -159,9 +159,13 @@ impl Reads {
 
     /// Fills the indexes, before the plugin reads. It takes as long as the objects are many: no work for a thread of
     /// the async runtime.
-    pub(crate) fn fill_indexes(&self) {
-        let readable = self.resources.values();
-        readable.flat_map(|it| it.indexes.values()).for_each(|index| index.fill());
+    pub(crate) fn fill_indexes(&self, mut goes_on: impl FnMut() -> bool) {
+        for index in self.resources.values().flat_map(|it| it.indexes.values()) {
+            if !goes_on() {
+                return;
+            }
+            index.fill(&mut goes_on);
+        }
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {

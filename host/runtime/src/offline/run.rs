@@ -84,7 +84,7 @@ impl Run {
         let stores = |resource: &GroupVersionResource, _| Origin::Store(world.store(resource));
         let charged = (&SharedIndexes::default(), &core.counters.ledger);
         let reads = Reads::new(descriptor, charged, &granted, stores);
-        reads.fill_indexes();
+        reads.fill_indexes(|| true);
         let version = Version {
             load: LOAD,
             number: descriptor.version.clone(),

@@ -130,6 +130,7 @@ impl Plugin {
 
     /// Ends the subscriptions, stops the guests and waits until the actors have ended.
     pub(crate) async fn stop(mut self) {
+        self.ended.cancel();
         self.subscriptions.clear();
         join_all(std::mem::take(&mut self.actors).into_iter().map(ActorHandle::stop)).await;
     }

@@ -1,7 +1,7 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
 use super::configuration::yaml;
-use super::{Bench, HELLO, is, last_load, pod, swap};
+use super::{Bench, DESCRIPTOR, HELLO, described, is, last_load, pod, swap};
 use informant_runtime::{Limits, PluginStatus};
 use std::time::Duration;
 
@@ -158,6 +158,34 @@ async fn a_version_that_was_refused_for_memory_is_loaded_when_there_is_room() {
     bench.until("hello", |status| last_load(status) == "\"ok\": null").await;
     let is_done = |status: Option<&PluginStatus>| super::handled(status) == PODS as u64;
     bench.until("hello", |status| is(status, "running") && is_done(status)).await;
+    bench.stop().await;
+}
+
+/// Sixteen indexes of a thousand values in each of thousands of objects would take gigabytes before the first call.
+#[tokio::test]
+async fn indexes_that_the_account_has_no_room_for_are_filled_no_further() {
+    const PODS: usize = 300;
+    let bench = Bench::start_with(None, &Limits { host_memory_max: 8 << 20, ..Limits::default() });
+    let labels: Vec<String> = (0..1000).map(|label| format!(r#""l{label}":"{label}""#)).collect();
+    for number in 0..PODS {
+        let name = format!(r#""name":"pod-{number}","namespace":"default""#);
+        let labels = labels.join(",").replace("\":\"", &format!("\":\"{number}-"));
+        bench.source.add(&format!(r#"{{"metadata":{{{name},"labels":{{{labels}}}}}}}"#));
+    }
+    bench.drop_in("hello.wasm", &super::hello());
+    bench.until("hello", |status| super::handled(status) == PODS as u64).await;
+    let index =
+        r#"}],"indexes":[{"resource":"v1/pods","name":"l","pointer":"/metadata/labels/*"}]}"#;
+    let text = described(&DESCRIPTOR.replace("}]}", index));
+    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
+    bench
+        .until("hello", |status| last_load(status).contains("(limits.hostMemory): indexes "))
+        .await;
+    // The version before goes on, without the indexes.
+    bench.source.add(&pod("late"));
+    bench.until("hello", |status| super::handled(status) == PODS as u64 + 1).await;
+    let holds = |part| bench.status("hello").map(|status| status.account.memory_of(part));
+    assert_eq!(holds("indexes"), Some(0));
     bench.stop().await;
 }
 

@@ -58,7 +58,7 @@ impl Bench {
         });
         informers.start();
         informers.wait_for_cache_sync(Duration::from_secs(30)).await.expect("it syncs");
-        reads.fill_indexes();
+        reads.fill_indexes(|| true);
         let now = Instant::now();
         let clock = CallDeadline::new(now, Pace::default());
         clock.arm(now, Duration::from_secs(3600));
