@@ -1,7 +1,8 @@
 // Every page and every action of the dashboard, in a real browser beside a real host.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { Host, browser } from './host.mjs';
@@ -189,9 +190,9 @@ test('texts of the cluster are never markup', async () => {
   assert.equal(await page.locator('main img, main script').count(), 0);
   await page.goto(`${host.url}/ui/#/plugin?name=${encodeURIComponent(evil)}`);
   await page.locator('.attention').getByText('onerror').waitFor();
-  await page.getByText('there is no plugin').waitFor();
+  await page.getByText('there is no plugin').first().waitFor();
   assert.equal(await page.locator('main img, main script').count(), 0);
-  // The browser itself logs the refused request for the log.
+  // The browser itself logs the refused requests.
   page.complaints = page.complaints.filter((text) => !text.startsWith('Failed to load resource'));
   await close(page);
 });
@@ -234,20 +235,101 @@ test('the token goes from the address into the tab', async () => {
   await close(page);
 });
 
+test('the address of informant ui is the first page', async () => {
+  const context = await chromium.newContext(DESK);
+  const page = await context.newPage();
+  const address = host.ask('ui');
+  await page.goto(address);
+  await updated(page).waitFor();
+  assert.equal(page.url(), `${host.url}/ui/#/`);
+  await page.getByRole('link', { name: 'Plugins' }).click();
+  await page.getByRole('link', { name: 'event-printer' }).click();
+  await page.getByRole('button', { name: 'Reload' }).waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Reload' }).waitFor();
+  await context.close();
+});
+
+test('a page of another origin does not act', async () => {
+  const token = host.ask('ui').split('token=')[1];
+  const served = createServer((_, answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end('<title>other</title>'));
+  await new Promise((resolve) => served.listen(0, '127.0.0.1', resolve));
+  try {
+    const page = await (await chromium.newContext(DESK)).newPage();
+    await page.goto(`http://127.0.0.1:${served.address().port}/`);
+    const pause = `${host.url}/plugins/event-printer/pause`;
+    const tries = await page.evaluate(async ([pause, token]) => {
+      const ask = (options) => fetch(pause, { method: 'POST', ...options }).then(({ type, status }) => `${type} ${status}`, () => 'blocked');
+      const headers = { authorization: `Bearer ${token}`, 'x-informant-action': 'true' };
+      return [await ask({}), await ask({ headers }), await ask({ headers, mode: 'no-cors' }), await ask({ headers, credentials: 'include' })];
+    }, [pause, token]);
+    assert.deepEqual(tries, ['blocked', 'blocked', 'opaque 0', 'blocked']);
+    await page.evaluate(async ([pause, ui]) => {
+      // Without its name first, the form would open a window.
+      const frame = (name) => document.body.appendChild(Object.assign(document.createElement('iframe'), { name }));
+      const loaded = (frame) => new Promise((resolve) => { frame.onload = resolve; });
+      const target = frame('target');
+      const form = Object.assign(document.createElement('form'), { method: 'POST', action: pause, target: 'target' });
+      document.body.append(form);
+      const sent = loaded(target);
+      form.submit();
+      await sent;
+      const framed = frame('framed');
+      const shown = loaded(framed);
+      framed.src = ui;
+      await shown;
+    }, [pause, `${host.url}/ui/#token=${token}`]);
+    assert.match(page.frame('framed').url(), /^chrome-error:/, 'the dashboard is in a frame');
+    const plugins = await fetch(`${host.url}/plugins`).then((answer) => answer.json());
+    assert.equal(plugins.find(({ name }) => name === 'event-printer').state, 'running');
+    await page.context().close();
+  } finally {
+    served.closeAllConnections();
+    served.close();
+  }
+});
+
 test('a plugin is paused, resumed, reloaded and rolled back', async () => {
   const other = await Host.start('actions', ['event-printer.wasm', 'event-printer.yaml']);
   try {
     const page = await openPlugin(other, 'event-printer');
     await act(page, 'Actions', 'Pause', 'Done: paused; its events wait.');
     await badge(page).getByText('paused').waitFor();
-    // The same button has the way back, and the focus.
-    await page.getByRole('button', { name: 'Resume' }).waitFor();
-    assert.equal(await focused(page), 'Resume');
+    // The button keeps its place and the focus, and does nothing more.
+    const [pause, resume] = ['Pause', 'Resume'].map((name) => page.getByRole('button', { name, exact: true }));
+    await page.locator('button[aria-disabled]', { hasText: 'Pause' }).waitFor();
+    assert.equal(await focused(page), 'Pause');
+    assert.equal(await pause.getAttribute('title'), 'It is paused.');
     await page.keyboard.press('Enter');
+    await resume.click();
     await page.getByRole('status').filter({ hasText: 'Done: resumed.' }).waitFor();
     await badge(page).getByText('running').waitFor();
+    await page.locator('button[aria-disabled]', { hasText: 'Resume' }).waitFor();
+    assert.equal(await focused(page), 'Resume');
     await act(page, 'Actions', 'Reload', 'took over');
     assert.equal(await focused(page), 'Reload');
+
+    // While the host has not answered, nothing but a pause begins.
+    let answers;
+    const held = new Promise((resolve) => { answers = resolve; });
+    await page.route('**/reload', async (route) => { await held; await route.continue(); });
+    await page.getByRole('button', { name: 'Reload' }).click();
+    const isHeld = page.locator('button[aria-disabled]', { hasText: 'Roll back…' });
+    await isHeld.waitFor();
+    assert.equal(await isHeld.getAttribute('title'), 'The host has not answered yet: reload.');
+    assert.deepEqual(await wrong(page), []);
+    await page.screenshot({ path: `${PICTURES}/under-way.png` });
+    await pause.click();
+    const results = page.locator('section', { has: page.getByRole('heading', { name: 'Actions', exact: true }) }).getByRole('status');
+    await results.filter({ hasText: 'Done: paused' }).waitFor();
+    assert.match(await results.innerText(), /Asking for: reload…/);
+    answers();
+    await results.filter({ hasText: 'took over' }).waitFor();
+    await page.unroute('**/reload');
+    await act(page, 'Actions', 'Resume', 'Done: resumed.');
+    await page.route('**/reload', (route) => route.abort());
+    await act(page, 'Actions', 'Reload', 'No answer, so the host may have acted or not');
+    await page.unroute('**/reload');
 
     const rollback = page.getByRole('button', { name: 'Roll back…' });
     await rollback.click();
@@ -263,7 +345,7 @@ test('a plugin is paused, resumed, reloaded and rolled back', async () => {
     await act(page, 'Actions', 'Roll back…', 'Refused: there is no version before this one');
     page.complaints = page.complaints.filter((text) => !text.startsWith('Failed to load resource'));
     await writeFile(`${other.place}/plugins/event-printer.wasm`, await readFile(`${process.env.INFORMANT_PLUGINS}/counter.wasm`));
-    await page.locator('.tile', { hasText: 'Reloads' }).getByText('2', { exact: true }).waitFor();
+    await page.locator('.tile', { hasText: 'Reloads' }).getByText('3', { exact: true }).waitFor();
     await act(page, 'Actions', 'Roll back…', 'took over');
     await close(page);
   } finally {
@@ -280,6 +362,9 @@ test('dead letters are sent again and deleted, one or all', async () => {
     const page = await openPlugin(other, 'moods');
     const rows = page.locator('.letters > li');
     await rows.nth(2).waitFor();
+    const stranger = await openPlugin(other, 'moods', { acts: false });
+    await stranger.getByText('They are for the host’s user').waitFor();
+    await close(stranger);
     const region = page.locator('section', { has: page.getByRole('heading', { name: 'Dead letters', exact: true }) });
     const result = region.getByRole('status');
     const first = rows.first();
@@ -317,30 +402,75 @@ test('dead letters are sent again and deleted, one or all', async () => {
     await region.getByRole('button', { name: 'Send all again' }).click();
     await result.filter({ hasText: /Done: \d+ dead letters? sent again/ }).waitFor();
     other.ask('plugin', 'pause', 'moods');
+    await badge(page).getByText('paused').waitFor();
+    await page.waitForFunction(() => {
+      const tile = [...document.querySelectorAll('.tile')].find((tile) => tile.querySelector('dt').textContent === 'Dead letters');
+      return Number(tile.querySelector('dd').textContent) === document.querySelectorAll('.letters > li').length;
+    });
     await region.getByRole('button', { name: 'Delete all…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await region.getByRole('button', { name: 'Delete all…' }).click();
-    await page.getByRole('dialog', { name: 'Delete all dead letters of moods?' }).getByRole('button', { name: 'Delete' }).click();
+    // What is listed is what goes.
+    const listed = await rows.count();
+    const sent = page.waitForRequest('**/dead-letters/purge');
+    await page.getByRole('dialog', { name: `Delete all dead letters (${listed}) of moods?` }).getByRole('button', { name: 'Delete' }).click();
+    assert.equal((await sent).postDataJSON().ids.length, listed);
     await result.filter({ hasText: 'thrown away' }).waitFor();
     await page.getByText('There are none.').waitFor();
     assert.equal(await rows.count(), 0);
+
+    // The result stays when the plugin goes.
+    await rm(`${other.place}/plugins/moods.wasm`);
+    await page.getByText('The host has no plugin of this name.').waitFor();
+    assert.match(await result.innerText(), /thrown away/);
     await close(page);
   } finally {
     await other.end();
   }
 });
 
-test('a token of a host that is gone is refused in its words', async () => {
+test('letters that could not be read are read again', async () => {
+  const page = await open('plugin?name=event-printer');
+  await takeToken(page, host.ask('ui'));
+  let fails = true;
+  const letter = { id: 7, change: 'added', resource: 'v1/pods', namespace: 'shop', name: 'web', attempts: 20, at: new Date().toISOString(), error: 'no' };
+  await page.route('**/dead-letters?*', (route) => fails ? route.fulfill({ status: 503, json: { msg: 'the host stops' } }) : route.fulfill({ json: [letter] }));
+  await page.route('**/plugins', async (route) => {
+    const answer = await route.fetch();
+    const plugins = await answer.json();
+    for (const plugin of plugins) plugin.deadLetters = 1;
+    await route.fulfill({ response: answer, json: plugins });
+  });
+  await page.getByText('the host stops').waitFor();
+  fails = false;
+  const time = page.locator('.letters time');
+  await time.waitFor();
+  // The age is that of now.
+  const age = await time.innerText();
+  await page.waitForFunction((age) => document.querySelector('.letters time').textContent !== age, age);
+  await page.unrouteAll({ behavior: 'wait' });
+  page.complaints = page.complaints.filter((text) => !text.startsWith('Failed to load resource'));
+  await close(page);
+});
+
+test('the page drops its token once the host does not answer', async () => {
   const other = await Host.start('restarted', ['event-printer.wasm', 'event-printer.yaml']);
   try {
     const page = await openPlugin(other, 'event-printer');
-    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    const pause = page.getByRole('button', { name: 'Pause' });
+    const token = () => page.evaluate(() => sessionStorage.getItem('token'));
+    await pause.waitFor();
     await other.end();
+    await page.getByText('this page has given up its token').waitFor();
+    assert.equal(await token(), null);
     await other.again();
     await updated(page).waitFor();
-    await act(page, 'Actions', 'Pause', 'the token is not that of this host');
-    await page.getByText('Not everything is permitted here').waitFor();
-    await page.getByRole('button', { name: 'Pause' }).waitFor({ state: 'hidden' });
+    await page.getByText('This page has given up its token, because the host did not answer.').waitFor();
+    await pause.waitFor({ state: 'hidden' });
+
+    // A tab that is opened again may have the token of the host before.
+    await page.evaluate(() => sessionStorage.setItem('token', 'x'.repeat(43)));
+    await page.getByText('the token is not that of this host').waitFor();
     await takeToken(page, other.ask('ui'));
     await act(page, 'Actions', 'Pause', 'Done: paused');
     await page.context().close();

@@ -1,12 +1,21 @@
-//! Actions on the plugins of the running host, as the admin socket and the HTTP API take them. Both carry them out, word
+//! Actions on plugins of the running host, as the admin socket and the HTTP API take them. Both carry them out, word
 //! them and log them here. The callers decide beforehand on the right to act.
 
+mod record;
+mod under_way;
+
+use crate::election::Candidate;
 use axum::body::{Body, to_bytes};
 use axum::http::StatusCode;
 use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line};
+use record::Record;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Duration;
-use tracing::info;
+use tokio::sync::oneshot;
+use under_way::{ActionPlace, UNDER_WAY_MAX, UnderWay};
+
+pub(crate) use record::{ActionListener, Requester};
 
 /// Letters that one request may name. All letters of a plugin need no names.
 pub(crate) const LETTERS_MAX: usize = 1_000;
@@ -14,8 +23,8 @@ pub(crate) const LETTERS_MAX: usize = 1_000;
 const BODY_BYTES_MAX: usize = 32 << 10;
 /// A body is sent together with its head.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
-/// Bytes of a user's name, or of the letters, in a line of the log.
-const LOGGED_BYTES_MAX: usize = 256;
+/// Bytes of the complaint about a body. It may quote the body.
+const COMPLAINT_BYTES_MAX: usize = 256;
 
 /// An action on one plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +58,11 @@ impl PluginAction {
         format!("/plugins/{plugin}/{}", self.path())
     }
 
+    /// Whether it takes a choice of dead letters.
+    const fn takes_letters(self) -> bool {
+        matches!(self, Self::Redrive | Self::Purge)
+    }
+
     /// Its name in the log.
     const fn word(self) -> &'static str {
         match self {
@@ -73,22 +87,13 @@ impl Letters {
     fn selection(self) -> Result<Selection, ActionRefusal> {
         match (self.all, self.ids.len()) {
             (true, 0) => Ok(Selection::All),
-            (false, 1..=LETTERS_MAX) => Ok(Selection::Ids(self.ids)),
+            (false, 1..=LETTERS_MAX) => Ok(Selection::Ids(self.ids.into_iter().collect())),
             (false, count) if count > LETTERS_MAX => Err(ActionRefusal::bad(format!(
                 "{count} ids are more than {LETTERS_MAX}; name fewer, or all letters"
             ))),
             _ => Err(ActionRefusal::bad("either all or some ids are wanted".to_owned())),
         }
     }
-}
-
-/// The sender of a request for an action, for the log.
-#[derive(Debug)]
-pub(crate) struct Actor {
-    /// A user's name, or the proof of the right to act.
-    pub(crate) name: String,
-    /// An address, or the admin socket.
-    pub(crate) from: String,
 }
 
 /// The reason for which an action was not carried out.
@@ -117,56 +122,97 @@ pub(crate) fn named(name: &str) -> Result<PluginName, ActionRefusal> {
     name.parse().map_err(|error| ActionRefusal::bad(format!("{error}")))
 }
 
-/// Carries out actions.
+/// Carries out actions. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Actions {
     admin: PluginAdmin,
+    /// None: this host is in no election.
+    candidate: Option<Candidate>,
+    under_way: UnderWay,
 }
 
 impl Actions {
-    pub(crate) fn new(admin: PluginAdmin) -> Self {
-        Self { admin }
+    pub(crate) fn new(admin: PluginAdmin, candidate: Option<Candidate>) -> Self {
+        Self { admin, candidate, under_way: UnderWay::new() }
     }
 
     /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
-    /// line of the log, also if the caller leaves before the end.
+    /// line of the log. Once the request is read, the action goes on without its caller.
     pub(crate) async fn carry_out(
         &self,
         action: PluginAction,
-        plugin: &PluginName,
+        plugin: PluginName,
         body: Body,
-        by: &Actor,
+        by: Requester,
     ) -> Result<String, ActionRefusal> {
-        let mut record = Record { action, plugin, by, letters: None, outcome: LEFT.to_owned() };
-        let result = self.ask(action, plugin, body, &mut record.letters).await;
-        record.outcome = match &result {
-            Ok(text) => text.clone(),
-            Err(ActionRefusal(_, text)) => format!("refused: {text}"),
+        let mut record = Record::new(action, plugin, by);
+        let (place, selection) = match self.check(&mut record, body).await {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                record.refused(&refusal);
+                return Err(refusal);
+            }
         };
-        result
+        record.began();
+        let (admin, (tell, told)) = (self.admin.clone(), oneshot::channel());
+        self.under_way.begin(place, async move {
+            let result = ask(&admin, action, &record.plugin, selection).await;
+            record.ended(&result);
+            // The line comes before the answer.
+            drop(record);
+            // The caller may be gone.
+            let _ = tell.send(result);
+        });
+        told.await.unwrap_or_else(|_| Err(AdminError::Stopping.into()))
     }
 
-    async fn ask(
-        &self,
-        action: PluginAction,
-        plugin: &PluginName,
-        body: Body,
-        logged: &mut Option<String>,
-    ) -> Result<String, ActionRefusal> {
-        let letters = async || {
-            let letters = letters(body).await?;
-            *logged = Some(shown(&letters));
-            letters.selection()
-        };
-        Ok(match action {
-            PluginAction::Pause => self.admin.pause(plugin).await,
-            PluginAction::Resume => self.admin.resume(plugin).await,
-            PluginAction::Reload => self.admin.reload(plugin).await,
-            PluginAction::Rollback => self.admin.rollback(plugin).await,
-            PluginAction::Redrive => self.admin.redrive(plugin, letters().await?).await,
-            PluginAction::Purge => self.admin.purge(plugin, letters().await?).await,
-        }?)
+    /// Waits for the results of actions that began.
+    pub(crate) async fn ended(&self) {
+        self.under_way.ended().await;
     }
+
+    /// The place and the letters of a request that this host can carry out.
+    async fn check(
+        &self,
+        record: &mut Record,
+        body: Body,
+    ) -> Result<(ActionPlace, Selection), ActionRefusal> {
+        let is_over_http = record.by.listener != ActionListener::AdminSocket;
+        let elsewhere = self.candidate.as_ref().and_then(Candidate::elsewhere);
+        if let Some(elsewhere) = elsewhere.filter(|_| is_over_http) {
+            let text = format!(
+                "this host is on standby, and acts on no plugin over HTTP: {elsewhere}; ask the host that leads"
+            );
+            return Err(ActionRefusal(StatusCode::CONFLICT, text));
+        }
+        let mut selection = Selection::Ids(BTreeSet::new());
+        if record.action.takes_letters() {
+            let letters = letters(body).await?;
+            record.letters = Some(shown(&letters));
+            selection = letters.selection()?;
+        }
+        let place = self.under_way.place().ok_or_else(|| {
+            let text = format!("{UNDER_WAY_MAX} actions are under way; ask again later");
+            ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text)
+        })?;
+        Ok((place, selection))
+    }
+}
+
+async fn ask(
+    admin: &PluginAdmin,
+    action: PluginAction,
+    plugin: &PluginName,
+    selection: Selection,
+) -> Result<String, ActionRefusal> {
+    Ok(match action {
+        PluginAction::Pause => admin.pause(plugin).await,
+        PluginAction::Resume => admin.resume(plugin).await,
+        PluginAction::Reload => admin.reload(plugin).await,
+        PluginAction::Rollback => admin.rollback(plugin).await,
+        PluginAction::Redrive => admin.redrive(plugin, selection).await,
+        PluginAction::Purge => admin.purge(plugin, selection).await,
+    }?)
 }
 
 async fn letters(body: Body) -> Result<Letters, ActionRefusal> {
@@ -181,7 +227,8 @@ async fn letters(body: Body) -> Result<Letters, ActionRefusal> {
     })?;
     serde_json::from_slice(&body).map_err(|error| {
         let text = r#"the body is not {"all": true} or {"ids": [1, 2]}"#;
-        ActionRefusal::bad(format!("{text}: {error}"))
+        let complaint = error.to_string();
+        ActionRefusal::bad(format!("{text}: {}", one_line(&complaint, COMPLAINT_BYTES_MAX)))
     })
 }
 
@@ -192,33 +239,6 @@ fn shown(letters: &Letters) -> String {
     }
     let ids: Vec<String> = letters.ids.iter().map(u64::to_string).collect();
     ids.join(",")
-}
-
-/// The outcome of an action whose caller is gone.
-const LEFT: &str = "the caller left before the end";
-
-/// One action in the log, once this is dropped.
-struct Record<'a> {
-    action: PluginAction,
-    plugin: &'a PluginName,
-    by: &'a Actor,
-    letters: Option<String>,
-    outcome: String,
-}
-
-impl Drop for Record<'_> {
-    fn drop(&mut self) {
-        let Self { action, plugin, by, letters, outcome } = self;
-        let letters = letters.as_deref().map(|it| one_line(it, LOGGED_BYTES_MAX).into_owned());
-        info!(
-            plugin = plugin.as_str(),
-            by = %one_line(&by.name, LOGGED_BYTES_MAX),
-            from = by.from,
-            letters,
-            "{} was asked for: {outcome}",
-            action.word()
-        );
-    }
 }
 
 #[cfg(test)]
@@ -239,7 +259,7 @@ mod tests {
     #[tokio::test]
     async fn letters_are_all_or_some() {
         check(r#"{"all": true}"#, Ok(Selection::All)).await;
-        check(r#"{"ids": [2, 1]}"#, Ok(Selection::Ids(vec![2, 1]))).await;
+        check(r#"{"ids": [2, 1]}"#, Ok(Selection::Ids([1, 2].into()))).await;
         for neither in ["{}", r#"{"all": true, "ids": [1]}"#, r#"{"all": false}"#, r#"{"ids": []}"#]
         {
             check(neither, Err("either all or some ids are wanted")).await;
@@ -252,9 +272,17 @@ mod tests {
     #[tokio::test]
     async fn a_request_names_a_bounded_number_of_letters() {
         let ids = |count: usize| format!("{{\"ids\": {:?}}}", vec![u64::MAX; count]);
-        check(&ids(LETTERS_MAX), Ok(Selection::Ids(vec![u64::MAX; LETTERS_MAX]))).await;
+        check(&ids(LETTERS_MAX), Ok(Selection::Ids([u64::MAX].into()))).await;
         check(&ids(LETTERS_MAX + 1), Err("1001 ids are more than 1000")).await;
         check(&ids(10 * LETTERS_MAX), Err("has more than 32768 bytes")).await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_quotes_little_of_a_wrong_body() {
+        let body = format!(r#"{{"{}": 1}}"#, "x".repeat(20_000));
+        let ActionRefusal(code, text) = letters(Body::from(body)).await.expect_err("it is wrong");
+        assert_eq!(code.as_u16(), 400);
+        assert!(text.len() < 400 && text.contains("unknown field"), "{text}");
     }
 
     #[tokio::test(start_paused = true)]

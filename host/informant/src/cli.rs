@@ -93,7 +93,8 @@ pub(crate) enum Command {
     /// Print the address of the dashboard of a running host, with the right to act there.
     ///
     /// The address has a token that the host makes at its start. Whoever opens the address in a browser may pause, resume, reload and roll
-    /// back plugins, and redrive and purge dead letters, until the host ends. So show the address to nobody else.
+    /// back plugins, and redrive and purge dead letters, until the host ends. So the address is a secret of the host's user.
+    /// Other users of the machine see the words of commands: `xdg-open "$(informant ui)"` shows it to them. Copy it into the browser.
     Ui(AskArgs),
     /// Play a recording to a plugin. Each run gives the same bytes.
     ///

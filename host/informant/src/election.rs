@@ -31,6 +31,17 @@ impl Candidate {
         Err(format!("no host has been elected yet{why}"))
     }
 
+    /// The host that leads in this one's place, in words. None: this host leads.
+    pub(crate) fn elsewhere(&self) -> Option<String> {
+        if self.leadership.is_leader() {
+            return None;
+        }
+        Some(match self.leadership.leader() {
+            Some(leader) => format!("{leader} leads"),
+            None => "no host leads yet".to_owned(),
+        })
+    }
+
     /// Waits until this host has led and leads no more.
     pub(crate) async fn lost(&self) -> anyhow::Error {
         self.leadership.acquired().await;

@@ -1,6 +1,7 @@
 //! The HTTP server: probes and metrics; on loopback, and for users of the cluster, also plugins with their actions, and the cache.
 
 mod accept;
+mod action_operations;
 mod actions;
 mod admin_token;
 mod answers;
@@ -38,6 +39,7 @@ mod readiness;
 mod resources;
 mod routes;
 mod scrapes;
+mod secret_access;
 mod server;
 mod shares;
 #[cfg(test)]
@@ -54,6 +56,7 @@ pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
 pub(crate) use plugins::respond as respond_plugins;
 pub(crate) use problems::list as list_problems;
 pub(crate) use readiness::not_ready;
+pub(crate) use secret_access::SecretAccess;
 pub(crate) use server::Server;
 pub(crate) use tls::{TlsFiles, Transport};
-pub(crate) use why::{SecretAccess, respond as respond_why};
+pub(crate) use why::respond as respond_why;

@@ -1,6 +1,6 @@
 //! The routes of the admin socket.
 
-use crate::actions::{ActionRefusal, Actions, Actor, PluginAction, named};
+use crate::actions::{ActionListener, ActionRefusal, Actions, PluginAction, Requester, named};
 use crate::host_configuration::ConfigurationStatus;
 use crate::http::{SecretAccess, list_problems, message, respond_plugins, respond_why};
 use axum::body::Body;
@@ -21,8 +21,8 @@ pub(crate) struct AdminState {
     pub(crate) informers: Arc<SharedInformerFactory>,
     pub(crate) configuration: Arc<ConfigurationStatus>,
     pub(crate) actions: Actions,
-    /// The address of the dashboard, with the token that acts.
-    pub(crate) dashboard: Option<String>,
+    /// The address of the dashboard, with the token that acts, or the reason why there is none.
+    pub(crate) dashboard: Result<String, String>,
 }
 
 pub(super) fn router(shared: AdminState) -> Router {
@@ -64,17 +64,15 @@ async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Res
 
 /// The address of the dashboard, with the token that acts there.
 async fn ui(State(shared): State<AdminState>) -> Answer {
-    let url = shared.dashboard.ok_or_else(|| {
-        let text = "the dashboard is served on loopback and on --secure-listen-address, and this host's --listen is neither";
-        ActionRefusal(StatusCode::CONFLICT, text.to_owned())
-    })?;
+    let url = shared.dashboard.map_err(|text| ActionRefusal(StatusCode::CONFLICT, text))?;
     Ok(Json(json!({ "url": url })).into_response())
 }
 
 /// The socket's file is the host's user's alone, so its caller may act.
 async fn act(action: PluginAction, shared: &AdminState, name: &str, body: Body) -> Answer {
-    let by = Actor { name: "host user".to_owned(), from: "admin socket".to_owned() };
-    let text = shared.actions.carry_out(action, &named(name)?, body, &by).await?;
+    let listener = ActionListener::AdminSocket;
+    let by = Requester { name: "host user".to_owned(), listener, from: None };
+    let text = shared.actions.carry_out(action, named(name)?, body, by).await?;
     Ok(Json(json!({ "msg": text })).into_response())
 }
 

@@ -4,13 +4,15 @@
 //! Invariant 43: over HTTP acts only a caller that sends the host's token on loopback, or that may `post` the action's path on
 //! the secure address. No request acts that another site's page can make.
 
+use super::action_operations;
 use super::answers::message;
 use super::callers::{Access, Caller, refusal};
 use super::operations::{self, ServedOperation};
 use super::permission::{forged, without_token};
 use super::places::Peer;
 use super::server::ServerState;
-use crate::actions::{Actor, PluginAction, named};
+use super::why::named_plugin;
+use crate::actions::{ActionListener, PluginAction, Requester, named};
 use axum::Json;
 use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, request};
@@ -24,7 +26,7 @@ use std::sync::atomic::Ordering;
 
 /// The actions, and the question which of them the caller may ask for.
 pub(super) fn table() -> Vec<ServedOperation> {
-    let served = |(action, operation): (PluginAction, &'static operations::Operation)| {
+    let served = |action: PluginAction| {
         let handler = async move |State(shared): State<Arc<ServerState>>,
                                   Extension(caller): Extension<Caller>,
                                   Extension(peer): Extension<Peer>,
@@ -32,9 +34,9 @@ pub(super) fn table() -> Vec<ServedOperation> {
                                   request: Request| {
             act(action, &shared, &caller, peer, &name, request).await
         };
-        operation.by(post(handler))
+        action_operations::of(action).by(post(handler))
     };
-    let table = PluginAction::ALL.into_iter().zip(&operations::ACTIONS).map(served);
+    let table = PluginAction::ALL.into_iter().map(served);
     table.chain([operations::PERMITTED_ACTIONS.by(get(permitted_actions))]).collect()
 }
 
@@ -51,64 +53,78 @@ async fn act(
         Ok(plugin) => plugin,
         Err(refusal) => return refusal.into_response(),
     };
-    let name = match permitted(shared, caller, action, &plugin, &head).await {
-        Ok(name) => name,
+    let by = match permitted(shared, caller, peer, action, &plugin, &head).await {
+        Ok(by) => by,
         Err(response) => return *response,
     };
-    let by = Actor { name, from: peer.to_string() };
-    match shared.actions.carry_out(action, &plugin, body, &by).await {
+    match shared.actions.carry_out(action, plugin, body, by).await {
         Ok(text) => Json(json!({ "msg": text })).into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-/// The caller's name, if it may ask for the action. Invariant 43.
+/// The sender of the request, if it may ask for the action. Invariant 43.
 async fn permitted(
     shared: &ServerState,
     caller: &Caller,
+    peer: Peer,
     action: PluginAction,
     plugin: &PluginName,
     head: &request::Parts,
-) -> Result<String, Box<Response>> {
-    let refused = &shared.sources.refused.callers;
+) -> Result<Requester, Box<Response>> {
     let scheme = match caller {
         Caller::Local => "http",
         Caller::User(_) => "https",
     };
     if let Some(text) = forged(scheme, &head.uri, &head.headers) {
-        refused.forbidden.fetch_add(1, Ordering::Relaxed);
+        shared.sources.refused.callers.forbidden.fetch_add(1, Ordering::Relaxed);
         return Err(Box::new(message(StatusCode::FORBIDDEN, text)));
     }
-    let refused = match caller {
+    let from = Some(peer.to_string());
+    match caller {
         Caller::Local => match without_token(&head.headers, &shared.token) {
-            None => return Ok("admin token".to_owned()),
-            Some(text) => {
-                refused.unauthenticated.fetch_add(1, Ordering::Relaxed);
-                Status::failure(401, reason::UNAUTHORIZED, text)
+            None => {
+                let name = "admin token".to_owned();
+                Ok(Requester { name, listener: ActionListener::Loopback, from })
             }
+            Some(text) => Err(Box::new(shared.unauthenticated(text))),
         },
         Caller::User(user) => {
             let path = action.path_of(plugin);
             match shared.callers.authorize(caller, Access::Action(&path)).await {
-                Ok(()) => return Ok(user.username.clone().unwrap_or_default()),
-                Err(status) => status,
+                Ok(()) => {
+                    let name = user.username.clone().unwrap_or_default();
+                    Ok(Requester { name, listener: ActionListener::Secure, from })
+                }
+                Err(status) => Err(Box::new(refusal(&status))),
             }
         }
-    };
-    Err(Box::new(refusal(&refused)))
+    }
 }
 
-/// The actions on a plugin that the caller may ask for, and why it may not ask for others. Every known caller may ask this: the
-/// answer is about the caller alone, also where there is no such plugin.
+impl ServerState {
+    /// The answer to a caller on loopback without the token.
+    pub(super) fn unauthenticated(&self, text: &str) -> Response {
+        self.sources.refused.callers.unauthenticated.fetch_add(1, Ordering::Relaxed);
+        refusal(&Status::failure(401, reason::UNAUTHORIZED, text))
+    }
+}
+
+/// The actions on a plugin that the caller may ask for, and why it may not ask for others. Every known caller may ask this. The
+/// API server is asked for plugins that are there, and one user has few such requests at once.
 async fn permitted_actions(
     State(shared): State<Arc<ServerState>>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let plugin = match named(&name) {
+    let plugin = match named_plugin(&name, &shared.sources.plugins.names()) {
         Ok(plugin) => plugin,
-        Err(refusal) => return refusal.into_response(),
+        Err((status, text)) => return message(status, text),
+    };
+    let _place = match shared.callers.place_for_rights(&caller) {
+        Ok(place) => place,
+        Err(status) => return refusal(&status),
     };
     let (mut actions, mut reason) = (Vec::new(), None);
     for action in PluginAction::ALL {

@@ -1,5 +1,5 @@
-//! The token with which callers on loopback act. A host makes one at its start, and gives it to its own user over the admin
-//! socket. It is in no log, no page and no error.
+//! The token with which callers on loopback act and read dead letters. A host makes one at its start, and gives it to its own user over
+//! the admin socket; `informant dev` also prints it on a terminal. The host writes it to no log, and sends it in no page and no error.
 
 use anyhow::{Result, anyhow};
 use base64::Engine as _;

@@ -14,7 +14,7 @@ use super::client_certificate::ClientCertificate;
 use super::exposure::{check_site, is_probe};
 use super::places::Peer;
 use super::server::ServerState;
-use super::shares::Shares;
+use super::shares::{Share, Shares};
 use crate::metrics::RefusedCallers;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -40,6 +40,8 @@ pub(crate) use access::Access;
 const REVIEWS_MAX: usize = 8;
 /// Questions of one peer for tokens that were no user's before, those that wait included.
 const TOKENS_OF_PEER_MAX: usize = 32;
+/// Requests of one user for all its rights on a plugin. Each asks one question after the other, so others find a turn.
+const RIGHTS_OF_USER_MAX: usize = 4;
 /// No path of an object is as long, and questions for rights carry the path.
 const PATH_BYTES_MAX: usize = 2 << 10;
 /// How long a request waits for an answer of the API server, its turn included.
@@ -80,6 +82,8 @@ pub(crate) struct Callers {
     turns_of_known: Semaphore,
     /// The questions for new tokens under way.
     questions: Shares<Peer>,
+    /// The requests for all rights on a plugin under way, by user.
+    requests_for_rights: Shares<Arc<str>>,
     /// When the log last had a question without an answer.
     logged: Mutex<Option<Instant>>,
     refused: Arc<RefusedCallers>,
@@ -99,6 +103,7 @@ impl Callers {
             turns_of_strangers: Semaphore::new(REVIEWS_MAX),
             turns_of_known: Semaphore::new(REVIEWS_MAX),
             questions: Shares::new(TOKENS_OF_PEER_MAX, usize::MAX),
+            requests_for_rights: Shares::new(RIGHTS_OF_USER_MAX, usize::MAX),
             logged: Mutex::default(),
             refused,
         }
@@ -198,6 +203,22 @@ impl Callers {
             AccessAnswer::Allowed => None,
             AccessAnswer::Denied(why) => Some(access.refusal(user, &why)),
         })
+    }
+
+    /// The place of a request for all rights on a plugin. A caller on this machine needs none.
+    ///
+    /// # Errors
+    /// 429 if the user has as many already.
+    pub(super) fn place_for_rights(
+        &self,
+        caller: &Caller,
+    ) -> Result<Option<Share<Arc<str>>>, Status> {
+        let Some(user) = caller.user() else { return Ok(None) };
+        let place = self.requests_for_rights.take(&user).ok_or_else(|| {
+            let text = "this user has too many requests for rights on plugins at once; ask again in a second";
+            Status::too_many_requests(text, 1)
+        })?;
+        Ok(Some(place))
     }
 
     /// The log has the cause of an unanswered question, once a minute at most: callers may be strangers.

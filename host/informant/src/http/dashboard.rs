@@ -27,7 +27,7 @@ macro_rules! files {
 
 const SCRIPTS: &[PageFile] = files!("text/javascript; charset=utf-8":
     "main.js", "client.js", "history.js", "elements.js", "units.js", "plot.js", "flow.js", "differences.js", "table.js",
-    "overview.js", "plugins.js", "plugin.js", "actions.js", "letters.js", "log.js", "changes.js", "objects.js", "object.js", "informers.js", "health.js",
+    "overview.js", "plugins.js", "plugin.js", "actions.js", "outcome.js", "letters.js", "log.js", "changes.js", "objects.js", "object.js", "informers.js", "health.js",
 );
 const STYLES: &[PageFile] = files!("text/css; charset=utf-8": "style.css");
 const PAGES: &[PageFile] = files!("text/html; charset=utf-8": "index.html");

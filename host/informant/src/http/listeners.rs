@@ -71,10 +71,22 @@ impl Listeners {
         Ok(Self { api, metrics, secure, token: Arc::new(AdminToken::random()?) })
     }
 
-    /// The address of the dashboard, with the token that acts. None: the address is not loopback and serves no dashboard.
-    pub(crate) fn dashboard(&self) -> Option<String> {
+    /// The address of the dashboard, with the token that acts.
+    ///
+    /// # Errors
+    /// The address is not loopback and serves no dashboard. The reason names the secure address, if there is one: there each
+    /// user acts with its own rights.
+    pub(crate) fn dashboard(&self) -> Result<String, String> {
         let address = self.address();
-        (Exposure::of(address) == Exposure::Loopback).then(|| self.token.dashboard(address))
+        match (Exposure::of(address), self.secure_address()) {
+            (Exposure::Loopback, _) => Ok(self.token.dashboard(address)),
+            (_, Some(secure)) => Err(format!(
+                "this host's --listen is not loopback; its dashboard is at /ui/ of the secure address {secure}, for callers with the right to act"
+            )),
+            (_, None) => Err(
+                "the dashboard is served on loopback and on --secure-listen-address, and this host's --listen is neither".to_owned(),
+            ),
+        }
     }
 
     /// Where the HTTP API is served.

@@ -8,8 +8,9 @@ use super::callers::Caller;
 use super::event_stream::{accepts_events, last_event_id, refused, stream_of};
 use super::operations::{self, ServedOperation};
 use super::parameters::{Given, Parameter, Values, flag, unknown};
+use super::secret_access::SecretAccess;
 use super::server::ServerState;
-use super::why::{SecretAccess, named_plugin};
+use super::why::named_plugin;
 use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::Event;
@@ -99,14 +100,10 @@ fn log_query(query: &str, headers: &HeaderMap) -> Result<LogQuery, String> {
         }
         None => accepts_events(headers),
     };
-    let lines = given.take("tailLines").map(|text| {
-        let lines = text.parse::<u64>().ok().filter(|lines| *lines <= LINES_MAX);
-        let lines = lines.and_then(|lines| usize::try_from(lines).ok());
-        lines.ok_or_else(|| format!("tailLines is {text:?}; it is a number from 0 to {LINES_MAX}"))
-    });
+    let lines_max = given.whole(&PARAMETERS, "tailLines")?;
     // Only a stream has ids.
     let after = if follows { last_event_id(headers)? } else { None };
-    Ok(LogQuery { follows, lines_max: lines.transpose()?, after })
+    Ok(LogQuery { follows, lines_max, after })
 }
 
 /// All lines in the ring now, as an array.

@@ -30,7 +30,7 @@ pub(super) fn table(scrapes: Scrapes) -> Vec<ServedOperation> {
 }
 
 pub(super) async fn method_not_allowed() -> Response {
-    let text = "everything here is read with GET; POST is for actions on plugins, which /openapi.json lists";
+    let text = "POST is for actions on plugins, on an address that serves them; everything else is read with GET";
     message(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 

@@ -1,6 +1,6 @@
 //! `GET /openapi.json`: the description of the API for programs (OpenAPI 3.1), made from the table of what is served.
 
-use super::operations::{AnswerContent, Operation, OperationKind, PATH_PARAMETERS};
+use super::operations::{AnswerContent, Operation, OperationKind, PATH_PARAMETERS, TokenUse};
 use super::query::{PARAMETERS_MAX, QUERY_BYTES_MAX};
 use crate::actions::LETTERS_MAX;
 use crate::metrics;
@@ -54,7 +54,7 @@ pub(super) fn document<'a>(
         "type": "mutualTLS", "description": "A client certificate of an authority of --client-ca-file.",
     });
     let token = json!({
-        "type": "http", "scheme": "bearer", "description": "The token of the host, for actions alone. informant ui prints it.",
+        "type": "http", "scheme": "bearer", "description": "The token of the host, for actions and for dead letters. informant ui prints it.",
     });
     let (known, security) = match schemes {
         CallerSchemes::Local => (json!({"token": token}), Value::Null),
@@ -88,15 +88,17 @@ fn described(operation: &Operation, path: &str, schemes: CallerSchemes) -> Value
     if operation.is_probe() {
         described["security"] = json!([]);
     }
-    if let OperationKind::Acts(body) = operation.kind {
-        if schemes == CallerSchemes::Local {
-            described["security"] = json!([{"token": []}]);
+    if schemes == CallerSchemes::Local {
+        match operation.token {
+            TokenUse::Unused => {}
+            TokenUse::Optional => described["security"] = json!([{}, {"token": []}]),
+            TokenUse::Required => described["security"] = json!([{"token": []}]),
         }
-        if let Some(schema) = body {
-            let schema = json!({"$ref": format!("#/components/schemas/{schema}")});
-            described["requestBody"] =
-                json!({"required": true, "content": {"application/json": {"schema": schema}}});
-        }
+    }
+    if let OperationKind::Acts(Some(schema)) = operation.kind {
+        let schema = json!({"$ref": format!("#/components/schemas/{schema}")});
+        described["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": schema}}});
     }
     described
 }
@@ -220,8 +222,9 @@ fn only(required: &[&str], properties: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::action_operations;
     use super::super::actions;
-    use super::super::operations::{self, LIST_OPTIONS};
+    use super::super::operations::LIST_OPTIONS;
     use super::super::parameters::{Parameter, Values};
     use super::super::query::{self, InPath, Query};
     use super::super::routes;
@@ -372,7 +375,10 @@ mod tests {
         check(TokensAndCertificates, "/problems", both);
         check(TokensAndCertificates, "/livez", "200,503 []");
         let pause = "/plugins/{name}/pause";
-        check(Local, pause, r#"200,400,401,403,404,408,409,413,503 [{"token":[]}]"#);
+        check(Local, pause, r#"200,400,401,403,404,408,409,413,429,503 [{"token":[]}]"#);
+        let letters = "/plugins/{name}/dead-letters";
+        check(Local, letters, r#"200,400,401,403,404,503 [{"token":[]}]"#);
+        check(Local, "/plugins/{name}/actions", r#"200,403,404,503 [{},{"token":[]}]"#);
         let both =
             r#"200,400,401,403,404,408,409,413,414,429,503 [{"bearer":[]},{"certificate":[]}]"#;
         check(TokensAndCertificates, pause, both);
@@ -381,8 +387,18 @@ mod tests {
     /// The action that is carried out is the one that the path names.
     #[test]
     fn actions_are_served_at_their_paths() {
-        for (action, operation) in PluginAction::ALL.into_iter().zip(&operations::ACTIONS) {
-            assert_eq!(operation.route, format!("/plugins/{{name}}/{}", action.path()));
+        for action in PluginAction::ALL {
+            let route = match action {
+                PluginAction::Pause => "/plugins/{name}/pause",
+                PluginAction::Resume => "/plugins/{name}/resume",
+                PluginAction::Reload => "/plugins/{name}/reload",
+                PluginAction::Rollback => "/plugins/{name}/rollback",
+                PluginAction::Redrive => "/plugins/{name}/dead-letters/redrive",
+                PluginAction::Purge => "/plugins/{name}/dead-letters/purge",
+            };
+            assert_eq!(action_operations::of(action).route, route);
+            let plugin = "a".parse().expect("a name");
+            assert_eq!(action.path_of(&plugin), route.replace("{name}", "a"));
         }
     }
 }

@@ -20,11 +20,22 @@ pub(super) struct Operation {
     /// The same as OpenAPI has it, which knows no paths of any length. None: it is `route`.
     pub(super) paths: Option<&'static [&'static str]>,
     pub(super) summary: &'static str,
+    /// The use of the host's token, on loopback.
+    pub(super) token: TokenUse,
     /// The parameters of its query.
     pub(super) parameters: &'static [Parameter],
     pub(super) headers: &'static [Parameter],
     /// The answers of its own. The description adds 403 and 503, which every path but a probe has.
     pub(super) answers: &'static [(u16, AnswerContent)],
+}
+
+/// The use of the host's token on loopback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenUse {
+    Unused,
+    /// The answer is another one with it.
+    Optional,
+    Required,
 }
 
 /// What an operation does.
@@ -65,17 +76,22 @@ impl Operation {
         parameters: &'static [Parameter],
         answers: &'static [(u16, AnswerContent)],
     ) -> Self {
-        let kind = OperationKind::Reads;
-        Self { kind, route, paths: None, summary, parameters, headers: &[], answers }
+        let (kind, token) = (OperationKind::Reads, TokenUse::Unused);
+        Self { kind, route, paths: None, summary, token, parameters, headers: &[], answers }
     }
 
-    const fn action(
+    pub(super) const fn action(
         route: &'static str,
         summary: &'static str,
         body: Option<&'static str>,
     ) -> Self {
         let kind = OperationKind::Acts(body);
-        Self { kind, headers: &ACTION_HEADERS, ..Self::new(route, summary, &[], ACTION_ANSWERS) }
+        let action = Self::new(route, summary, &[], ACTION_ANSWERS).with_token(TokenUse::Required);
+        Self { kind, headers: &ACTION_HEADERS, ..action }
+    }
+
+    const fn with_token(self, token: TokenUse) -> Self {
+        Self { token, ..self }
     }
 
     const fn described_as(self, paths: &'static [&'static str]) -> Self {
@@ -205,6 +221,7 @@ const ACTION_ANSWERS: &[(u16, AnswerContent)] = &[
     (408, AnswerContent::Error),
     (409, AnswerContent::Error),
     (413, AnswerContent::Error),
+    (429, AnswerContent::Error),
 ];
 const OBJECTS: &[(u16, AnswerContent)] = &objects("Objects");
 const DEPLOYMENTS: &[(u16, AnswerContent)] = &objects("Deployments");
@@ -277,40 +294,18 @@ pub(super) static DEAD_LETTERS: Operation = Operation::new(
     &[
         (200, AnswerContent::Json("DeadLetters")),
         (400, AnswerContent::Error),
+        (401, AnswerContent::Error),
         (404, AnswerContent::Error),
     ],
-);
+)
+.with_token(TokenUse::Required);
 pub(super) static PERMITTED_ACTIONS: Operation = Operation::new(
     "/plugins/{name}/actions",
     "The actions on a plugin that the caller may ask for.",
     &[],
-    &[(200, AnswerContent::Json("PermittedActions")), (400, AnswerContent::Error)],
-);
-/// In the order of `PluginAction::ALL`.
-pub(super) static ACTIONS: [Operation; 6] = [
-    Operation::action("/plugins/{name}/pause", "Pauses a plugin: its events wait.", None),
-    Operation::action(
-        "/plugins/{name}/resume",
-        "Resumes a plugin that was paused, or that was tripped because it failed too often.",
-        None,
-    ),
-    Operation::action("/plugins/{name}/reload", "Loads the plugin's file again.", None),
-    Operation::action(
-        "/plugins/{name}/rollback",
-        "Runs the version before. A second rollback returns to the newer one.",
-        None,
-    ),
-    Operation::action(
-        "/plugins/{name}/dead-letters/redrive",
-        "Sends dead letters again, with the present state of their objects.",
-        Some("Letters"),
-    ),
-    Operation::action(
-        "/plugins/{name}/dead-letters/purge",
-        "Deletes dead letters.",
-        Some("Letters"),
-    ),
-];
+    &[(200, AnswerContent::Json("PermittedActions")), (404, AnswerContent::Error)],
+)
+.with_token(TokenUse::Optional);
 pub(super) static INFORMERS: Operation = Operation::new(
     "/informers",
     "Every informer: state, size of the cache, events.",

@@ -143,6 +143,22 @@ impl Given {
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
+
+    /// The value of a whole number of the table.
+    pub(super) fn whole(
+        &mut self,
+        table: &'static [Parameter],
+        name: &str,
+    ) -> Result<Option<usize>, String> {
+        let known = table.iter().find(|one| one.name == name).map(|one| &one.values);
+        let (Some(Values::Whole(least, most)), Some(text)) = (known, self.take(name)) else {
+            return Ok(None);
+        };
+        let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(&number));
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        let refusal = || format!("{name} is {text:?}; it is a number from {least} to {most}");
+        number.ok_or_else(refusal).map(Some)
+    }
 }
 
 /// The refusal of a parameter that a table lacks, with the nearest one.

@@ -15,7 +15,8 @@ pub(super) const ACTION_HEADER_VALUE: &str = "true";
 
 /// Why a request may not act, whoever sends it. None: it may, if its caller may.
 ///
-/// `scheme` is that of the address. The address itself checks before whether a `Host` names it.
+/// `scheme` is that of the address. Loopback itself checks before whether `Host` names this machine; on the secure address any
+/// `Host` is taken, and `Origin` must agree with it.
 pub(super) fn forged(scheme: &str, uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
     let all = |name: &str, is_well: &dyn Fn(&HeaderValue) -> bool| {
         headers.get_all(name).iter().all(is_well)
@@ -45,7 +46,7 @@ pub(super) fn forged(scheme: &str, uri: &Uri, headers: &HeaderMap) -> Option<&'s
     None
 }
 
-/// Why the caller on loopback may not act.
+/// Why a caller on loopback has no right to actions and to dead letters. None: it has sent the token.
 pub(super) fn without_token(headers: &HeaderMap, token: &AdminToken) -> Option<&'static str> {
     match bearer(headers) {
         Some(sent) if token.is(sent) => None,
@@ -57,7 +58,7 @@ pub(super) fn without_token(headers: &HeaderMap, token: &AdminToken) -> Option<&
             Some("the header Authorization must have exactly one bearer token")
         }
         None => Some(
-            "an action needs the token of the host; informant ui prints the address of the dashboard with it",
+            "this needs the token of the host; informant ui prints the address of the dashboard with it",
         ),
     }
 }
@@ -102,7 +103,7 @@ mod tests {
     fn on_loopback_the_token_alone_acts() {
         check(&[TOKEN], "allowed");
         check(&[("authorization", "bearer TOKEN")], "allowed");
-        check(&[], "an action needs the token of the host");
+        check(&[], "this needs the token of the host");
         for value in ["Bearer x", "Bearer TOKENx", "Bearer xTOKEN", "Bearer TOKEN TOKEN"] {
             check(&[("authorization", value)], "not that of this host");
         }
@@ -111,7 +112,7 @@ mod tests {
         }
         check(&[TOKEN, TOKEN], "exactly one bearer token");
         check(&[TOKEN, ("authorization", "Bearer x")], "exactly one bearer token");
-        check(&[("cookie", "token=TOKEN"), ("x-token", "TOKEN")], "needs the token");
+        check(&[("cookie", "token=TOKEN"), ("x-token", "TOKEN")], "needs the token of the host");
     }
 
     /// Invariant 43.

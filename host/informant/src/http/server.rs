@@ -86,7 +86,7 @@ impl Server {
             kubernetes: KubernetesApi::new(client, Bounds::api().life_max, shutdown.clone()),
             heartbeat: Heartbeat::default(),
             token,
-            actions: Actions::new(admin),
+            actions: Actions::new(admin, sources.candidate.clone()),
             sources,
             ready: AtomicBool::new(false),
             stopping: shutdown,
@@ -99,8 +99,8 @@ impl Server {
         self.shared.actions.clone()
     }
 
-    /// The address of the dashboard, with the token that acts.
-    pub(crate) fn dashboard(&self) -> Option<String> {
+    /// The address of the dashboard, with the token that acts, or the reason why there is none.
+    pub(crate) fn dashboard(&self) -> Result<String, String> {
         self.listeners.dashboard()
     }
 
@@ -138,7 +138,10 @@ impl Server {
         };
         let served = async {
             let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
-            tokio::try_join!(serve_here(here), apart, serve_secure(secured), rest)
+            tokio::try_join!(serve_here(here), apart, serve_secure(secured), rest)?;
+            // The plugin host has ended before its probes, and leaves no action without an answer.
+            shared.actions.ended().await;
+            Ok::<_, anyhow::Error>(())
         };
         tokio::select! {
             served = served => if let Err(error) = served {

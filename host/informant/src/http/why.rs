@@ -4,6 +4,7 @@ use super::answers::message;
 use super::callers::refusal;
 use super::kinds::{ResourceKinds, UnknownKind};
 use super::parameters::{Given, Parameter, Values, unknown};
+use super::secret_access::SecretAccess;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -26,13 +27,6 @@ pub(super) static PARAMETERS: [Parameter; 4] = [
     Parameter::new("name", Values::Text, "The object's name.").required().like("web"),
     Parameter::new("plugin", Values::Text, "Only this plugin."),
 ];
-
-/// Whether the caller may ask about Secrets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SecretAccess {
-    Served,
-    Refused,
-}
 
 /// A refusal: its status and its text.
 type WhyRefusal = (StatusCode, String);

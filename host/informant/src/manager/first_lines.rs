@@ -74,9 +74,9 @@ pub(super) fn introduce(
 fn served_at(listeners: &Listeners, is_cluster_embedded: bool) -> String {
     let address = listeners.address();
     match listeners.dashboard() {
-        None => format!("http://{address}  (/metrics, /readyz)"),
-        Some(dashboard) if is_cluster_embedded && std::io::stdout().is_terminal() => dashboard,
-        Some(_) => {
+        Err(_) => format!("http://{address}  (/metrics, /readyz)"),
+        Ok(dashboard) if is_cluster_embedded && std::io::stdout().is_terminal() => dashboard,
+        Ok(_) => {
             format!("http://{address}/ui/  (the dashboard; also /plugins, /metrics, /readyz)")
         }
     }

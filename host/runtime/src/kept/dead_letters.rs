@@ -40,7 +40,7 @@ pub enum Selection {
     /// All letters.
     All,
     /// The letters with these ids.
-    Ids(Vec<u64>),
+    Ids(BTreeSet<u64>),
 }
 
 impl Selection {
@@ -156,11 +156,24 @@ impl DeadLetters {
         selection: &Selection,
         can_be_sent: impl Fn(&DeadLetter) -> bool,
     ) -> (Vec<DeadLetter>, usize) {
-        let mut selected = self.list();
-        selected.retain(|letter| selection.contains(letter));
-        let (sent, left): (Vec<_>, Vec<_>) = selected.into_iter().partition(can_be_sent);
+        let selected = self.selected(selection);
+        let (sent, left): (Vec<_>, Vec<_>) =
+            selected.into_iter().partition(|letter| can_be_sent(letter));
+        let sent: Vec<DeadLetter> = sent.into_iter().cloned().collect();
+        let left = left.len();
         self.sent.extend(sent.iter().map(|letter| letter.id));
-        (sent, left.len())
+        (sent, left)
+    }
+
+    /// The selected letters that are visible, oldest first. Of some ids each is looked up, however many letters there are.
+    fn selected(&self, selection: &Selection) -> Vec<&DeadLetter> {
+        match selection {
+            Selection::All => self.lying().collect(),
+            Selection::Ids(ids) => {
+                let found = ids.iter().filter(|id| !self.sent.contains(id));
+                found.filter_map(|id| self.letters.get(id)).collect()
+            }
+        }
     }
 
     /// The visible letters, which were not redriven.
@@ -184,8 +197,7 @@ impl DeadLetters {
 
     /// Takes out the selected letters, oldest first, without the redriven ones.
     pub(crate) fn take(&mut self, selection: &Selection) -> Vec<DeadLetter> {
-        let selected = self.lying().filter(|letter| selection.contains(letter));
-        let ids: Vec<u64> = selected.map(|letter| letter.id).collect();
+        let ids: Vec<u64> = self.selected(selection).iter().map(|letter| letter.id).collect();
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
@@ -313,12 +325,27 @@ mod tests {
     }
 
     #[test]
+    fn letters_are_looked_up_by_their_ids_in_linear_time() {
+        let lying = |count: usize| {
+            let mut dead = DeadLetters::new(LetterBounds { letters: count, bytes: 1 << 30 });
+            let one = letter("a");
+            let ids: BTreeSet<u64> = (0..count).map(|_| dead.push(one.clone()).letter.id).collect();
+            (dead, Selection::Ids(ids))
+        };
+        crate::cost_growth::check_linear(500, lying, |(mut dead, selection)| {
+            assert!(dead.send(&selection, |_| false).0.is_empty(), "none can be sent");
+            dead.take(&selection);
+            assert_eq!(dead.bytes, 0);
+        });
+    }
+
+    #[test]
     fn those_selected_are_taken_out() {
         let mut dead = DeadLetters::new(LetterBounds { letters: 9, bytes: 1 << 20 });
         for name in ["a", "b", "c"] {
             dead.push(letter(name));
         }
-        assert_eq!(names(&dead.take(&Selection::Ids(vec![3, 1, 7]))), ["1 a", "3 c"]);
+        assert_eq!(names(&dead.take(&Selection::Ids([3, 1, 7].into()))), ["1 a", "3 c"]);
         assert_eq!(names(&dead.take(&Selection::All)), ["2 b"]);
         assert_eq!((dead.len(), dead.bytes), (0, 0));
     }
@@ -332,8 +359,8 @@ mod tests {
         let (sent, left) = dead.send(&Selection::All, |letter| letter.id != 4);
         assert_eq!((names(&sent), left), (["1 a", "2 b", "3 c"].map(str::to_owned).to_vec(), 1));
         assert_eq!((names(&dead.list()), dead.len()), (vec!["4 d".to_owned()], 1));
-        assert!(dead.take(&Selection::Ids(vec![1])).is_empty(), "it is under way");
-        assert!(dead.send(&Selection::Ids(vec![1]), |_| true).0.is_empty(), "once");
+        assert!(dead.take(&Selection::Ids([1].into())).is_empty(), "it is under way");
+        assert!(dead.send(&Selection::Ids([1].into()), |_| true).0.is_empty(), "once");
         dead.told(&[1, 4]);
         dead.take_back(|letter| letter.id == 2);
         assert_eq!(names(&dead.list()), ["2 b", "4 d"], "told is only what was sent");

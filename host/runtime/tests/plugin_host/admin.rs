@@ -153,14 +153,14 @@ async fn dead_letters_are_kept_sent_again_and_thrown_away() {
     bench.drop_in("hello.wasm", &guest("", REFUSES));
     bench.until("hello", |_| bench.status("hello").is_some_and(|it| it.dead_letters == 2)).await;
     assert_eq!(bench.dead_letters(), [r#"1 "a" "added" "initial""#, r#"2 "b" "added" "initial""#]);
-    bench.admin.redrive(&name(), Selection::Ids(vec![1])).await.expect("it is sent");
+    bench.admin.redrive(&name(), Selection::Ids([1].into())).await.expect("it is sent");
     bench.until("hello", |_| bench.dead_letters().len() == 2).await;
     assert_eq!(
         bench.dead_letters(),
         [r#"2 "b" "added" "initial""#, r#"3 "a" "added" "redrive""#],
         "it failed again"
     );
-    let purged = bench.admin.purge(&name(), Selection::Ids(vec![2])).await;
+    let purged = bench.admin.purge(&name(), Selection::Ids([2].into())).await;
     assert_eq!(purged.as_deref(), Ok("1 dead letter thrown away"));
     bench.drop_in("hello.wasm", &hello());
     bench.until("hello", |status| is(status, "running")).await;

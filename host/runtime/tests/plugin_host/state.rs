@@ -159,7 +159,7 @@ async fn dead_letters_keep_their_ids_and_ids_rise() {
     let refuses = plugin("initial", REFUSES);
     let bench = host(state.path(), &["a", "b"], &refuses);
     bench.letters(2).await;
-    bench.admin.purge(&name(), Selection::Ids(vec![2])).await.expect("it is purged");
+    bench.admin.purge(&name(), Selection::Ids([2].into())).await.expect("it is purged");
     bench.stop().await;
     // What is there at once is what was left; then the first list tells of the pods again.
     let bench = host(state.path(), &["b"], &refuses);
@@ -310,7 +310,7 @@ async fn dead_letters_of_a_plugin_whose_file_is_gone_are_shown_and_thrown_away()
     assert_eq!(ids().await, Some(vec![1, 2]));
     let error = bench.admin.redrive(&name(), Selection::All).await.expect_err("nobody is there");
     assert!(error.to_string().starts_with("there is no plugin hello"), "{error}");
-    let purged = bench.admin.purge(&name(), Selection::Ids(vec![1])).await;
+    let purged = bench.admin.purge(&name(), Selection::Ids([1].into())).await;
     assert_eq!(purged.as_deref(), Ok("1 dead letter thrown away"));
     assert_eq!(ids().await, Some(vec![2]));
     let nobody = "nobody".parse().expect("a name");

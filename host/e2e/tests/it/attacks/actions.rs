@@ -16,6 +16,7 @@ struct Forged {
 }
 
 const PAUSE: &str = "/plugins/event-printer/pause";
+const ACTIONS: &str = "/plugins/event-printer/actions";
 const ACTION: &str = "X-Informant-Action: true";
 const BEARER: &str = "Authorization: Bearer TOKEN";
 
@@ -165,11 +166,18 @@ fn no_request_acts_without_the_right_to() {
         let elsewhere = with("the address of metrics", ("POST", PAUSE), &[ACTION, BEARER], 404);
         assert_eq!(complaint(metrics, &token, &elsewhere), None);
         check_untouched(&host);
-        for path in
-            ["/", "/plugins", "/openapi.json", "/ui/", "/ui/main.js", "/problems", "/metrics"]
-        {
+        for path in [
+            "/",
+            "/plugins",
+            "/openapi.json",
+            "/ui/",
+            "/ui/main.js",
+            "/problems",
+            "/metrics",
+            ACTIONS,
+        ] {
             let answer = host.get(path).expect("an answer");
-            assert!(!answer.body.contains(&token), "{path}");
+            assert!(!answer.body.contains(&token) && !answer.head.contains(&token), "{path}");
         }
         assert!(!host.lines().iter().any(|line| line.text.contains(&token)), "it is logged");
         let refused = r#"informant_http_callers_refused_total{reason="unauthenticated"}"#;

@@ -8,6 +8,7 @@ use informant_e2e::host::Host;
 use informant_e2e::http::{self, Answer};
 use informant_e2e::poll;
 use serde_json::{Value, json};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -92,11 +93,12 @@ fn actions_over_http_do_what_the_commands_do_in_their_words() {
             line.text.contains("pause was asked for: paused; its events wait")
         };
         let line = host.await_line("the action in the log", LINES_DEADLINE, line).await.unwrap();
-        let fields = ["plugin", "by", "from"].map(|field| line.field(field));
-        assert_eq!(fields, [Some("event-printer"), Some("admin token"), Some("127.0.0.1")]);
+        let fields = ["plugin", "by", "listener", "from"].map(|field| line.field(field));
+        let expect = ["event-printer", "admin token", "loopback", "127.0.0.1"];
+        assert_eq!(fields, expect.map(Some));
         check_said(&bench, host, &["plugin", "pause", "event-printer"], "paused; its events wait");
         let by_command = |line: &informant_e2e::host::Line| {
-            line.field("from") == Some("admin socket") && line.field("by") == Some("host user")
+            line.field("listener") == Some("admin socket") && line.field("by") == Some("host user")
         };
         host.await_line("the command in the log", LINES_DEADLINE, by_command).await.unwrap();
         let shown = host.lines().iter().any(|line| line.text.contains(&acting.token));
@@ -122,8 +124,16 @@ async fn await_letters(host: &Host, letters: u64, given_up: u64) {
     host.await_plugin("fail", "its dead letters", found).await.unwrap();
 }
 
-fn letters(host: &Host, query: &str) -> Vec<u64> {
-    let answer = host.get(&format!("/plugins/fail/dead-letters{query}")).expect("it serves");
+/// GET of the dead letters of a plugin with this token.
+pub fn dead_letters(host: &Host, plugin: &str, query: &str, token: &str) -> Answer {
+    let address = host.address();
+    let head = format!("GET /plugins/{plugin}/dead-letters{query} HTTP/1.0\r\nHost: {address}");
+    let request = format!("{head}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    http::exchange(address, &request).expect("it serves")
+}
+
+fn letters(acting: &Acting, query: &str) -> Vec<u64> {
+    let answer = dead_letters(&acting.host, "fail", query, &acting.token);
     assert_eq!(answer.status, 200, "{}", answer.body);
     let letters = answer.json();
     let letters = letters.as_array().expect("a list").iter();
@@ -136,9 +146,15 @@ fn one_dead_letter_or_all_are_sent_again_or_purged_over_http() {
     host_fact(async |bench| {
         let acting = with_letters(&bench).await;
         let host = &acting.host;
-        assert_eq!(letters(host, ""), [1, 2]);
-        assert_eq!(letters(host, "?limit=1"), [1]);
-        assert_eq!(host.get("/plugins/fail/dead-letters?limit=0").expect("it serves").status, 400);
+        assert_eq!(letters(&acting, ""), [1, 2]);
+        assert_eq!(letters(&acting, "?limit=1"), [1]);
+        let wrong = dead_letters(host, "fail", "?limit=0", &acting.token);
+        assert_eq!(wrong.status, 400, "{}", wrong.body);
+        for path in ["/plugins/fail/dead-letters", "/plugins/nobody/dead-letters?limit=0"] {
+            let refused = host.get(path).expect("it serves");
+            assert_eq!(refused.status, 401, "{path}: {}", refused.body);
+            assert!(refused.body.contains("needs the token of the host"), "{}", refused.body);
+        }
         let (redrive, purge) =
             ("/plugins/fail/dead-letters/redrive", "/plugins/fail/dead-letters/purge");
         for body in ["", "{}", "all", r#"{"all": true, "ids": [1]}"#, r#"{"every": true}"#] {
@@ -147,17 +163,17 @@ fn one_dead_letter_or_all_are_sent_again_or_purged_over_http() {
         }
         let many = format!("{{\"ids\": {:?}}}", vec![1; 1_001]);
         acting.check(purge, &many, 400, "1001 ids are more than 1000");
-        assert_eq!(letters(host, ""), [1, 2]);
+        assert_eq!(letters(&acting, ""), [1, 2]);
 
         acting.check(redrive, r#"{"ids": [1]}"#, 200, "1 dead letter");
         await_letters(host, 2, 3).await;
-        assert_eq!(letters(host, ""), [2, 3], "it failed again");
+        assert_eq!(letters(&acting, ""), [2, 3], "it failed again");
         acting.check(purge, r#"{"ids": [2]}"#, 200, "1 dead letter");
-        assert_eq!(letters(host, ""), [3]);
+        assert_eq!(letters(&acting, ""), [3]);
         acting.check(redrive, r#"{"all": true}"#, 200, "1 dead letter");
         await_letters(host, 1, 4).await;
         acting.check(purge, r#"{"all": true}"#, 200, "1 dead letter");
-        assert_eq!(letters(host, ""), [0; 0]);
+        assert_eq!(letters(&acting, ""), [0; 0]);
         let purged = |line: &informant_e2e::host::Line| {
             line.text.contains("purge of dead letters was asked for")
                 && line.field("letters") == Some("2")
@@ -180,6 +196,37 @@ fn each_start_has_another_token_and_an_open_address_has_none() {
         let open = bench.start_unready(User::Admin, &["--listen", "0.0.0.0:0"]).await;
         let (success, said) = ask(&bench, &open, &["ui"]);
         assert!(!success && said.contains("this host's --listen is neither"), "{said}");
+        drop(open);
+        let files = ["server.pem", "server.key"].map(certificate);
+        let secure = options(&files[0], &files[1]);
+        let secure = [&["--listen", "0.0.0.0:0"][..], &secure].concat();
+        let open = bench.start_unready(User::Admin, &secure).await;
+        let (success, said) = ask(&bench, &open, &["ui"]);
+        let address = open.secure_address().expect("it is announced").to_string();
+        assert!(!success && said.contains(&address), "{said}");
+    });
+}
+
+/// An action goes on without its caller, and its line has the result.
+#[test]
+fn an_action_whose_caller_leaves_is_carried_out() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let acting = Acting::start(&bench, &[]).await;
+        let address = acting.host.address();
+        let mut connection = std::net::TcpStream::connect(address).expect("it listens");
+        let bearer = format!("Authorization: Bearer {}", acting.token);
+        let head = format!("POST /plugins/event-printer/reload HTTP/1.1\r\nHost: {address}");
+        connection
+            .write_all(format!("{head}\r\n{ACTION}\r\n{bearer}\r\n\r\n").as_bytes())
+            .expect("it takes a request");
+        // The host has it, and loads a version for longer than this.
+        std::thread::sleep(Duration::from_millis(20));
+        drop(connection);
+        let line = |line: &informant_e2e::host::Line| {
+            line.text.contains("reload was asked for") && line.text.contains("took over")
+        };
+        acting.host.await_line("the reload with its result", LINES_DEADLINE, line).await.unwrap();
     });
 }
 
@@ -196,7 +243,10 @@ fn permitted(host: &Host, header: &str) -> Value {
 #[test]
 fn a_page_learns_which_actions_are_permitted() {
     host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
         let acting = Acting::start(&bench, &[]).await;
+        let absent = acting.host.get("/plugins/nobody/actions").expect("it serves");
+        assert_eq!(absent.status, 404, "{}", absent.body);
         let all = permitted(&acting.host, &format!("Authorization: Bearer {}", acting.token));
         assert_eq!(all, json!({"actions": PATHS, "reason": null}));
         for header in ["X: y", "Authorization: Bearer other"] {
@@ -266,7 +316,9 @@ fn a_caller_of_the_secure_address_needs_the_right_to_each_action() {
         let user = caller.user();
         let line = |line: &informant_e2e::host::Line| line.field("by") == Some(user.as_str());
         let line = host.await_line("the action in the log", LINES_DEADLINE, line).await.unwrap();
-        assert_eq!(line.field("from"), Some("127.0.0.1"));
+        let fields = ["listener", "from"].map(|field| line.field(field));
+        assert_eq!(fields, [Some("secure"), Some("127.0.0.1")]);
+        assert_eq!(code(&client, "/plugins/nobody/actions").await, 404);
     });
 }
 

@@ -1,6 +1,8 @@
 //! Several hosts, of which one leads.
 
 use crate::bench::runtime;
+use crate::host::actions::{ACTION, post, token};
+use crate::host::admin::ask;
 use crate::host::bench::{
     CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, await_told, built_plugin, host_fact,
     pod_names, told,
@@ -88,6 +90,41 @@ fn one_of_several_hosts_leads_and_another_takes_over() {
         second.terminate(END_DEADLINE).unwrap();
         await_lead(&third).await;
         await_told(&third, &bench.namespace, "added", 4).await;
+    });
+}
+
+/// A host on standby would pause its own plugin, and that of the leader would go on.
+#[test]
+fn a_host_on_standby_acts_on_no_plugin_over_http() {
+    host_fact(async |bench| {
+        bench.drop_plugin("event-printer", "event-printer");
+        let first = candidate_with(&bench, LONG_LEASE, &[]).await;
+        await_lead(&first).await;
+        let second = candidate_with(&bench, LONG_LEASE, &[]).await;
+        await_standby(&second).await;
+        let bearer = format!("Authorization: Bearer {}", token(&bench, &second));
+        let names_the_leader =
+            |plugin: &Value| plugin["reason"].as_str().is_some_and(|it| it.ends_with(" leads"));
+        let seen = second.await_plugin("event-printer", "to see the leader", names_the_leader);
+        seen.await.unwrap();
+        let plugin = second.plugin("event-printer").expect("it is there");
+        let reason = plugin["reason"].as_str().unwrap_or_default().to_owned();
+        let leader = reason.split(": ").last().unwrap_or_default();
+        for action in ["pause", "resume", "reload", "rollback", "dead-letters/purge"] {
+            let path = format!("/plugins/event-printer/{action}");
+            let answer = post(second.address(), &path, &[ACTION, &bearer], r#"{"all": true}"#);
+            assert_eq!(answer.status, 409, "{action}: {}", answer.body);
+            let said =
+                answer.body.contains("this host is on standby") && answer.body.contains(leader);
+            assert!(said, "{action}: {}", answer.body);
+        }
+        let refused =
+            |line: &Line| line.text.contains("pause was asked for: refused: this host is");
+        second.await_line("the refusal", LINES_DEADLINE, refused).await.unwrap();
+        await_standby(&second).await;
+        await_lead(&first).await;
+        let here = ask(&bench, &second, &["plugin", "pause", "event-printer"]);
+        assert!(here.0 && here.1.contains("here; this host is on standby"), "{}", here.1);
     });
 }
 

@@ -1,10 +1,10 @@
 //! The log of one plugin: `informant tail`, and `/plugins/NAME/logs` for its callers.
 
 use informant_e2e::host::Host;
-use informant_e2e::{http, poll};
+use informant_e2e::poll;
 use serde_json::{Value, json};
 
-use crate::host::actions::token;
+use crate::host::actions::{dead_letters, token};
 use crate::host::admin::ask;
 use crate::host::bench::{
     CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, await_told, host_fact, pod_names,
@@ -104,29 +104,49 @@ fn the_oldest_lines_give_way_and_none_is_kept_where_none_is_wanted() {
 #[test]
 fn the_log_and_the_dead_letters_of_a_plugin_with_secrets_are_for_the_host_user_alone() {
     host_fact(async |bench| {
-        let grant = "plugins: {event-printer: {reads: [{resources: [v1/secrets, v1/pods]}]}}";
+        let grant = "plugins: {fail: {reads: [{resources: [v1/secrets, v1/pods]}]}}";
         let directory = tempfile::tempdir().expect("a directory");
-        let file = directory.path().join("informant.yaml");
-        std::fs::write(&file, format!("{CONFIGURATION_HEAD}HostConfiguration\n{grant}\n"))
-            .expect("a file");
-        let host = with_lines(&bench, 1, &["--config", &file.display().to_string()]).await;
+        let file = directory.path().join("informant.yaml").display().to_string();
+        let own = |text: &str| {
+            let text = format!("{CONFIGURATION_HEAD}HostConfiguration\n{text}\n");
+            std::fs::write(&file, text).expect("a file");
+        };
+        own(grant);
+        let state = directory.path().join("state").display().to_string();
+        let options = ["--config", &file, "--state-dir", &state];
+        bench.limit_plugin("fail", "attempts: 5");
+        bench.drop_plugin("fail", "fail");
+        let mut host = bench.start(&options).await;
+        bench.create_pods(&["fail-1".to_owned()]).await;
+        let has_letter = |plugin: &Value| plugin["deadLetters"].as_u64() >= Some(1);
+        host.await_plugin("fail", "its dead letter", has_letter).await.unwrap();
         for query in ["", "?follow=true"] {
-            let answer = host.get(&format!("{LOGS}{query}")).expect("it serves");
+            let answer = host.get(&format!("/plugins/fail/logs{query}")).expect("it serves");
             assert_eq!(answer.status, 403, "{}", answer.body);
-            assert!(answer.body.contains("informant tail event-printer"), "{}", answer.body);
+            assert!(answer.body.contains("informant tail fail"), "{}", answer.body);
         }
-        let token = token(&bench, &host);
-        for (bearer, expect) in [("none", 403), (token.as_str(), 200)] {
-            let address = host.address();
-            let head =
-                format!("GET /plugins/event-printer/dead-letters HTTP/1.0\r\nHost: {address}");
-            let request = format!("{head}\r\nAuthorization: Bearer {bearer}\r\n\r\n");
-            let answer = http::exchange(address, &request).expect("it serves");
-            assert_eq!(answer.status, expect, "{}", answer.body);
-        }
-        let (success, said) = ask(&bench, &host, &["tail", "event-printer", "--follow=false"]);
-        assert!(success && said.contains(&bench.namespace), "{said}");
+        let (success, said) = ask(&bench, &host, &["tail", "fail", "--follow=false"]);
+        assert!(success, "{said}");
+        check_letters(&bench, &host);
+
+        // The letter of the time with the grant comes back without the grant.
+        host.terminate(LINES_DEADLINE).unwrap();
+        own("plugins: {}");
+        let host = bench.start(&options).await;
+        host.await_plugin("fail", "its dead letter", has_letter).await.unwrap();
+        check_letters(&bench, &host);
     });
+}
+
+/// The token of the host alone leads to its dead letters.
+#[track_caller]
+fn check_letters(bench: &HostBench<'_>, host: &Host) {
+    let token = token(bench, host);
+    for (bearer, expect) in [("none", 401), (token.as_str(), 200)] {
+        let answer = dead_letters(host, "fail", "", bearer);
+        assert_eq!(answer.status, expect, "{}", answer.body);
+        assert_eq!(answer.body.contains("fail-1"), expect == 200, "{}", answer.body);
+    }
 }
 
 /// Invariant 42.

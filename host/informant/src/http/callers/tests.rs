@@ -127,6 +127,24 @@ async fn a_request_needs_one_valid_token_and_the_right() {
     assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [11, 3, 0]);
 }
 
+#[tokio::test]
+async fn one_user_asks_for_its_rights_on_few_plugins_at_once() {
+    let callers = Bench::new().callers;
+    let user = |name: &str| {
+        let user = UserInfo { username: Some(name.to_owned()), ..UserInfo::default() };
+        Caller::User(Arc::new(user))
+    };
+    let jane = user("jane");
+    let places: Vec<_> = (0..RIGHTS_OF_USER_MAX).map(|_| callers.place_for_rights(&jane)).collect();
+    assert!(places.iter().all(Result::is_ok));
+    let refused = callers.place_for_rights(&jane).err().expect("there is no place");
+    assert_eq!(refusal(&refused).status().as_u16(), 429);
+    assert!(callers.place_for_rights(&user("joe")).is_ok());
+    assert!(callers.place_for_rights(&Caller::Local).is_ok());
+    drop(places);
+    assert!(callers.place_for_rights(&jane).is_ok());
+}
+
 /// Invariant 42.
 #[tokio::test]
 async fn a_certificate_names_the_caller_until_it_ends() {

@@ -1,7 +1,8 @@
 // The actions on one plugin.
 
-import { act, readOfPlugin } from './client.js';
-import { h, section } from './elements.js';
+import { act, hasToken, isTokenDropped, readOfPlugin } from './client.js';
+import { actionButton, h, hold, section } from './elements.js';
+import { Outcome } from './outcome.js';
 
 // States that a resumption ends.
 const HELD = ['paused', 'tripped'];
@@ -10,102 +11,81 @@ export class Actions {
   // The actions that the caller may ask for.
   permitted = [];
   #plugin;
+  #state;
   #asked = false;
+  // Whether there was a token when the host was asked.
+  #hadToken = false;
   #isKnown = false;
   #learned;
   #reason = h('p', { class: 'detail' });
+  #outcome;
   #buttons;
-  #hold;
-  #rest;
 
   // `done` is called once the host has changed something, and `learned` once it is known what is permitted.
   constructor(plugin, done, learned) {
     this.#plugin = plugin;
     this.#learned = learned;
-    const outcome = new Outcome(() => {
+    this.#outcome = new Outcome(() => this.#hold(), () => {
       // A right may have come or gone.
       this.#asked = false;
       done();
     });
-    const ask = (action) => outcome.of(`Asking for: ${action}…`, () => act(plugin, action));
-    this.#hold = h('button', { type: 'button', onclick: () => ask(this.#hold.value) });
-    this.#rest = [
-      h('button', { type: 'button', value: 'reload', onclick: () => ask('reload') }, 'Reload'),
-      h('button', { type: 'button', value: 'rollback', onclick: async () => {
-        const detail = 'The version before runs again, until the file changes. A second rollback returns to the newer version.';
-        if (await confirmed(`Roll back ${plugin}?`, detail, 'Roll back')) ask('rollback');
-      } }, 'Roll back…'),
+    const ask = (action) => this.#outcome.of(action, () => act(plugin, action));
+    const rollBack = async () => {
+      const detail = 'The version before runs again, until the file changes. A second rollback returns to the newer version.';
+      if (await confirmed(`Roll back ${plugin}?`, detail, 'Roll back')) ask('rollback');
+    };
+    // Each keeps its place, so that no look puts another one under the pointer.
+    this.#buttons = [
+      actionButton('pause', 'Pause', () => ask('pause')),
+      actionButton('resume', 'Resume', () => ask('resume')),
+      actionButton('reload', 'Reload', () => ask('reload')),
+      actionButton('rollback', 'Roll back…', rollBack),
     ];
-    this.#buttons = h('div', { class: 'buttons' }, this.#hold, this.#rest);
-    this.element = section('Actions', this.#buttons, this.#reason, outcome.element);
+    this.element = section('Actions', h('div', { class: 'buttons' }, this.#buttons), this.#reason, this.#outcome.element);
     this.element.hidden = true;
   }
 
   update(plugin) {
-    if (plugin && !this.#asked) this.#ask();
-    this.element.hidden = !plugin || !this.#isKnown;
-    if (!plugin) return;
-    // The button stays the same element, so it keeps the focus.
-    const isHeld = HELD.includes(plugin.state);
-    this.#hold.value = isHeld ? 'resume' : 'pause';
-    const title = isHeld ? 'Resume' : 'Pause';
-    if (this.#hold.textContent !== title) this.#hold.textContent = title;
-    for (const button of [this.#hold, ...this.#rest]) button.hidden = !this.permitted.includes(button.value);
-    this.#buttons.hidden = this.permitted.length === 0;
+    if (!plugin) this.#asked = false;
+    else if (!this.#asked || this.#hadToken !== hasToken()) this.#ask();
+    // The result stays when the plugin goes.
+    this.element.hidden = !this.#isKnown || (!plugin && this.#outcome.isEmpty);
+    this.#state = plugin?.state;
+    for (const button of this.#buttons) button.hidden = !plugin || !this.permitted.includes(button.value);
+    this.#buttons[0].parentElement.hidden = this.#buttons.every((button) => button.hidden);
+    this.#reason.hidden = !plugin || this.#reason.textContent === '';
+    this.#hold();
+  }
+
+  // A pause is for emergencies, and waits for nothing.
+  #hold() {
+    const { busy } = this.#outcome;
+    const [pause, resume, ...rest] = this.#buttons;
+    hold(pause, this.#outcome.asksFor('pause') ? busy : this.#state === 'paused' && 'It is paused.');
+    hold(resume, busy ?? (!HELD.includes(this.#state) && 'It is neither paused nor tripped.'));
+    for (const button of rest) hold(button, busy);
   }
 
   // The host knows what it would refuse. So a caller sees no button in vain.
   #ask() {
     this.#asked = true;
+    this.#hadToken = hasToken();
     readOfPlugin(this.#plugin, 'actions').then(
       ({ actions, reason }) => {
         this.permitted = actions;
-        this.#reason.textContent = reason ? `Not everything is permitted here: ${reason}` : '';
-        this.#reason.hidden = !reason;
+        const dropped = isTokenDropped() ? 'This page has given up its token, because the host did not answer. ' : '';
+        this.#reason.textContent = reason ? `${dropped}Not everything is permitted here: ${reason}` : '';
       },
       (error) => {
         this.#reason.textContent = error.message;
-        this.#reason.hidden = false;
         // A host that has no answer now is asked again at the next look.
-        this.#asked = error.status < 500;
+        this.#asked = error.status < 500 && error.status !== 429;
       }).then(() => {
       this.#isKnown = true;
       // Without this the page would wait for the next look.
       if (this.#asked) this.#learned();
     });
-  }
-}
-
-// One action at a time, and its result where it was asked for.
-export class Outcome {
-  element = h('p', { role: 'status', tabindex: -1, class: 'outcome' });
-  #done;
-  #isBusy = false;
-
-  constructor(done) {
-    this.#done = done;
-  }
-
-  // True: it was carried out.
-  async of(begun, asked) {
-    if (this.#isBusy) return false;
-    this.#isBusy = true;
-    this.#say(begun, 'outcome');
-    try {
-      this.#say(`Done: ${await asked()}.`, 'outcome good');
-      return true;
-    } catch (error) {
-      this.#say(`Refused: ${error.message}`, 'outcome bad');
-      return false;
-    } finally {
-      this.#isBusy = false;
-      this.#done();
-    }
-  }
-
-  #say(text, kind) {
-    this.element.className = kind;
-    this.element.textContent = text;
   }
 }
 

@@ -2,13 +2,36 @@
 
 const TOKEN = 'token';
 
-// Takes the token of `informant ui` out of the address. This tab has it until it is closed; the address and the history have it no
-// more, and nobody sees it over a shoulder or in a bookmark.
+// Whether this page had a token and has dropped it.
+let isDropped = false;
+
+// Takes the token of `informant ui` out of the address, so that nobody sees it over a shoulder or in a bookmark. This tab has it until it
+// is closed. A browser may still have the first address in its history, and a tab that is opened again may have the token again.
 export function takeToken() {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (!token) return;
   sessionStorage.setItem(TOKEN, token);
+  isDropped = false;
   history.replaceState(null, '', '#/');
+}
+
+export function hasToken() {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
+
+// Drops the token of a host that may be gone: another process may have its port next.
+export function dropToken() {
+  isDropped ||= hasToken();
+  sessionStorage.removeItem(TOKEN);
+}
+
+export function isTokenDropped() {
+  return isDropped;
+}
+
+// Whether the host may know the caller. On loopback it knows the token alone, and refuses dead letters without it.
+export function isKnownCaller() {
+  return location.protocol === 'https:' || hasToken();
 }
 
 // The header with the token. On the secure address there is none: the browser has a certificate, or a proxy adds a token.

@@ -66,3 +66,21 @@ export function isInUse(element) {
 export function json(value) {
   return h('pre', { tabindex: 0, 'aria-label': 'JSON' }, JSON.stringify(value, null, 2));
 }
+
+// A button for an action. It does nothing while it is held.
+export function actionButton(action, title, asked, label) {
+  const button = h('button', { type: 'button', value: action, 'aria-label': label,
+    onclick: () => button.getAttribute('aria-disabled') !== 'true' && asked() }, title);
+  return button;
+}
+
+// Holds a button and says why, or lets it go. It keeps its place and the focus.
+export function hold(button, why) {
+  if (why) {
+    button.setAttribute('aria-disabled', 'true');
+    button.title = why;
+  } else {
+    button.removeAttribute('aria-disabled');
+    button.removeAttribute('title');
+  }
+}

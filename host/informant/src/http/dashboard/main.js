@@ -1,7 +1,7 @@
 // The page: it reads the host every two seconds, and shows the view that the address names.
 
 import { h } from './elements.js';
-import { probe, read, takeToken } from './client.js';
+import { dropToken, isTokenDropped, probe, read, takeToken } from './client.js';
 import { History } from './history.js';
 import { clock } from './units.js';
 import * as overview from './overview.js';
@@ -32,6 +32,7 @@ const content = document.getElementById('content');
 const connection = document.getElementById('connection');
 const pages = document.getElementById('pages');
 let shown = null;
+let isLeaving = false;
 
 // `#/plugin?name=a` is the view `plugin` with the parameters `{name: "a"}`.
 function address() {
@@ -56,7 +57,14 @@ async function look() {
   const signal = AbortSignal.timeout(DEADLINE_MILLISECONDS);
   const pages = ['/plugins', '/informers', '/problems'].map((path) => read(path, signal));
   const answers = [...pages, ...['/readyz', '/livez'].map((path) => probe(path, signal))];
-  [host.plugins, host.informers, host.problems, host.ready, host.live] = await Promise.all(answers);
+  try {
+    [host.plugins, host.informers, host.problems, host.ready, host.live] = await Promise.all(answers);
+    isLeaving = false;
+  } catch (error) {
+    // A host that is slow still has its port. A page that is being left ends its own requests.
+    if (error.status === undefined && error.name !== 'TimeoutError' && !isLeaving) dropToken();
+    throw error;
+  }
   host.history.push(Date.now(), host.plugins, host.informers);
 }
 
@@ -71,7 +79,8 @@ async function run() {
         connection.removeAttribute('role');
         shown.update?.(host);
       } catch (error) {
-        connection.textContent = `No new state: ${error.message}`;
+        const dropped = isTokenDropped() ? '; this page has given up its token, and informant ui prints the address with another one' : '';
+        connection.textContent = `No new state: ${error.message}${dropped}`;
         connection.className = 'lost';
         connection.setAttribute('role', 'alert');
       }
@@ -93,6 +102,7 @@ window.addEventListener('hashchange', () => {
   open();
   content.focus();
 });
+window.addEventListener('beforeunload', () => { isLeaving = true; });
 takeToken();
 open();
 run();
