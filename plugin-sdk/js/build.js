@@ -34,7 +34,7 @@ const made = componentize({
 const problems = await types;
 if (problems !== "") fail(problems.trimEnd());
 const { component, error } = await made;
-if (error !== undefined) fail(`error: ${placed(error.message, places)}`);
+if (error !== undefined) fail(`error: ${placed(error.message, places).replace(/^[: ]+/, "")}`);
 await mkdir(dirname(out), { recursive: true });
 await writeFile(`${out}.partial`, component);
 await rename(`${out}.partial`, out);

@@ -37,7 +37,7 @@ const PLACES: [(Language, &str, &str, &str); 5] = [
 ];
 
 /// Names with another meaning for a compiler or a package manager.
-const TAKEN: [&str; 22] = [
+const TAKEN: [&str; 23] = [
     "alloc",
     "assemblyscript",
     "core",
@@ -51,6 +51,7 @@ const TAKEN: [&str; 22] = [
     "serde_json",
     "std",
     "test",
+    "typescript",
     "build",
     "target",
     "as",
