@@ -5,6 +5,7 @@
 #   make sdk-rust     needs nothing more, and does WebAssembly text as well
 #   make sdk-go       needs Go 1.24 or newer
 #   make sdk-js       needs Node.js and npm, which fetches componentize-qjs
+#   make sdk-typescript  needs Node.js and npm, which fetches componentize-qjs and typescript
 #   make sdk-python   needs Python 3.10 or newer and pip, which fetches componentize-py
 #   make sdk-c        needs a C compiler, and clang with wasm-ld or what pip fetches: Zig
 #   make sdk-zig      needs Zig 0.17, which pip fetches otherwise
@@ -15,9 +16,9 @@
 
 SDK_OUT := target/sdk
 
-.PHONY: rust-bindings package sdk sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk python-sdk zig-sdk assemblyscript-sdk
+.PHONY: rust-bindings package sdk sdk-rust sdk-go sdk-js sdk-typescript sdk-python sdk-c sdk-zig sdk-assemblyscript go-sdk js-sdk typescript-sdk python-sdk zig-sdk assemblyscript-sdk
 
-sdk: sdk-rust sdk-go sdk-js sdk-python sdk-c sdk-zig sdk-assemblyscript
+sdk: sdk-rust sdk-go sdk-js sdk-typescript sdk-python sdk-c sdk-zig sdk-assemblyscript
 
 # $(call sdk_facts,language,plugins): runs a host with the plugins that were built, and the shipped plugins in that language offline.
 # The behaviour suite runs the shipped plugins in a cluster.
@@ -36,6 +37,7 @@ CONTRACT_VERSION = $(shell sed -n 's/^package informant:plugin@\(.*\);/\1/p' plu
 # Whether there is what a language needs is seen once for each make, and left as a file that says so. What npm and pip fetch goes below target, and only there.
 GO_SDK_READY := $(SDK_OUT)/go-is-ready
 JS_SDK_READY := $(SDK_OUT)/js-is-ready
+TYPESCRIPT_SDK_READY := $(SDK_OUT)/typescript-is-ready
 PYTHON_SDK_READY := $(SDK_OUT)/python-is-ready
 ZIG_SDK_READY := $(SDK_OUT)/zig-is-ready
 ASSEMBLYSCRIPT_SDK_READY := $(SDK_OUT)/assemblyscript-is-ready
@@ -138,6 +140,30 @@ sdk-js: plugins everyday-build js-sdk golden-js
 	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm full; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
 	  $(call golden_source,js); \
+	}
+
+# The SDK for JavaScript, with its declarations. npm brings the compiler beside the tests.
+typescript-sdk: js-sdk
+	@rm -f $(TYPESCRIPT_SDK_READY); [ -e $(JS_SDK_READY) ] || exit 0; set -e; tests=$(SDK_NODE)/typescript/tests; \
+	$(call fresh_sources,typescript); mkdir -p $(SDK_NODE)/fetched-typescript $$tests; \
+	cp -r plugin-sdk/typescript plugin-sdk/descriptor.schema.json $(SDK_NODE)/; cp $$tests/package.json $(SDK_NODE)/fetched-typescript/; \
+	if ! cmp -s $$tests/package.json $(SDK_NODE)/fetched-typescript.json; then \
+	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/fetched-typescript; then \
+	    echo "SKIPPED: npm cannot fetch typescript (plugin-sdk/typescript/tests/package.json). What is written in TypeScript was neither built nor tested." >&2; exit 0; \
+	  fi; \
+	  cp $$tests/package.json $(SDK_NODE)/fetched-typescript.json; \
+	fi; \
+	ln -sfn ../../fetched-typescript/node_modules $$tests/node_modules; ln -sfn $$tests/node_modules $(SDK_NODE)/typescript/node_modules; \
+	touch $(TYPESCRIPT_SDK_READY)
+
+sdk-typescript: plugins everyday-build typescript-sdk
+	@[ ! -e $(TYPESCRIPT_SDK_READY) ] || { set -ex; cd $(SDK_NODE)/typescript; \
+	  node --import ../js/testing/register.js --test tests/declarations.test.js; \
+	  for folder in template template/test; do node tests/node_modules/typescript/bin/tsc --project $$folder; done; \
+	  node --import ../js/testing/register.js --test template/test/plugin.test.ts; \
+	  (cd template && node ../../js/build.js src/plugin.ts $(CURDIR)/$(SDK_OUT)/hello-typescript.wasm); \
+	  (cd fails && node ../../js/build.js src/plugin.ts $(CURDIR)/$(SDK_OUT)/fails-typescript.wasm full); \
+	  cd $(CURDIR); $(call sdk_facts,typescript,); \
 	}
 
 SDK_VENV := $(SDK_OUT)/venv

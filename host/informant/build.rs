@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Of `plugin-sdk`, what projects get.
-const FOLDERS: [&str; 8] = ["wit", "rust", "go", "js", "python", "c", "zig", "assemblyscript"];
+const FOLDERS: [&str; 9] =
+    ["wit", "rust", "go", "js", "typescript", "python", "c", "zig", "assemblyscript"];
 /// Files that every project gets, and where they are.
 const SHARED: [(&str, &str); 4] = [
     ("LICENSE", "LICENSE"),

@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-// informant-plugin PLUGIN.js OUT.wasm [WORLD]: builds a plugin from one JavaScript file and its imports. The world
-// decides the exports: plugin, controller, timer-only, stateful-plugin or full, as in plugin-sdk/wit/plugin.wit.
-// INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
+// informant-plugin PLUGIN.js OUT.wasm [WORLD]: builds a plugin from one file in JavaScript or TypeScript and its imports.
+// The world decides the exports: plugin, controller, timer-only, stateful-plugin or full, as in
+// plugin-sdk/wit/plugin.wit. INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
 
-import { spawn } from "node:child_process";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle } from "./bundle.js";
+import { typeErrors } from "./check.js";
+import { placed } from "./src/places.js";
 
 const [file, out, world = "plugin"] = process.argv.slice(2);
 if (out === undefined) {
@@ -14,30 +16,25 @@ if (out === undefined) {
   process.exit(2);
 }
 
-/**
- * Bundles the file and its imports into one text. It runs esbuild's own program, because loading its library takes
- * longer.
- */
-function bundle() {
-  const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
-  const options = ["--bundle", "--format=esm", "--external:informant:*", "--target=es2022", "--keep-names", "--log-level=warning"];
-  const esbuild = spawn(program, [file, ...options], { stdio: ["ignore", "pipe", "inherit"] });
-  const parts = [];
-  esbuild.stdout.on("data", (part) => parts.push(part));
-  return new Promise((resolve, reject) => {
-    esbuild.on("error", reject);
-    esbuild.on("close", (code) => (code === 0 ? resolve(Buffer.concat(parts).toString()) : process.exit(1)));
-  });
+function fail(problem) {
+  console.error(problem);
+  process.exit(1);
 }
 
-const [jsSource, { componentize }] = await Promise.all([bundle(), import("componentize-qjs")]);
-const { component } = await componentize({
+// The types are checked beside the other steps. A syntax error is esbuild's to show.
+const types = /\.[cm]?tsx?$/.test(file) ? typeErrors() : "";
+const [{ jsSource, places }, { componentize }] = await Promise.all([bundle(file), import("componentize-qjs")]);
+const made = componentize({
   witPath: fileURLToPath(new URL("../wit", import.meta.url)),
   world,
   jsSource,
   sync: true,
   optSize: process.env.INFORMANT_DEV === "1",
-});
+}).catch((error) => ({ error }));
+const problems = await types;
+if (problems !== "") fail(problems.trimEnd());
+const { component, error } = await made;
+if (error !== undefined) fail(`error: ${placed(error.message, places).replace(/^[: ]+/, "")}`);
 await mkdir(dirname(out), { recursive: true });
 await writeFile(`${out}.partial`, component);
 await rename(`${out}.partial`, out);

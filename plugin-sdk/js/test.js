@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { table } from "./bundle.js";
 import * as fails from "./fails/plugin.js";
+import { placed } from "./src/places.js";
 import { read, write } from "./src/utf8.js";
 import { Host } from "./testing/index.js";
 
@@ -78,6 +80,29 @@ test("a promise is a failure", async () => {
   const { plugin } = await import("./src/index.js");
   const later = plugin({ describe: { version: "1", subscriptions: [{ resource: "v1/pods" }] }, async handle() {} });
   assert.equal(new Host(later).add("v1/pods", pod("a", ""))?.message.includes("returned a promise"), true);
+});
+
+test("a stack names the lines of the sources", () => {
+  const sources = ["src/a.ts", "src/b.ts"];
+  // Each line of the bundle: nothing; a line of the first file; two lines of the second file; two lines of the first file.
+  const places = table({ sources, mappings: ";AAGA;ACAA,QAaI;ADdJ,IACA" });
+  assert.deepEqual(places, { files: sources, lines: ";0,0,4;0,1,4 8,1,17;0,0,3 4,0,4" });
+  const check = (place, expected) => assert.equal(placed(`at f (componentize-qjs:user.js:${place})`, places), `at f (${expected})`);
+  check("2:1", "src/a.ts:4");
+  check("3:8", "src/b.ts:4");
+  check("3:9", "src/b.ts:17");
+  check("3:80", "src/b.ts:17");
+  check("1:1", "componentize-qjs:user.js:1:1");
+  check("9:1", "componentize-qjs:user.js:9:1");
+  assert.equal(placed("at f (componentize-qjs:user.js:2:1)"), "at f (componentize-qjs:user.js:2:1)");
+});
+
+test("a value is exchanged if it is the expected one", async () => {
+  const { plugin, state } = await import("./src/index.js");
+  new Host(plugin({ describe: { version: "1" } }));
+  const swaps = [[null, { a: 1 }, true], [null, 2, false], [{ a: 2 }, 2, false], [{ a: 1 }, 2, true], [2, null, true]];
+  for (const [expected, value, swapped] of swaps) assert.equal(state.compareAndSet("k", expected, value), swapped, `${value}`);
+  assert.equal(state.get("k"), null);
 });
 
 test("a snapshot is restored", () => {

@@ -24,6 +24,7 @@ function asked(what, f) {
 const object = (bytes) => (bytes == null ? null : JSON.parse(decode(bytes)));
 const value = (json) => (json == null ? null : JSON.parse(json));
 const body = (of) => (of instanceof Uint8Array ? of : encode(typeof of === "string" ? of : JSON.stringify(of)));
+const stored = (of) => (of == null ? null : encode(JSON.stringify(of)));
 const keyOf = (of) => {
   if (typeof of !== "string") return { namespace: of.namespace ?? "", name: of.name };
   const [namespace, name] = of.includes("/") ? of.split("/", 2) : ["", of];
@@ -70,7 +71,9 @@ export const indexer = {
 /** A small store of JSON values under names. */
 export const state = {
   get: (key) => object(asked("state", () => stateOfHost.get(key))),
-  set: (key, of) => void asked("state", () => stateOfHost.set(key, of == null ? null : encode(JSON.stringify(of)))),
+  set: (key, of) => void asked("state", () => stateOfHost.set(key, stored(of))),
+  /** Sets the value if the present value is the expected one; null means no value. Returns whether it was. */
+  compareAndSet: (key, expected, of) => asked("state", () => stateOfHost.compareAndSet(key, stored(expected), stored(of))),
   keys: (prefix = "") => asked("state", () => stateOfHost.keys(prefix)),
 };
 
@@ -122,4 +125,9 @@ export const hostInfo = {
   isLeader: () => infoOfHost.isLeader(),
   pluginName: () => infoOfHost.pluginName(),
   hostVersion: () => infoOfHost.hostVersion(),
+  /** This instance's number, from 0, and the number of instances. */
+  shard: () => {
+    const [number, count] = infoOfHost.shard();
+    return { number, count };
+  },
 };

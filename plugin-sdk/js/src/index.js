@@ -3,6 +3,7 @@
 
 import { failure, isAsking, milliseconds, text } from "./failure.js";
 import { log } from "./log.js";
+import { placed } from "./places.js";
 import { decode, encode } from "./utf8.js";
 
 export { after, HostError, never } from "./failure.js";
@@ -22,7 +23,7 @@ function guarded(words, f) {
       }
       return answer;
     } catch (reason) {
-      if (reason instanceof Error && reason.stack && !isAsking(reason)) log.error(text(reason), { stack: reason.stack });
+      if (reason instanceof Error && reason.stack && !isAsking(reason)) log.error(text(reason), { stack: placed(reason.stack) });
       throw words(reason);
     }
   };

@@ -219,9 +219,10 @@ impl Words {
         if line.is_empty() {
             return;
         }
-        let names_error = ["error: ", "error[", "[ERROR] "].iter().any(|mark| line.contains(mark));
-        // rustc names the place on the line after the error.
-        if let Some(place) = line.strip_prefix("--> ")
+        let marks = ["error: ", "error[", "error TS", "[ERROR] "];
+        let names_error = marks.iter().any(|mark| line.contains(mark));
+        // rustc and esbuild name the place on the line after the error.
+        if let Some(place) = line.strip_prefix("--> ").or_else(|| only_place(&line))
             && self.is_error_last
         {
             self.place = Some(place.to_owned());
@@ -238,6 +239,14 @@ impl Words {
         let place = self.place.map_or_else(String::new, |place| format!("{place}: "));
         self.error.map(|error| place + &error).or(self.last)
     }
+}
+
+/// The place if the line has nothing else, as `src/plugin.ts:3:5:`.
+fn only_place(line: &str) -> Option<&str> {
+    let place = line.strip_suffix(':')?;
+    let mut numbers = place.rsplit(':').take(2).map(|it| it.parse::<u32>());
+    let is_place = numbers.next()?.is_ok() && numbers.next()?.is_ok();
+    is_place.then_some(place)
 }
 
 /// A line without colours. A long line is cut.
@@ -318,6 +327,11 @@ mod tests {
         let rustc = "echo 'error[E0425]: no pod'; echo '  --> src/lib.rs:3:5'; echo 'error: 2 of them'; \
             echo ' --> src/lib.rs:9:1'; exit 1";
         check(rustc, LONG, "exit status: 1): src/lib.rs:3:5: error[E0425]: no pod").await;
+        let esbuild = "echo '[ERROR] Unexpected \"%\"'; echo; echo '    a.ts:3:28:'; echo '      3 | %%:'; exit 1";
+        check(esbuild, LONG, "exit status: 1): a.ts:3:28: [ERROR] Unexpected \"%\"").await;
+        let tsc =
+            "echo 'a.ts(1,2): error TS1: no pod'; echo 'a.ts(3,2): error TS2: no node'; exit 1";
+        check(tsc, LONG, "exit status: 1): a.ts(1,2): error TS1: no pod").await;
         check("exit 4", LONG, "the C compiler failed (exit status: 4)").await;
         check("exit 0", LONG, "the C compiler has left no plugin").await;
         check("sleep 60", Duration::from_millis(50), "the C compiler was ended after 0 s").await;

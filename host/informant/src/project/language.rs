@@ -11,6 +11,9 @@ pub(crate) enum Language {
     Go,
     /// JavaScript, with QuickJS from npm.
     Js,
+    /// TypeScript, with the SDK for JavaScript.
+    #[value(name = "typescript")]
+    TypeScript,
     /// Python, with componentize-py from PyPI.
     Python,
     /// C, with clang or Zig.
@@ -37,8 +40,24 @@ pub(crate) struct Facts {
 }
 
 impl Language {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Rust, Self::Go, Self::Js, Self::Python, Self::C, Self::Zig, Self::AssemblyScript];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Rust,
+        Self::Go,
+        Self::Js,
+        Self::TypeScript,
+        Self::Python,
+        Self::C,
+        Self::Zig,
+        Self::AssemblyScript,
+    ];
+
+    /// The folder in `plugin-sdk` with the language's SDK.
+    pub(crate) fn sdk(self) -> &'static str {
+        match self {
+            Self::TypeScript => Self::Js.facts().key,
+            other => other.facts().key,
+        }
+    }
 
     pub(crate) fn facts(self) -> &'static Facts {
         match self {
@@ -61,6 +80,13 @@ impl Language {
                 key: "js",
                 toolchain: "Node.js 20.6 or newer with npm",
                 fetches: "componentize-qjs and esbuild from npm, into node_modules",
+                test: "npm install && npm test",
+            },
+            Self::TypeScript => &Facts {
+                title: "TypeScript",
+                key: "typescript",
+                toolchain: "Node.js 20.6 or newer with npm",
+                fetches: "componentize-qjs, esbuild and typescript from npm, into node_modules",
                 test: "npm install && npm test",
             },
             Self::Python => &Facts {

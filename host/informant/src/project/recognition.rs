@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `Cargo.toml` with a `[package]` | Rust | the package's |
 //! | `go.mod` | Go | the last part of the module's path |
-//! | `package.json` | JavaScript; AssemblyScript where it depends on that SDK | the package's, without its scope |
+//! | `package.json` | JavaScript; AssemblyScript where it depends on that SDK; else TypeScript where `main` ends in `.ts` | the package's, without its scope |
 //! | `pyproject.toml` or none, and `app.py` | Python | the project's, else the folder's |
 //! | a `.c` file that defines `plugin_describe` | C | that file's |
 //! | a `.zig` file that calls `informant.plugin` | Zig | that file's |
@@ -29,6 +29,8 @@ const C_MARK: &str = "plugin_describe(";
 const ZIG_MARK: &str = "informant.plugin(";
 /// The package that a plugin in AssemblyScript depends on.
 const ASSEMBLYSCRIPT_SDK: &str = "informant-plugin-assemblyscript";
+/// The endings of files in TypeScript.
+const TYPESCRIPT: [&str; 3] = [".ts", ".mts", ".tsx"];
 
 /// A folder with a plugin's sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,8 +166,10 @@ fn node(folder: &Path) -> Result<Recognized> {
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     let (world, entry) = (text(&package["informant"]["world"]), text(&package["main"]));
     let needs = |key: &str| package[key].get(ASSEMBLYSCRIPT_SDK).is_some();
+    let is_typed = entry.as_ref().is_some_and(|it| TYPESCRIPT.iter().any(|end| it.ends_with(end)));
     let language = match needs("dependencies") || needs("devDependencies") {
         true => Language::AssemblyScript,
+        false if is_typed => Language::TypeScript,
         false => Language::Js,
     };
     Ok(Some((language, name, Settings { world, entry, ..Settings::default() })))
@@ -292,8 +296,9 @@ mod tests {
         check(&[("go.mod", "module example.com/a/pods // mine\n\ngo 1.24\n")], "go pods");
         check(&[("go.mod", "module example.com/pods/v2\n")], "go pods");
         check(&[("package.json", r#"{"name": "@me/pods"}"#)], "js pods");
-        let assemblyscript =
-            r#"{"name": "pods", "dependencies": {"informant-plugin-assemblyscript": "file:sdk"}}"#;
+        let typescript = r#"{"name": "pods", "main": "src/plugin.ts"}"#;
+        check(&[("package.json", typescript)], "typescript pods");
+        let assemblyscript = r#"{"name": "pods", "main": "a.ts", "dependencies": {"informant-plugin-assemblyscript": "file:sdk"}}"#;
         check(&[("package.json", assemblyscript)], "assemblyscript pods");
         check(&[("app.py", ""), ("pyproject.toml", "[project]\nname = \"pods\"")], "python pods");
         let zig = ("pods.zig", "comptime { informant.plugin(Pods); }");

@@ -28,15 +28,16 @@ const NAMED: [&str; 7] = [
 ];
 
 /// The path of the SDK in a template, and in a new project.
-const PLACES: [(Language, &str, &str, &str); 4] = [
+const PLACES: [(Language, &str, &str, &str); 5] = [
     (Language::Rust, "Cargo.toml", "path = \"..\"", "path = \"sdk/rust\""),
     (Language::Go, "go.mod", "=> ../", "=> ./sdk/go"),
     (Language::Js, "package.json", "\"file:..\"", "\"file:sdk/js\""),
+    (Language::TypeScript, "package.json", "\"file:../../js\"", "\"file:sdk/js\""),
     (Language::AssemblyScript, "package.json", "\"file:..\"", "\"file:sdk/assemblyscript\""),
 ];
 
 /// Names with another meaning for a compiler or a package manager.
-const TAKEN: [&str; 22] = [
+const TAKEN: [&str; 23] = [
     "alloc",
     "assemblyscript",
     "core",
@@ -50,6 +51,7 @@ const TAKEN: [&str; 22] = [
     "serde_json",
     "std",
     "test",
+    "typescript",
     "build",
     "target",
     "as",
@@ -91,8 +93,9 @@ pub(crate) fn files(language: Language, name: &PluginName) -> Vec<(String, Strin
     let key = language.facts().key;
     let template = format!("{key}/template/");
     let of_sdk = |path: &str| {
-        let shared = !path.contains('/') || path.starts_with("wit/");
-        shared || path.starts_with(&format!("{key}/"))
+        let folder = path.split_once('/').map(|(folder, _)| folder);
+        let is_ours = folder.is_none_or(|it| ["wit", key, language.sdk()].contains(&it));
+        is_ours && !path.contains("/template/")
     };
     let placed = EMBEDDED.iter().filter_map(|(path, text)| match path.strip_prefix(&template) {
         Some(file) => {
@@ -201,9 +204,9 @@ mod tests {
             text(&format!("sdk/{key}/README.md"));
             for (path, _) in &files {
                 assert!(!path.contains("template") && !path.contains("hello"), "{key}: {path}");
-                let foreign = Language::ALL.iter().filter(|other| **other != language);
-                for other in foreign.map(|other| format!("sdk/{}/", other.facts().key)) {
-                    assert!(!path.starts_with(&other), "{key}: {path}");
+                let foreign = Language::ALL.map(|other| other.facts().key).into_iter();
+                for other in foreign.filter(|other| ![key, language.sdk()].contains(other)) {
+                    assert!(!path.starts_with(&format!("sdk/{other}/")), "{key}: {path}");
                 }
             }
         }
@@ -262,7 +265,8 @@ mod tests {
         };
         let is_file = |word: &String| {
             let ends = [".js", ".ts", ".c", ".h", ".py", ".rs", ".toml", ".json"];
-            ends.iter().any(|end| word.ends_with(end)) && !word.starts_with("build/")
+            let is_one = !word.starts_with("build/") && !word.contains('*');
+            is_one && ends.iter().any(|end| word.ends_with(end))
         };
         words.into_iter().filter(is_file).map(|it| it.trim_start_matches("./").to_owned()).collect()
     }
@@ -283,6 +287,7 @@ mod tests {
         }
         for file in [
             "plugin.js",
+            "src/plugin.ts",
             "sdk/js/build.js",
             "pod-watch_test.c",
             "sdk/rust/Cargo.toml",

@@ -68,7 +68,7 @@ impl Toolchain {
                 at_least(&go, &["env", "GOVERSION"], folder, (1, 24), get).await?;
                 Ok(Self::Go { go })
             }
-            Language::Js => {
+            Language::Js | Language::TypeScript => {
                 let (node, npm) = node_and_npm(&search, folder).await?;
                 Ok(Self::Js { node, npm })
             }

@@ -269,6 +269,40 @@ fn js() {
 }
 
 #[test]
+fn typescript() {
+    if !may_fetch() {
+        return;
+    }
+    let Some(place) = place(&[]) else { return };
+    let packages = ["esbuild@0.25.12", "componentize-qjs@0.4.5", "typescript@7.0.2"];
+    if !place.has(&packages.map(|it| format!("npm view {it} version")).join(" && ")) {
+        return skip::say("there is no Node.js with npm, or npm reaches no registry");
+    }
+    let language = Language {
+        key: "typescript",
+        says: "\"message\":\"hello\"",
+        file: "src/plugin.ts",
+        from: "log.info(greeting,",
+        to: "log.info(greeting + \", again\",",
+        refuses: "Unexpected",
+    };
+    check(&language, &place);
+    // A wrong type is an error of the build, with its place.
+    let source = place.folder.path().join("hello/src/plugin.ts");
+    let text = std::fs::read_to_string(&source).expect("a source");
+    let line = text.lines().position(|line| line.contains(language.from)).expect("a line") + 1;
+    std::fs::write(&source, text.replace("greeting,", "greeting satisfies number,"))
+        .expect("a save");
+    let (code, said) = place.run("informant plugin build hello");
+    assert_eq!(code, Some(1), "{said}");
+    let error = said.lines().last().unwrap_or_default();
+    assert!(
+        error.contains(&format!("src/plugin.ts({line},")) && error.contains("error TS"),
+        "{said}"
+    );
+}
+
+#[test]
 fn python() {
     if !may_fetch() {
         return;
@@ -386,7 +420,7 @@ fn what_cannot_be_a_project_is_refused_with_what_to_do() {
     check_refused(
         &place,
         "plugin new hello --lang cobol",
-        "possible values: rust, go, js, python, c, zig, assemblyscript",
+        "possible values: rust, go, js, typescript, python, c, zig, assemblyscript",
     );
     check_refused(&place, "plugin new hello", "--lang");
     check_refused(&place, "plugin build", "is no plugin project");

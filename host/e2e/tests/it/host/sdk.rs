@@ -216,6 +216,24 @@ fn js() {
     });
 }
 
+/// The same with types, and with the lines of the source in a stack.
+#[test]
+fn typescript() {
+    sdk_fact("typescript", async |bench, mut host| {
+        check_exceptions(&bench, &mut host, "typescript", "asked to panic by panicking").await;
+        says(&host, "fails", &["asked to panic by panicking", &panicking_line()]).await;
+        says(&host, "fails", &["used", "swapped=true", "shard=0/1"]).await;
+    });
+}
+
+/// The place of the panic in the source, as a stack has it.
+fn panicking_line() -> String {
+    let source = paths::root().join("plugin-sdk/typescript/fails/src/plugin.ts");
+    let text = std::fs::read_to_string(source).expect("a source");
+    let line = text.lines().position(|line| line.contains("asked to panic by")).expect("a line");
+    format!("src/plugin.ts:{})", line + 1)
+}
+
 #[test]
 fn python() {
     sdk_fact("python", async |bench, mut host| {

@@ -1,0 +1,82 @@
+// A host for tests in Node.js, without WebAssembly.
+
+import type { Descriptor, Exports, Failure, Json, Method, PatchKind } from "../src/index.js";
+
+/** A plugin file with at least its `lifecycle`. */
+export type PluginFile = Pick<Exports, "lifecycle"> & Partial<Exports>;
+
+/** An object of a test. */
+export interface TestObject {
+  metadata?: { name?: string; namespace?: string; uid?: string };
+}
+
+interface Place {
+  resource: string;
+  key: { namespace: string; name: string };
+}
+
+/** A write of the plugin. */
+export type TestWrite = Place &
+  (
+    | { verb: "create" | "update"; subresource: string; body: Json }
+    | {
+        verb: "patch";
+        subresource: string;
+        type: { tag: Exclude<PatchKind, "apply" | "force-apply"> } | { tag: "apply"; val: boolean };
+        body: Json;
+      }
+    | { verb: "delete"; uid: string | null }
+    | { verb: "event"; warning: boolean; reason: string; message: string }
+  );
+
+/** An HTTP request of the plugin. */
+export interface TestRequest {
+  method: Method;
+  url: string;
+  headers: [name: string, value: string][];
+  body: Uint8Array;
+  timeoutMs: number;
+}
+
+/** An answer to a request. */
+export interface TestAnswer {
+  status: number;
+  headers?: [name: string, value: string][];
+  body?: Uint8Array;
+}
+
+/** A host with one plugin: the exports of its file. */
+export class Host {
+  /**
+   * Describes and starts the plugin. With `before`, it is a reload of the previous host: the cache, the state, the keys,
+   * the metrics and the log continue.
+   */
+  constructor(plugin: PluginFile, config?: object, before?: Host | null);
+
+  readonly descriptor: Descriptor;
+  /** The logged lines: the level, the message, the fields. */
+  get lines(): string[];
+  get writes(): TestWrite[];
+  get requests(): TestRequest[];
+  /** The waiting keys. */
+  get keys(): string[];
+  /** The values of series, by their names with labels: `pods_total{app=web}`. */
+  get series(): Map<string, number>;
+  /** The object that answers a write. A thrown `{ tag, val }` is a refusal. */
+  set answerWrite(answer: (write: TestWrite) => unknown);
+  /** The answer to a request. A thrown `{ tag, val }` is a refusal. */
+  set answerRequest(answer: (request: TestRequest) => TestAnswer);
+
+  /** Puts an object into the cache without an event. */
+  put(resource: string, object: TestObject): void;
+  /** Delivers an added object to the plugin. Returns the failure, or null. */
+  add(resource: string, object: TestObject): Failure | null;
+  update(resource: string, before: TestObject, after: TestObject): Failure | null;
+  delete(resource: string, object: TestObject): Failure | null;
+  /** Works on every waiting key in turn. Returns the milliseconds after which keys come again, by their names. */
+  reconcile(): { [key: string]: number };
+  /** Calls `fire`. Returns the failure, or null. */
+  fire(schedule: string, at?: Date): Failure | null;
+  /** Calls `synced`: the initial objects of a resource were delivered. Returns the failure, or null. */
+  synced(resource: string): Failure | null;
+}

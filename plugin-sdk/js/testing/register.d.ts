@@ -1,0 +1,3 @@
+// The module changes how Node.js finds and reads modules. It exports nothing.
+
+export {};
