@@ -8,6 +8,9 @@ use jiff::Timestamp;
 use crate::request::Request;
 use crate::{Source, json_response, render_object};
 
+/// A larger object is not rendered on the thread of its request.
+const LARGE_BYTES: usize = 64 * 1024;
+
 /// Answers with the object, or its status subresource, which shows the whole object too.
 pub async fn get(
     source: &dyn Source,
@@ -17,7 +20,13 @@ pub async fn get(
     let (at, _, _) = request.list_options()?.list_at()?;
     let namespace = request.path.namespace.as_deref();
     let object = source.get(&request.resource, namespace, name, at).await?;
-    let json =
-        render_object(&object, &request.resource, request.representation, Timestamp::now(), false);
+    let (resource, representation) = (request.resource.clone(), request.representation);
+    let is_large = object.json_len() >= LARGE_BYTES;
+    let render = move || render_object(&object, &resource, representation, Timestamp::now(), false);
+    let json = match is_large {
+        true => request.options.pieces.make(render).await,
+        false => Some(render()),
+    };
+    let json = json.ok_or_else(|| Status::service_unavailable("the server stops"))?;
     Ok(json_response(StatusCode::OK, json))
 }

@@ -29,7 +29,17 @@ pub async fn serve(
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     let outcome = match route {
         Route::Resource(path) => serve_resource(source, path, query, accept, options).await,
-        route => serve_document(&source.catalogue(), route, accept),
+        Route::Health => {
+            let body = Body::from("ok");
+            Ok(body_response(StatusCode::OK, "text/plain; charset=utf-8", body))
+        }
+        route => {
+            // With hundreds of custom resources a document has megabytes.
+            let (catalogue, route) = (source.catalogue(), route.clone());
+            let aggregated = negotiation::wants_aggregated_discovery(accept);
+            let made = options.pieces.make(move || serve_document(&catalogue, &route, aggregated));
+            made.await.unwrap_or_else(|| Err(Status::service_unavailable("the server stops")))
+        }
     };
     outcome.unwrap_or_else(|status| status_response(&status))
 }
@@ -101,9 +111,8 @@ fn check_scope(request: &Request<'_>) -> Result<(), Status> {
 fn serve_document(
     catalogue: &Catalogue,
     route: &Route,
-    accept: Option<&str>,
+    aggregated: bool,
 ) -> Result<Response, Status> {
-    let aggregated = negotiation::wants_aggregated_discovery(accept);
     let document = match route {
         Route::CoreVersions | Route::Groups if aggregated => {
             let document = discovery::aggregated(catalogue, *route == Route::CoreVersions);
@@ -118,11 +127,7 @@ fn serve_document(
         Route::OpenApiV2 => Some(openapi::version_2()),
         Route::OpenApiV3Index => Some(openapi::index(catalogue)),
         Route::OpenApiV3 { group, version } => openapi::document(catalogue, group, version),
-        Route::Health => {
-            let body = Body::from("ok");
-            return Ok(body_response(StatusCode::OK, "text/plain; charset=utf-8", body));
-        }
-        Route::Resource(_) | Route::Unknown => None,
+        Route::Resource(_) | Route::Health | Route::Unknown => None,
     };
     let document = document.ok_or_else(Status::no_such_resource)?;
     Ok(json_response(StatusCode::OK, representation::to_bytes(&document)))

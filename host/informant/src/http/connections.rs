@@ -9,7 +9,7 @@ use super::client_certificate::ClientCertificate;
 use super::places::{ConnectionPlace, Places, Room, Served};
 use super::scrapes::PAGES_MAX;
 use super::tls::{Opened, Transport};
-use super::unread::{Unread, UnreadPiece};
+use super::unread::{ConnectionPiece, Unread};
 use super::write_deadline::WriteDeadline;
 use crate::metrics::RefusedCounts;
 use axum::Router;
@@ -203,7 +203,8 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
     let Common { http, router, is_probe, transport, shutdown, bounds, unread } = common;
     let asked = place.clone();
     let cut_off = CancellationToken::new();
-    let stream = WriteDeadline::new(stream, bounds.stall_max);
+    let piece = Arc::new(ConnectionPiece::new(unread, cut_off.clone()));
+    let stream = WriteDeadline::new(stream, bounds.stall_max, piece.clone());
     let answered = async {
         let opened = tokio::select! {
             opened = tokio::time::timeout(bounds.head_deadline, transport.open(stream)) => opened,
@@ -212,7 +213,7 @@ async fn connection<S: ByteStream>(stream: S, place: Arc<ConnectionPlace>, commo
         let Ok(Ok(Opened { stream, client })) = opened else { return Ok(()) };
         let service = service_fn(|request| {
             let answer = answer(request, &asked, client.as_ref(), &router, is_probe);
-            answer.map_ok(|(answer, served)| held(answer, served, &unread, &cut_off))
+            answer.map_ok(|(answer, served)| held(answer, served, &piece))
         });
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
@@ -264,23 +265,23 @@ fn answer(
 fn held(
     answer: Response<Body>,
     served: Option<Served>,
-    unread: &Arc<Unread>,
-    cut_off: &CancellationToken,
+    piece: &Arc<ConnectionPiece>,
 ) -> Response<Body> {
     let Some(served) = served else { return answer };
-    let (unread, cut_off) = (unread.clone(), cut_off.clone());
-    answer.map(|body| {
-        Body::new(HeldConnection { body, piece: None, unread, cut_off, _served: served })
-    })
+    let piece = piece.clone();
+    answer.map(|body| Body::new(HeldConnection { body, piece, _served: served }))
 }
 
 struct HeldConnection {
     body: Body,
-    /// The piece before the next one.
-    piece: Option<UnreadPiece>,
-    unread: Arc<Unread>,
-    cut_off: CancellationToken,
+    piece: Arc<ConnectionPiece>,
     _served: Served,
+}
+
+impl Drop for HeldConnection {
+    fn drop(&mut self) {
+        self.piece.is_taken();
+    }
 }
 
 impl http_body::Body for HeldConnection {
@@ -292,19 +293,19 @@ impl http_body::Body for HeldConnection {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         // The connection wants more: it has room again.
-        self.piece = None;
+        self.piece.is_taken();
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(data) = frame.data_ref()
         {
-            self.piece = Some(self.unread.add(data.len(), &self.cut_off));
+            self.piece.waits(data.len());
         }
         polled
     }
 
     /// Not while the last piece counts: hyper drops an ended body before it has written that piece.
     fn is_end_stream(&self) -> bool {
-        self.piece.is_none() && self.body.is_end_stream()
+        !self.piece.has_piece() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,9 +1,11 @@
 //! A stream whose peer has to take what is written: one that takes nothing for too long is cut off.
 
 use super::accept::ByteStream;
+use super::unread::ConnectionPiece;
 use socket2::SockRef;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -20,10 +22,12 @@ pub(super) struct WriteDeadline<S> {
     stall_max: Duration,
     /// Since the peer takes nothing.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// Hears that the peer has taken something that waited.
+    piece: Arc<ConnectionPiece>,
 }
 
 impl<S: ByteStream> WriteDeadline<S> {
-    pub(super) fn new(stream: S, stall_max: Duration) -> Self {
+    pub(super) fn new(stream: S, stall_max: Duration, piece: Arc<ConnectionPiece>) -> Self {
         let socket = SockRef::from(&stream);
         // A socket that has a path takes some of these alone. Only answers in small pieces would be faster for these; a closed socket shows up later.
         let _ = socket.set_tcp_nodelay(true);
@@ -31,7 +35,7 @@ impl<S: ByteStream> WriteDeadline<S> {
         // What was written when the connection is closed: the system keeps it no longer than that.
         #[cfg(target_os = "linux")]
         let _ = socket.set_tcp_user_timeout(Some(stall_max));
-        Self { stream, stall_max, deadline: None }
+        Self { stream, stall_max, deadline: None, piece }
     }
 
     /// What comes of a write.
@@ -41,7 +45,9 @@ impl<S: ByteStream> WriteDeadline<S> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.deadline = None;
+            if self.deadline.take().is_some() {
+                self.piece.moves();
+            }
             return written;
         }
         let stall_max = self.stall_max;
