@@ -67,7 +67,7 @@ impl Otlp {
         let queue = settings.traces.as_ref().map(|_| {
             let (spans, taken) = mpsc::channel(settings.queue.spans_max);
             let processor = SpanQueue::new(spans, counts.clone());
-            (Tracer::new(&key, settings.ratio, processor), taken)
+            (Tracer::new(&key, (settings.ratio, true), processor), taken)
         });
         let (tracer, spans) = queue.unzip();
         Ok(Self { settings, tracer, spans, counts, instance })

@@ -82,9 +82,8 @@ impl Actor {
                 call(instance, subscription, &queued, event, now).await
             }
         };
-        let result = result.and_then(|()| instance.state().commit_state(|_| ()));
+        let result = instance.state().finish(result, |_| ());
         if let Err(error) = result {
-            instance.state().forget_state();
             if error.ends_instance() {
                 self.running = Running::Nothing;
             }
