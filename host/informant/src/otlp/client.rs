@@ -187,4 +187,4 @@ impl PostError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -111,8 +111,10 @@ fn refusal(answer: &[u8]) -> Option<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::client::tests::{client_of, message, serve};
     use super::super::messages::PartialSuccess;
     use super::*;
+    use tokio::net::TcpListener;
 
     #[track_caller]
     fn check(
@@ -154,5 +156,31 @@ mod tests {
         assert_eq!(read(0, "warned").map(|(rejected, _)| rejected), Some(0));
         assert_eq!(read(0, ""), None);
         assert_eq!([refusal(b""), refusal(b"\xff\xff")], [None, None]);
+    }
+
+    #[tokio::test]
+    async fn answers_are_counted_and_a_collector_may_ask_for_a_pause() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (counts, health) = (Arc::<OtlpCounts>::default(), ExportHealth::new("metrics"));
+        let mut sender = Sender::new(client_of(&url, &[]), health, counts.clone());
+        let partial = PartialSuccess { rejected: 3, error_message: "old".to_owned() };
+        let partial = ExportResponse { partial_success: Some(partial) }.encode_to_vec();
+        let length = partial.len();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+        let partial = [head.as_bytes(), &partial].concat();
+        let busy = "HTTP/1.1 429 Busy\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n";
+        let whole = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        let (body, end) = (OtlpBody::new(&message(), false), CancellationToken::new());
+        for (answer, expect) in [
+            (&partial[..], (Some(3), false)),
+            (busy.as_bytes(), (None, true)),
+            (whole.as_bytes(), (Some(0), false)),
+        ] {
+            let (sent, _) = tokio::join!(sender.send(&body, 1, &end), serve(&listener, answer));
+            assert_eq!((sent, sender.must_wait()), expect);
+        }
+        let counted = [&counts.requests_ok, &counts.requests_partial, &counts.requests_failed];
+        assert_eq!(counted.map(|count| count.load(Relaxed)), [1, 1, 1]);
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-fn message() -> KeyValue {
+pub(crate) fn message() -> KeyValue {
     KeyValue { key: "body".to_owned(), value: None }
 }
 
@@ -20,7 +20,33 @@ fn is_whole(request: &[u8]) -> bool {
     request.len() == head.len() + 4 + length
 }
 
-/// A client with these variables for a collector that gives one answer, and the text of the request that it got.
+/// A client of this collector, with these variables.
+pub(crate) fn client_of(url: &str, variables: &[(&str, &str)]) -> OtlpClient {
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let settings = OtlpSettings::read(Some(url), variable, |_| {}).expect("they are valid");
+    let settings = settings.and_then(|it| it.traces).expect("it is on");
+    OtlpClient::new(settings).expect("no file is read")
+}
+
+/// Gives the answer to one request, which is returned.
+pub(crate) async fn serve(listener: &TcpListener, answer: &[u8]) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().await.expect("a connection");
+    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+    while !is_whole(&request) {
+        match stream.read(&mut buffer).await {
+            Ok(bytes @ 1..) => request.extend_from_slice(&buffer[..bytes]),
+            _ => break,
+        }
+    }
+    // The client may have gone.
+    let _ = stream.write_all(answer).await;
+    request
+}
+
+/// A post with these variables to a collector that gives one answer, and the text of the request that it got.
 async fn posted(
     variables: &[(&str, &str)],
     scheme: &str,
@@ -28,29 +54,10 @@ async fn posted(
 ) -> (Result<Bytes, PostError>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let variable = |name: &str| {
-        let found = variables.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    let url = format!("{scheme}://{address}/base");
-    let settings = OtlpSettings::read(Some(&url), variable, |_| {}).expect("they are valid");
-    let settings = settings.and_then(|it| it.traces).expect("it is on");
-    let client = OtlpClient::new(settings).expect("no file is read");
-    let serve = async {
-        let (mut stream, _) = listener.accept().await.expect("a connection");
-        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-        while !is_whole(&request) {
-            match stream.read(&mut buffer).await {
-                Ok(bytes @ 1..) => request.extend_from_slice(&buffer[..bytes]),
-                _ => break,
-            }
-        }
-        // The client may have gone.
-        let _ = stream.write_all(answer.as_bytes()).await;
-        request
-    };
+    let client = client_of(&format!("{scheme}://{address}/base"), variables);
     let body = OtlpBody::new(&message(), client.is_compressed());
-    let (answer, mut request) = tokio::join!(client.post(&body), serve);
+    let (answer, mut request) =
+        tokio::join!(client.post(&body), serve(&listener, answer.as_bytes()));
     let shown = String::from_utf8_lossy(&request).replace(&address.to_string(), "ADDRESS");
     if variables.is_empty() {
         request = shown.into_bytes();
