@@ -83,10 +83,8 @@ impl Actor {
             }
         };
         let result = instance.state().finish(result, |_| ());
-        if let Err(error) = result {
-            if error.ends_instance() {
-                self.running = Running::Nothing;
-            }
+        if result.is_err_and(|error| error.ends_instance()) {
+            self.running = Running::Nothing;
         }
     }
 
