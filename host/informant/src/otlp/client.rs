@@ -53,7 +53,7 @@ pub(super) struct OtlpBody {
 }
 
 /// The connection of an answer, which its body needs.
-struct Answered {
+struct OpenAnswer {
     answer: Response<Incoming>,
     _driver: AbortOnDropHandle<()>,
 }
@@ -99,7 +99,7 @@ impl OtlpClient {
         let (endpoint, limit) = (&self.settings.endpoint, self.settings.timeout);
         let deadline = Instant::now() + limit;
         let posted = timeout_at(deadline, self.connect_and_post(body)).await;
-        let Answered { answer, _driver } = posted.unwrap_or_else(|_| {
+        let OpenAnswer { answer, _driver } = posted.unwrap_or_else(|_| {
             let milliseconds = limit.as_millis();
             Err(PostError::lost(format!("{endpoint} did not answer within {milliseconds} ms")))
         })?;
@@ -114,7 +114,7 @@ impl OtlpClient {
         Ok(body.map(Collected::to_bytes).unwrap_or_default())
     }
 
-    async fn connect_and_post(&self, body: &OtlpBody) -> Result<Answered, PostError> {
+    async fn connect_and_post(&self, body: &OtlpBody) -> Result<OpenAnswer, PostError> {
         let endpoint = &self.settings.endpoint;
         let lost = |error: &(dyn std::error::Error + 'static)| {
             PostError::lost(format!("{endpoint}: {}", with_causes(error)))
@@ -131,7 +131,7 @@ impl OtlpClient {
         self.exchange(stream, body).await
     }
 
-    async fn exchange<S>(&self, stream: S, body: &OtlpBody) -> Result<Answered, PostError>
+    async fn exchange<S>(&self, stream: S, body: &OtlpBody) -> Result<OpenAnswer, PostError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -145,7 +145,7 @@ impl OtlpClient {
         // The sender gets the error of the connection.
         let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
         let answer = sender.send_request(request).await.map_err(|error| lost(&error))?;
-        Ok(Answered { answer, _driver })
+        Ok(OpenAnswer { answer, _driver })
     }
 
     fn request(&self, body: &OtlpBody) -> http::Result<Request<Full<Bytes>>> {
