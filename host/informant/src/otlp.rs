@@ -1,8 +1,8 @@
 //! Traces and metrics for OpenTelemetry: OTLP over HTTP, in protobuf. Off unless an endpoint is given.
 //!
-//! The messages are declared here (`messages.rs`) and not taken from OpenTelemetry's SDK. The SDK would bring ten
-//! crates, its own spans and its own instruments; the spans are made in `host/runtime`, and the metrics are those of
-//! `/metrics`.
+//! The messages are declared here (`messages.rs`) and not taken from OpenTelemetry's crates, which are about ten more and
+//! take longer to compile (`host/docs/designs/choices.md`). The spans are made in `host/runtime`, and the metrics are
+//! those of `/metrics`.
 
 mod client;
 mod endpoint;
@@ -20,20 +20,21 @@ use crate::task::{Task, end, ended_early};
 use anyhow::{Result, anyhow};
 use client::OtlpClient;
 use health::ExportHealth;
-use informant_runtime::{Span, Tracer};
+use informant_runtime::Tracer;
 use messages::Resource;
 use metrics::MetricsExport;
-use queue::SpanQueue;
+use queue::{QueuedSpan, SpanQueue};
 use rustls::crypto::ring::default_provider;
 use sender::Sender;
 pub(crate) use settings::OtlpSettings;
+use settings::{SignalSettings, left_off};
 use spans::SpansExport;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 /// How long the end of the host waits for the last spans and metrics.
 const FLUSH_MAX: Duration = Duration::from_secs(3);
@@ -43,10 +44,16 @@ const KEY_BYTES: usize = 32;
 /// The export, before its tasks run.
 pub(crate) struct Otlp {
     settings: OtlpSettings,
-    tracer: Option<Tracer>,
-    spans: Option<mpsc::Receiver<Span>>,
+    traces: Option<TracesParts>,
+    metrics: Option<OtlpClient>,
     counts: Arc<OtlpCounts>,
-    instance: [u8; 16],
+}
+
+/// The parts of the export of traces.
+struct TracesParts {
+    client: OtlpClient,
+    tracer: Tracer,
+    spans: mpsc::Receiver<QueuedSpan>,
 }
 
 /// The running export. Its tasks end before the host.
@@ -57,25 +64,21 @@ pub(crate) struct OtlpTasks {
 }
 
 impl Otlp {
-    pub(crate) fn new(settings: OtlpSettings) -> Result<Self> {
-        let (mut key, mut instance) = ([0; KEY_BYTES], [0; 16]);
-        for bytes in [&mut key[..], &mut instance] {
-            let filled = default_provider().secure_random.fill(bytes);
-            filled.map_err(|_| anyhow!("the system has no random numbers"))?;
-        }
+    pub(crate) fn new(mut settings: OtlpSettings) -> Result<Self> {
         let counts = Arc::<OtlpCounts>::default();
-        let queue = settings.traces.as_ref().map(|_| {
-            let (spans, taken) = mpsc::channel(settings.queue.spans_max);
-            let processor = SpanQueue::new(spans, counts.clone());
-            (Tracer::new(&key, settings.ratio, processor), taken)
+        let traces = client(settings.traces.take())?.map(|client| {
+            let (processor, spans) = SpanQueue::new(settings.queue.spans_max, counts.clone());
+            let sampled = (settings.ratio, settings.propagates);
+            let tracer = Tracer::new(&random::<KEY_BYTES>()?, sampled, processor);
+            anyhow::Ok(TracesParts { client, tracer, spans })
         });
-        let (tracer, spans) = queue.unzip();
-        Ok(Self { settings, tracer, spans, counts, instance })
+        let metrics = client(settings.metrics.take())?;
+        Ok(Self { settings, traces: traces.transpose()?, metrics, counts })
     }
 
     /// The maker of spans for plugins' calls. `None`: no traces are exported.
     pub(crate) fn tracer(&self) -> Option<Tracer> {
-        self.tracer.clone()
+        self.traces.as_ref().map(|traces| traces.tracer.clone())
     }
 
     /// The numbers for `/metrics`.
@@ -85,30 +88,52 @@ impl Otlp {
 
     /// Starts the tasks. Call it within the async runtime.
     pub(crate) fn start(self, sources: MetricSources) -> Result<OtlpTasks> {
-        let Self { settings, spans, counts, instance, .. } = self;
-        let OtlpSettings { traces, metrics, resource, queue, metric_interval, .. } = settings;
-        let resource = Resource::new(resource, instance);
+        let Self { settings, traces, metrics, counts } = self;
+        let OtlpSettings { resource, queue, metric_interval, .. } = settings;
+        let instance = u128::from_be_bytes(random()?);
+        let resource = Resource::new(resource, &format!("{instance:032x}"));
         let token = CancellationToken::new();
-        let sender = |signal, settings| {
-            let health = ExportHealth::new(signal);
-            OtlpClient::new(settings).map(|client| Sender::new(client, health, counts.clone()))
+        let sender = |signal, client: OtlpClient| {
+            info!("{signal} are sent to {}", client.endpoint());
+            Sender::new(client, ExportHealth::new(signal), counts.clone())
         };
-        let traces = traces.zip(spans).map(|(settings, spans)| {
-            info!("traces are sent to {}", settings.endpoint);
-            let export = SpansExport::new(sender("traces", settings)?, resource.clone(), queue);
-            anyhow::Ok(Task::spawn("the export of traces", export.run(spans, token.clone())))
+        let traces = traces.map(|TracesParts { client, spans, .. }| {
+            let export = SpansExport::new(sender("traces", client), resource.clone(), queue);
+            Task::spawn("the export of traces", export.run(spans, token.clone()))
         });
-        let traces = traces.transpose()?;
-        let metrics = metrics.map(|settings| {
-            info!("metrics are sent to {}", settings.endpoint);
-            let sender = sender("metrics", settings)?;
-            let began = unix_nanoseconds();
+        let metrics = metrics.map(|client| {
+            let (sender, began) = (sender("metrics", client), unix_nanoseconds());
             let export = MetricsExport::new(sender, resource.clone(), (sources, began));
-            let run = export.run(metric_interval, token.clone());
-            anyhow::Ok(Task::spawn("the export of metrics", run))
+            Task::spawn("the export of metrics", export.run(metric_interval, token.clone()))
         });
-        Ok(OtlpTasks { traces, metrics: metrics.transpose()?, end: token })
+        Ok(OtlpTasks { traces, metrics, end: token })
     }
+}
+
+/// The client of a signal that is on. Variables that were meant for another program do not end the start.
+fn client(settings: Option<SignalSettings>) -> Result<Option<OtlpClient>> {
+    let Some(settings) = settings else { return Ok(None) };
+    let is_required = settings.is_required;
+    match OtlpClient::new(settings) {
+        Err(problem) if !is_required => {
+            warn!("{}", left_off(&problem));
+            Ok(None)
+        }
+        client => client.map(Some),
+    }
+}
+
+fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    let filled = default_provider().secure_random.fill(&mut bytes);
+    filled.map_err(|_| anyhow!("the system has no random numbers"))?;
+    Ok(bytes)
+}
+
+/// Waits until the last messages have had their time after the end.
+async fn cut_off(end: CancellationToken) {
+    end.cancelled().await;
+    tokio::time::sleep(FLUSH_MAX).await;
 }
 
 impl OtlpTasks {

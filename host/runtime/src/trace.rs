@@ -2,7 +2,7 @@
 //! spans. The surrounding program sends the spans.
 //!
 //! No queue carries a context. The ids of a change are a keyed hash of the object's version, so every call for it
-//! computes the same ids, and the sampler, a function of the trace id, decides the same everywhere.
+//! computes the same ids, and the sampler, a function of the change's trace id, decides the same everywhere.
 
 mod call;
 mod change;
@@ -12,7 +12,7 @@ mod resources;
 mod span;
 
 pub(crate) use call::{CallCause, CallOrigin, CallTrace, TracedCall};
-use change::{ChangeIds, Roots};
+use change::Roots;
 pub use ids::{SpanId, TraceId};
 use parking_lot::Mutex;
 pub(crate) use resources::object_attributes;
@@ -35,16 +35,24 @@ struct TracerState {
     key: hmac::Key,
     /// Traces with a smaller number are sampled.
     threshold: u64,
+    /// Whether requests have the header of their trace.
+    propagates: bool,
     roots: Mutex<Roots>,
     processor: Box<dyn SpanProcessor>,
 }
 
 impl Tracer {
-    /// Samples this part of all traces, from 0 to 1. The ids of changes cannot be predicted without the key.
-    pub fn new(key: &[u8], ratio: f64, processor: impl SpanProcessor) -> Self {
+    /// Samples this part of all traces, from 0 to 1. The ids of changes cannot be predicted without the key. `propagates`:
+    /// requests have the header of their trace.
+    pub fn new(
+        key: &[u8],
+        (ratio, propagates): (f64, bool),
+        processor: impl SpanProcessor,
+    ) -> Self {
         Self(Arc::new(TracerState {
             key: hmac::Key::new(hmac::HMAC_SHA256, key),
             threshold: ids::threshold(ratio),
+            propagates,
             roots: Mutex::new(Roots::default()),
             processor: Box::new(processor),
         }))

@@ -32,6 +32,8 @@ mod stateful;
 mod sync;
 #[path = "plugin_host/timers.rs"]
 mod timers;
+#[path = "plugin_host/traces.rs"]
+mod traces;
 #[path = "plugin_host/writes.rs"]
 mod writes;
 
@@ -42,7 +44,7 @@ use informant_runtime::configuration::Configurations;
 use informant_runtime::{
     AccessReviewer, ClusterWriter, CompilerOptions, HttpClient, Limits, NoCluster, NoHttp,
     NoReviews, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
-    StateDirectoryOptions,
+    StateDirectoryOptions, Tracer,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,6 +74,9 @@ struct Bench {
     shutdown: CancellationToken,
     host: JoinHandle<()>,
 }
+
+/// The ways out of the host.
+type Ways = (Arc<dyn ClusterWriter>, Arc<dyn HttpClient>, Arc<dyn AccessReviewer>);
 
 impl Bench {
     fn start() -> Self {
@@ -123,11 +128,17 @@ impl Bench {
         state: Option<StateDirectoryOptions>,
         configurations: Configurations,
         leadership: Option<Leadership>,
-        (cluster, http, access): (
-            Arc<dyn ClusterWriter>,
-            Arc<dyn HttpClient>,
-            Arc<dyn AccessReviewer>,
-        ),
+        ways: Ways,
+    ) -> Self {
+        Self::start_traced(state, configurations, (leadership, None), ways)
+    }
+
+    /// And with traces.
+    fn start_traced(
+        state: Option<StateDirectoryOptions>,
+        configurations: Configurations,
+        (leadership, tracer): (Option<Leadership>, Option<Tracer>),
+        (cluster, http, access): Ways,
     ) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let directory = root.path().join("plugins");
@@ -150,7 +161,7 @@ impl Bench {
             compiler: CompilerOptions::default(),
             state,
             leadership,
-            tracer: None,
+            tracer,
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());

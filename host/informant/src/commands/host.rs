@@ -8,6 +8,7 @@ use crate::otlp::OtlpSettings;
 use crate::{cluster, compiler};
 use anyhow::Result;
 use std::path::PathBuf;
+use tracing::warn;
 
 impl HostArgs {
     /// The options of a host for these directories, without an election and without a separate listener for metrics.
@@ -26,9 +27,11 @@ impl HostArgs {
             state: self.state.options(),
             outbound: self.outbound,
             record: self.record.options(),
-            otlp: OtlpSettings::read(self.otlp.otlp_endpoint.as_deref(), |name| {
-                std::env::var(name).ok()
-            })?,
+            otlp: OtlpSettings::read(
+                self.otlp.otlp_endpoint.as_deref(),
+                |name| std::env::var(name).ok(),
+                |problem| warn!("{problem}"),
+            )?,
             election: None,
             addresses: Addresses { api: self.serve.listen, metrics: None, secure: None },
             admin_socket: self.serve.admin.admin_socket,

@@ -251,7 +251,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     // The export to OpenTelemetry's collectors.
     Counter "informant_otlp_spans":
         "Spans for OTLP, by result: exported, dropped because the queue was full, failed", HostBy |host| by("result", host.otlp.spans());
-    Counter "informant_otlp_requests": "OTLP requests with spans or metrics, by result",
+    Counter "informant_otlp_requests": "OTLP requests with spans or metrics, by result: ok, partial if the collector refused a part, failed",
         HostBy |host| by("result", host.otlp.requests());
 
     // Plugins' own metrics (`plugins.rs`).

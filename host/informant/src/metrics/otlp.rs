@@ -13,6 +13,8 @@ pub(crate) struct OtlpCounts {
     pub(crate) spans_failed: AtomicU64,
     /// Requests with spans or with metrics.
     pub(crate) requests_ok: AtomicU64,
+    /// Those of which the collector refused a part.
+    pub(crate) requests_partial: AtomicU64,
     pub(crate) requests_failed: AtomicU64,
 }
 
@@ -27,8 +29,11 @@ impl OtlpCounts {
     }
 
     /// Requests by result.
-    pub(super) fn requests(&self) -> [(&'static str, u64); 2] {
-        let (ok, failed) = (&self.requests_ok, &self.requests_failed);
-        [("ok", ok.load(Relaxed)), ("failed", failed.load(Relaxed))]
+    pub(super) fn requests(&self) -> [(&'static str, u64); 3] {
+        [
+            ("ok", self.requests_ok.load(Relaxed)),
+            ("partial", self.requests_partial.load(Relaxed)),
+            ("failed", self.requests_failed.load(Relaxed)),
+        ]
     }
 }

@@ -9,15 +9,20 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Collected, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use prost::Message;
 use rustls::pki_types::ServerName;
 use std::io::Write as _;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Bytes of an answer: numbers and a text for people.
@@ -40,23 +45,76 @@ pub(super) struct PostError {
     pub(super) wait: Option<Duration>,
 }
 
+/// The body of a request, which may be sent several times.
+#[derive(Clone)]
+pub(super) struct OtlpBody {
+    bytes: Bytes,
+    is_packed: bool,
+}
+
+/// The connection of an answer, which its body needs.
+struct OpenAnswer {
+    answer: Response<Incoming>,
+    _driver: AbortOnDropHandle<()>,
+}
+
+impl OtlpBody {
+    /// Encodes a message, which takes milliseconds for a large one. Call it on a thread for such work.
+    pub(super) fn new(message: &impl Message, is_compressed: bool) -> Self {
+        let bytes = message.encode_to_vec();
+        match is_compressed.then(|| packed(&bytes)).flatten() {
+            Some(small) => Self { bytes: small.into(), is_packed: true },
+            None => Self { bytes: bytes.into(), is_packed: false },
+        }
+    }
+}
+
+/// Writing to memory does not fail.
+fn packed(message: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(message).ok()?;
+    encoder.finish().ok()
+}
+
 impl OtlpClient {
     pub(super) fn new(settings: SignalSettings) -> Result<Self> {
-        let tls = Tls::new("OTEL_EXPORTER_OTLP_CERTIFICATE", settings.certificate.as_deref())?;
+        let (variable, file) = settings.certificate.clone().unzip();
+        let variable = variable.as_deref().unwrap_or("OTEL_EXPORTER_OTLP_CERTIFICATE");
+        let tls = Tls::new(variable, file.as_deref())?;
         Ok(Self { settings, tls })
     }
 
-    /// Sends the message, within the time limit. Returns the answer's body.
-    pub(super) async fn post(&self, message: Vec<u8>) -> Result<Bytes, PostError> {
-        let (endpoint, limit) = (&self.settings.endpoint, self.settings.timeout);
-        let posted = tokio::time::timeout(limit, self.connect_and_post(message)).await;
-        posted.unwrap_or_else(|_| {
-            let milliseconds = limit.as_millis();
-            Err(PostError::lost(format!("{endpoint} did not answer within {milliseconds} ms")))
-        })
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.settings.endpoint
     }
 
-    async fn connect_and_post(&self, message: Vec<u8>) -> Result<Bytes, PostError> {
+    /// Whether bodies are to be compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.settings.is_compressed
+    }
+
+    /// Sends the message, within the time limit. Returns the answer's body. It is empty if its end did not come: the
+    /// collector has taken the message, which must not be sent again.
+    pub(super) async fn post(&self, body: &OtlpBody) -> Result<Bytes, PostError> {
+        let (endpoint, limit) = (&self.settings.endpoint, self.settings.timeout);
+        let deadline = Instant::now() + limit;
+        let posted = timeout_at(deadline, self.connect_and_post(body)).await;
+        let OpenAnswer { answer, _driver } = posted.unwrap_or_else(|_| {
+            let milliseconds = limit.as_millis();
+            Err(PostError::lost(format!("{endpoint} did not answer within {milliseconds} ms")))
+        })?;
+        let status = answer.status();
+        if !status.is_success() {
+            let wait = answer.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok());
+            let wait = wait.and_then(|it| asked_wait(it, Timestamp::now()));
+            return Err(PostError::refused(endpoint, status, wait));
+        }
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
+        let body = timeout_at(deadline, body).await.ok().and_then(Result::ok);
+        Ok(body.map(Collected::to_bytes).unwrap_or_default())
+    }
+
+    async fn connect_and_post(&self, body: &OtlpBody) -> Result<OpenAnswer, PostError> {
         let endpoint = &self.settings.endpoint;
         let lost = |error: &(dyn std::error::Error + 'static)| {
             PostError::lost(format!("{endpoint}: {}", with_causes(error)))
@@ -64,16 +122,16 @@ impl OtlpClient {
         let place = (endpoint.host.as_str(), endpoint.port);
         let stream = TcpStream::connect(place).await.map_err(|error| lost(&error))?;
         if !endpoint.is_https {
-            return self.exchange(stream, message).await;
+            return self.exchange(stream, body).await;
         }
         let text = |problem: String| PostError::lost(format!("{endpoint}: {problem}"));
         let name = ServerName::try_from(endpoint.host.clone()).map_err(|error| lost(&error))?;
         let tls = self.tls.connector().await.map_err(text)?;
         let stream = tls.connect(name, stream).await.map_err(|error| lost(&error))?;
-        self.exchange(stream, message).await
+        self.exchange(stream, body).await
     }
 
-    async fn exchange<S>(&self, stream: S, message: Vec<u8>) -> Result<Bytes, PostError>
+    async fn exchange<S>(&self, stream: S, body: &OtlpBody) -> Result<OpenAnswer, PostError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -81,42 +139,38 @@ impl OtlpClient {
         let lost = |error: &(dyn std::error::Error + 'static)| {
             PostError::lost(format!("{endpoint}: {}", with_causes(error)))
         };
-        let request = self.request(message).map_err(|error| lost(&error))?;
+        let request = self.request(body).map_err(|error| lost(&error))?;
         let made = handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = made.map_err(|error| lost(&error))?;
         // The sender gets the error of the connection.
         let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
         let answer = sender.send_request(request).await.map_err(|error| lost(&error))?;
-        let (status, wait) = (answer.status(), answer.headers().get(RETRY_AFTER).cloned());
-        if !status.is_success() {
-            let wait = wait.as_ref().and_then(|it| it.to_str().ok()?.parse().ok());
-            return Err(PostError::refused(endpoint, status, wait.map(Duration::from_secs)));
-        }
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        Ok(body.map_err(|error| lost(&*error))?.to_bytes())
+        Ok(OpenAnswer { answer, _driver })
     }
 
-    fn request(&self, message: Vec<u8>) -> http::Result<Request<Full<Bytes>>> {
-        let SignalSettings { endpoint, headers, is_compressed, .. } = &self.settings;
+    fn request(&self, body: &OtlpBody) -> http::Result<Request<Full<Bytes>>> {
+        let SignalSettings { endpoint, headers, .. } = &self.settings;
         let mut request = Request::post(&endpoint.path)
             .header(HOST, &endpoint.authority)
             .header(USER_AGENT, AGENT)
             .header(CONTENT_TYPE, "application/x-protobuf");
+        if body.is_packed {
+            request = request.header(CONTENT_ENCODING, "gzip");
+        }
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        match compressed(&message).filter(|_| *is_compressed) {
-            Some(small) => request.header(CONTENT_ENCODING, "gzip").body(Full::new(small.into())),
-            None => request.body(Full::new(message.into())),
-        }
+        request.body(Full::new(body.bytes.clone()))
     }
 }
 
-/// Writing to memory does not fail.
-fn compressed(message: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(message).ok()?;
-    encoder.finish().ok()
+/// The wait in a header `Retry-After`: seconds or a date.
+fn asked_wait(value: &str, now: Timestamp) -> Option<Duration> {
+    if let Ok(seconds) = value.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = rfc2822::parse(value.trim()).ok()?.timestamp();
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
 }
 
 impl PostError {
@@ -133,4 +187,4 @@ impl PostError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -3,7 +3,7 @@
 use http::Uri;
 use std::fmt;
 
-/// A parsed endpoint. Its text has no credentials: a URL with some is refused.
+/// A parsed endpoint. Its text has no credentials: a URL with a user or a query is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     pub(super) is_https: bool,
@@ -33,6 +33,11 @@ impl Endpoint {
         if authority.as_str().contains('@') {
             return Err(format!(
                 "{option} has a user; put credentials into OTEL_EXPORTER_OTLP_HEADERS"
+            ));
+        }
+        if uri.query().is_some() {
+            return Err(format!(
+                "{option} has a query, which is not sent; put credentials into OTEL_EXPORTER_OTLP_HEADERS"
             ));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -83,5 +88,8 @@ mod tests {
         check("http://a b", "", &format!("--otlp-endpoint is no URL; {advice}"));
         let user = "--otlp-endpoint has a user; put credentials into OTEL_EXPORTER_OTLP_HEADERS";
         check("http://me:secret@a.org", "", user);
+        let query = "--otlp-endpoint has a query, which is not sent; put credentials into OTEL_EXPORTER_OTLP_HEADERS";
+        check("http://a.org/v1?key=secret", "", query);
+        check("http://a.org/?", "v1/traces", query);
     }
 }

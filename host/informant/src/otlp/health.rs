@@ -7,6 +7,8 @@ pub(super) struct ExportHealth {
     /// `traces` or `metrics`.
     signal: &'static str,
     is_failing: bool,
+    /// Whether the log has that the collector refused a part.
+    has_refused: bool,
 }
 
 /// A change for the log.
@@ -18,7 +20,7 @@ enum HealthChange {
 
 impl ExportHealth {
     pub(super) fn new(signal: &'static str) -> Self {
-        Self { signal, is_failing: false }
+        Self { signal, is_failing: false, has_refused: false }
     }
 
     /// Notes the end of a request. The log has the change, if there is one.
@@ -27,6 +29,14 @@ impl ExportHealth {
             Some(HealthChange::Failed(line)) => warn!("{line}"),
             Some(HealthChange::Recovered) => info!("{} are exported again", self.signal),
             None => {}
+        }
+    }
+
+    /// Notes that the collector took a request and refused a part of it. The log has the first one.
+    pub(super) fn note_refused(&mut self, said: &str) {
+        if !std::mem::replace(&mut self.has_refused, true) {
+            let signal = self.signal;
+            warn!("{signal}: {said}; further answers of this kind are only counted");
         }
     }
 

@@ -266,26 +266,17 @@ impl Scope {
 
 impl Resource {
     /// The host, with the settings' attributes. They win over its own. The instance's id tells hosts of one name apart.
-    pub(super) fn new(settings: Vec<(String, String)>, instance: [u8; 16]) -> Self {
+    pub(super) fn new(settings: Vec<(String, String)>, instance: &str) -> Self {
         let own = [
             ("service.name", "informant".to_owned()),
             ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("service.instance.id", uuid(instance)),
+            ("service.instance.id", instance.to_owned()),
         ];
         let own = own.into_iter().filter(|(key, _)| settings.iter().all(|(set, _)| set != key));
         let own = own.map(|(key, text)| KeyValue::text(key, &text));
         let set = settings.iter().map(|(key, text)| KeyValue::text(key, text));
         Self { attributes: own.chain(set).collect() }
     }
-}
-
-/// A random UUID: RFC 9562, version 4.
-fn uuid(mut bytes: [u8; 16]) -> String {
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    parts.join("-")
 }
 
 #[cfg(test)]
@@ -296,8 +287,8 @@ mod tests {
     fn attributes_of_the_settings_win() {
         let set = [("service.name", "shop"), ("team", "a")];
         let set = set.map(|(key, text)| (key.to_owned(), text.to_owned())).to_vec();
-        let resource = Resource::new(set, [0xff; 16]);
-        let id = KeyValue::text("service.instance.id", "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        let resource = Resource::new(set, "1");
+        let id = KeyValue::text("service.instance.id", "1");
         let version = KeyValue::text("service.version", env!("CARGO_PKG_VERSION"));
         let [name, team] = [KeyValue::text("service.name", "shop"), KeyValue::text("team", "a")];
         assert_eq!(resource.attributes, [version, id, name, team]);

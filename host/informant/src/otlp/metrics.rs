@@ -1,16 +1,18 @@
 //! The export of metrics: what `/metrics` shows, every minute.
 
-use super::FLUSH_MAX;
+use super::client::OtlpBody;
+use super::cut_off;
 use super::messages::{
     MetricMessage, MetricsRequest, Resource, ResourceMetrics, Scope, ScopeMetrics,
 };
-use super::page::MetricsPage;
+use super::page::{MetricsPage, POINTS_AT_ONCE};
 use super::sender::Sender;
 use super::unix_nanoseconds;
 use crate::metrics::{self, MetricSources};
+use std::fmt;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use tokio::time::{MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 /// Pieces of a page that wait to be sent.
@@ -33,44 +35,51 @@ impl MetricsExport {
         Self { sender, resource, sources, began }
     }
 
-    /// Runs until `end`, and then sends the last numbers, within [`FLUSH_MAX`].
+    /// Runs until `end`, and then sends the last numbers. A collector that does not answer in time has older ones.
     pub(super) async fn run(mut self, period: Duration, end: CancellationToken) {
         let mut ticks = interval_at(tokio::time::Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = end.cancelled() => break,
+        let cut_off = cut_off(end.clone());
+        let exported = async {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = end.cancelled() => break,
+                    _ = ticks.tick() => self.export(&end).await,
+                }
             }
-            let ended = async {
-                end.cancelled().await;
-                tokio::time::sleep(FLUSH_MAX).await;
-            };
-            tokio::select! {
-                () = self.export(&end) => {}
-                () = ended => return,
-            }
+            self.export(&end).await;
+        };
+        tokio::select! {
+            () = exported => {}
+            () = cut_off => {}
         }
-        // A collector that does not answer in time has the numbers of a minute ago.
-        let _ = timeout(FLUSH_MAX, self.export(&end)).await;
     }
 
     /// Sends the present numbers. There are no repetitions, because newer numbers follow. After a failure the rest of the
     /// page is neither sent nor written.
     async fn export(&mut self, end: &CancellationToken) {
-        let (sources, times) = (self.sources.clone(), (self.began, unix_nanoseconds()));
+        if self.sender.must_wait() {
+            return;
+        }
+        let (sources, began, resource) = (self.sources.clone(), self.began, self.resource.clone());
+        let is_compressed = self.sender.is_compressed();
         let (pieces, mut taken) = mpsc::channel(PIECES_WAITING);
         tokio::task::spawn_blocking(move || {
-            let mut page = MetricsPage::in_pieces(times, pieces);
             // It fails if the pieces are no longer taken.
+            let hand_over = |metrics| {
+                let body = OtlpBody::new(&request(&resource, metrics), is_compressed);
+                pieces.blocking_send(body).map_err(|_| fmt::Error)
+            };
+            let mut page = MetricsPage::new((began, unix_nanoseconds), POINTS_AT_ONCE, hand_over);
             let _ = metrics::write(sources, &mut page).and_then(|()| page.end());
         });
-        while let Some(metrics) = taken.recv().await {
-            let request = request(&self.resource, metrics);
-            if self.sender.send(&request, 1, end).await.is_none() {
+        while let Some(body) = taken.recv().await {
+            if self.sender.send(&body, 1, end).await.is_none() {
                 return;
             }
         }
+        self.sender.succeeded();
     }
 }
 

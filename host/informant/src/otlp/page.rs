@@ -6,15 +6,18 @@ use super::messages::{
     MetricMessage, NumberPoint, SumMessage,
 };
 use std::fmt;
-use tokio::sync::mpsc;
 
 /// The points of a piece. Each has at most 17 labels and some KiB; most have 100 bytes.
-const POINTS_AT_ONCE: usize = 2_000;
+pub(super) const POINTS_AT_ONCE: usize = 2_000;
+/// Labels of things that may begin again while the host runs: their counters have an unknown start.
+const RESTARTING: [&str; 2] = ["plugin", "resource"];
 
-/// Takes the text of a page.
-pub(super) struct MetricsPage {
+/// Takes the text of a page. `F` takes its pieces, and fails if nothing takes them any more.
+pub(super) struct MetricsPage<F> {
     /// In nanoseconds since 1970.
     began: u64,
+    clock: fn() -> u64,
+    /// The time of the points in this piece.
     now: u64,
     /// The line without its end so far.
     line: String,
@@ -22,7 +25,7 @@ pub(super) struct MetricsPage {
     /// The points of these families.
     points: usize,
     points_max: usize,
-    pieces: mpsc::Sender<Vec<MetricMessage>>,
+    hand_over: F,
     /// The name in the last line `HELP` or `TYPE`.
     family: String,
 }
@@ -35,30 +38,22 @@ struct Sample<'a> {
     value: f64,
 }
 
-impl MetricsPage {
-    pub(super) fn new(
-        (began, now): (u64, u64),
-        pieces: mpsc::Sender<Vec<MetricMessage>>,
-        points_max: usize,
-    ) -> Self {
+impl<F: FnMut(Vec<MetricMessage>) -> fmt::Result> MetricsPage<F> {
+    pub(super) fn new((began, clock): (u64, fn() -> u64), points_max: usize, hand_over: F) -> Self {
         Self {
             began,
-            now,
+            clock,
+            now: clock(),
             line: String::new(),
             families: Vec::new(),
             family: String::new(),
             points: 0,
             points_max,
-            pieces,
+            hand_over,
         }
     }
 
-    /// A page in pieces of the usual size. It waits for room in `pieces`.
-    pub(super) fn in_pieces(times: (u64, u64), pieces: mpsc::Sender<Vec<MetricMessage>>) -> Self {
-        Self::new(times, pieces, POINTS_AT_ONCE)
-    }
-
-    /// Hands over the last piece. An error: nothing takes the pieces any more.
+    /// Hands over the last piece.
     pub(super) fn end(mut self) -> fmt::Result {
         self.send()
     }
@@ -69,10 +64,9 @@ impl MetricsPage {
         let mut families = std::mem::replace(&mut self.families, next.into_iter().collect());
         self.points = 0;
         families.retain(MetricMessage::has_points);
-        match families.is_empty() {
-            true => Ok(()),
-            false => self.pieces.blocking_send(families).map_err(|_| fmt::Error),
-        }
+        let sent = if families.is_empty() { Ok(()) } else { (self.hand_over)(families) };
+        self.now = (self.clock)();
+        sent
     }
 
     fn read(&mut self, line: &str) {
@@ -136,7 +130,8 @@ impl MetricsPage {
     }
 
     fn take(&mut self, sample: &Sample<'_>) {
-        let (began, now) = (self.began, self.now);
+        let restarts = sample.labels.iter().any(|(key, _)| RESTARTING.contains(key));
+        let (began, now) = (if restarts { 0 } else { self.began }, self.now);
         let Some(suffix) = sample.name.strip_prefix(self.family.as_str()) else { return };
         self.points += 1;
         let point = |start_time_unix_nano| NumberPoint {
@@ -187,7 +182,7 @@ fn take_of_histogram(
     }
 }
 
-impl fmt::Write for MetricsPage {
+impl<F: FnMut(Vec<MetricMessage>) -> fmt::Result> fmt::Write for MetricsPage<F> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
         while let Some((end, after)) = rest.split_once('\n') {
@@ -309,11 +304,13 @@ mod tests {
         for label in ["", "a b", "\"", "\\", "\n", "},{=\"\\n\"", "é\u{2028}"] {
             let mut registry = Registry::default();
             registry.register_collector(Box::new(Written(label)));
-            let (pieces, mut taken) = mpsc::channel(1);
-            let mut page = MetricsPage::new((1, 2), pieces, 100);
+            let mut families = Vec::new();
+            let mut page = MetricsPage::new((1, || 2), 100, |piece| {
+                families = piece;
+                Ok(())
+            });
             encode(&mut page, &registry).expect("it takes all");
             page.end().expect("it takes all");
-            let families = taken.try_recv().expect("a piece");
             let number = |value| NumberPoint {
                 attributes: vec![KeyValue::text("a", label)],
                 time_unix_nano: 2,
@@ -345,8 +342,11 @@ mod tests {
     /// The families of a page, which is written in pieces of this size and handed over in pieces of so many points:
     /// name, kind, and each point with its labels and its number.
     fn shown(page: &str, piece: usize, points_max: usize) -> Vec<String> {
-        let (pieces, mut taken) = mpsc::channel(100);
-        let mut read = MetricsPage::new((1, 2), pieces, points_max);
+        let mut taken = Vec::new();
+        let mut read = MetricsPage::new((1, || 2), points_max, |families| {
+            taken.extend(families);
+            Ok(())
+        });
         let bytes: Vec<char> = page.chars().collect();
         for piece in bytes.chunks(piece) {
             read.write_str(&piece.iter().collect::<String>()).expect("it takes all");
@@ -381,7 +381,7 @@ mod tests {
             format!("{name} ({description}) {kind} {}", points.join("; "))
         };
         read.end().expect("it takes all");
-        std::iter::from_fn(|| taken.try_recv().ok()).flatten().map(family).collect()
+        taken.into_iter().map(family).collect()
     }
 
     #[test]
@@ -393,6 +393,9 @@ load{plugin="b"} 2
 # HELP hits Hits, since "then".
 # TYPE hits counter
 hits_total{plugin="a"} 7
+# HELP all All.
+# TYPE all counter
+all_total 8
 # HELP none Nothing.
 # TYPE none gauge
 # HELP took Took.
@@ -406,7 +409,8 @@ took_bucket{plugin="a",le="+Inf"} 5
 "#;
         let expect = [
             "load (Load) gauge plugin:-1.5 since 0; plugin:2 since 0",
-            r#"hits_total (Hits, since "then") sum plugin:7 since 1"#,
+            r#"hits_total (Hits, since "then") sum plugin:7 since 0"#,
+            "all_total (All) sum :8 since 1",
             "took (Took) histogram plugin:5 0.3 [3, 1, 1] [0.1, 1.0]",
         ];
         for piece in [1, 7, page.len()] {
@@ -417,6 +421,7 @@ took_bucket{plugin="a",le="+Inf"} 5
             "load (Load) gauge plugin:2 since 0",
             expect[1],
             expect[2],
+            expect[3],
         ];
         assert_eq!(shown(page, 7, 1), expect);
     }

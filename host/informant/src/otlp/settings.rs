@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const OPTION: &str = "--otlp-endpoint";
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// The bounds of numbers. So many spans have less than 200 MiB.
+/// The bounds of numbers. The queue of spans has a bound in bytes too.
 const SPANS_MAX: u64 = 1 << 16;
 const MILLISECONDS_MAX: u64 = 24 * 3_600_000;
 
@@ -23,6 +23,8 @@ pub(crate) struct OtlpSettings {
     pub(super) resource: Vec<(String, String)>,
     /// The part of all traces that is sampled.
     pub(super) ratio: f64,
+    /// Whether requests have the header of their trace.
+    pub(super) propagates: bool,
     pub(super) queue: QueueSettings,
     pub(super) metric_interval: Duration,
 }
@@ -33,8 +35,11 @@ pub(super) struct SignalSettings {
     pub(super) endpoint: Endpoint,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) timeout: Duration,
-    pub(super) certificate: Option<PathBuf>,
+    /// The variable, and its file.
+    pub(super) certificate: Option<(String, PathBuf)>,
     pub(super) is_compressed: bool,
+    /// Whether a problem ends the start.
+    pub(super) is_required: bool,
 }
 
 /// Headers may be credentials.
@@ -45,7 +50,7 @@ impl std::fmt::Debug for SignalSettings {
 }
 
 /// The settings of the queue of spans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct QueueSettings {
     pub(super) spans_max: usize,
     pub(super) batch_max: usize,
@@ -53,42 +58,69 @@ pub(super) struct QueueSettings {
     pub(super) delay: Duration,
 }
 
+/// Settings of traces alone.
+struct SpanSettings {
+    signal: SignalSettings,
+    ratio: f64,
+    queue: QueueSettings,
+}
+
 impl OtlpSettings {
     /// The settings with this value of the option, which clap takes from the environment too. `None`: nothing is
-    /// exported.
+    /// exported. The option is a request, so a value that cannot be used is an error. An endpoint in a variable may have
+    /// been meant for other programs: then `warn` gets the problem, and the signal is off.
     pub(crate) fn read(
         option: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
+        mut warn: impl FnMut(&str),
     ) -> Result<Option<Self>> {
         let environment = Environment(&variable);
         let option = option.filter(|url| !url.is_empty());
         if environment.get("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let ratio = environment.ratio();
-        // A sampler of nothing is no reason to compute ids.
-        let samples = !matches!(ratio, Ok(0.0));
-        let traces = environment.signal("TRACES", option)?.filter(|_| samples);
-        let metrics = environment.signal("METRICS", option)?;
+        let is_required = environment.is_required(option);
+        let mut off = |problem: &anyhow::Error| warn(&left_off(problem));
+        let traces = usable(environment.traces(option), is_required, &mut off)?;
+        let metrics = usable(environment.metrics(option), is_required, &mut off)?;
         if traces.is_none() && metrics.is_none() {
             return Ok(None);
         }
-        let spans_max = environment.number("OTEL_BSP_MAX_QUEUE_SIZE", 2_048, SPANS_MAX)?;
-        let batch_max = environment.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, SPANS_MAX)?;
-        let queue = QueueSettings {
-            spans_max: usize::try_from(spans_max)?,
-            batch_max: usize::try_from(batch_max.min(spans_max))?,
-            delay: environment.milliseconds("OTEL_BSP_SCHEDULE_DELAY", 5_000)?,
-        };
+        let resource = usable(environment.resource().map(Some), is_required, |problem| {
+            warn(&format!("{problem}; it is ignored"));
+        })?;
+        let (metrics, metric_interval) = metrics.unzip();
+        let (queue, ratio) = traces.as_ref().map(|it| (it.queue, it.ratio)).unzip();
         Ok(Some(Self {
-            traces,
+            traces: traces.map(|it| it.signal),
             metrics,
-            resource: environment.resource()?,
-            ratio: ratio?,
-            queue,
-            metric_interval: environment.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", 60_000)?,
+            resource: resource.unwrap_or_default(),
+            ratio: ratio.unwrap_or_default(),
+            propagates: environment.propagates(),
+            queue: queue.unwrap_or_default(),
+            metric_interval: metric_interval.unwrap_or_default(),
         }))
     }
+}
+
+/// The settings. A problem is an error, or goes to `ignored`.
+fn usable<T>(
+    found: Result<Option<T>>,
+    is_required: bool,
+    mut ignored: impl FnMut(&anyhow::Error),
+) -> Result<Option<T>> {
+    match found {
+        Err(problem) if !is_required => {
+            ignored(&problem);
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
+/// The line of the log for a problem that does not end the start.
+pub(super) fn left_off(problem: &anyhow::Error) -> String {
+    format!("{problem:#}; this signal is not exported, and with {OPTION} the host would not start")
 }
 
 struct Environment<'a>(&'a dyn Fn(&str) -> Option<String>);
@@ -105,23 +137,56 @@ impl Environment<'_> {
         names.into_iter().find_map(|name| Some((self.get(&name)?, name)))
     }
 
+    /// Whether the value is that of the option and not that of its variable.
+    fn is_required(&self, option: Option<&str>) -> bool {
+        option.is_some_and(|url| self.get(ENDPOINT).is_none_or(|variable| variable != url))
+    }
+
+    fn traces(&self, option: Option<&str>) -> Result<Option<SpanSettings>> {
+        let Some(signal) = self.signal("TRACES", option)? else { return Ok(None) };
+        let ratio = self.ratio()?;
+        // A sampler of nothing is no reason to compute ids.
+        if ratio == 0.0 {
+            return Ok(None);
+        }
+        let spans_max = self.number("OTEL_BSP_MAX_QUEUE_SIZE", 2_048, SPANS_MAX)?;
+        let batch_max = self.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, SPANS_MAX)?;
+        let queue = QueueSettings {
+            spans_max: usize::try_from(spans_max)?,
+            batch_max: usize::try_from(batch_max.min(spans_max))?,
+            delay: self.milliseconds("OTEL_BSP_SCHEDULE_DELAY", 5_000)?,
+        };
+        Ok(Some(SpanSettings { signal, ratio, queue }))
+    }
+
+    fn metrics(&self, option: Option<&str>) -> Result<Option<(SignalSettings, Duration)>> {
+        let Some(signal) = self.signal("METRICS", option)? else { return Ok(None) };
+        let interval = self.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", 60_000)?;
+        Ok(Some((signal, interval)))
+    }
+
+    /// Whether requests have the header of their trace.
+    fn propagates(&self) -> bool {
+        let Some(propagators) = self.get("OTEL_PROPAGATORS") else { return true };
+        propagators.split(',').any(|one| one.trim() == "tracecontext")
+    }
+
     fn signal(&self, signal: &str, option: Option<&str>) -> Result<Option<SignalSettings>> {
+        let own = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
+        let endpoint = match (self.get(&own), option) {
+            (Some(url), _) => Endpoint::new(&own, &url, ""),
+            (None, Some(url)) => {
+                let name = if self.is_required(option) { OPTION } else { ENDPOINT };
+                Endpoint::new(name, url, &format!("v1/{}", signal.to_ascii_lowercase()))
+            }
+            (None, None) => return Ok(None),
+        };
         let exporter = format!("OTEL_{signal}_EXPORTER");
         match self.get(&exporter).as_deref() {
             None | Some("otlp") => {}
             Some("none") => return Ok(None),
             Some(_) => bail!("{exporter} has an unknown exporter: otlp and none are known"),
         }
-        let own = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
-        let endpoint = match (self.get(&own), option) {
-            (Some(url), _) => Endpoint::new(&own, &url, ""),
-            (None, Some(url)) => {
-                let is_variable = self.get(ENDPOINT).is_some_and(|variable| variable == url);
-                let name = if is_variable { ENDPOINT } else { OPTION };
-                Endpoint::new(name, url, &format!("v1/{}", signal.to_ascii_lowercase()))
-            }
-            (None, None) => return Ok(None),
-        };
         let endpoint = endpoint.map_err(|problem| anyhow!(problem))?;
         if let Some((protocol, name)) = self.of_signal(signal, "PROTOCOL")
             && protocol != "http/protobuf"
@@ -142,9 +207,15 @@ impl Environment<'_> {
         };
         let headers = self.of_signal(signal, "HEADERS");
         let headers = headers.map(|(value, name)| headers_of(&name, &value)).transpose()?;
-        let certificate = self.of_signal(signal, "CERTIFICATE").map(|(path, _)| path.into());
-        let headers = headers.unwrap_or_default();
-        Ok(Some(SignalSettings { endpoint, headers, timeout, certificate, is_compressed }))
+        let certificate = self.of_signal(signal, "CERTIFICATE");
+        Ok(Some(SignalSettings {
+            endpoint,
+            headers: headers.unwrap_or_default(),
+            timeout,
+            certificate: certificate.map(|(path, name)| (name, path.into())),
+            is_compressed,
+            is_required: self.is_required(option),
+        }))
     }
 
     fn number(&self, name: &str, default: u64, max: u64) -> Result<u64> {

@@ -1,10 +1,12 @@
 //! The export of traces: takes spans from the queue, in batches.
 
-use super::FLUSH_MAX;
+use super::client::OtlpBody;
+use super::cut_off;
 use super::messages::{
     AttributeValue, KeyValue, LinkMessage, Resource, ResourceSpans, SAMPLED, STATUS_ERROR, Scope,
     ScopeSpans, SpanMessage, SpanStatus, TracesRequest,
 };
+use super::queue::QueuedSpan;
 use super::sender::{ATTEMPTS_MAX, Sender};
 use super::settings::QueueSettings;
 use informant_runtime::{Span, SpanKind, SpanValue};
@@ -24,17 +26,17 @@ impl SpansExport {
         Self { sender, resource, queue }
     }
 
-    /// Runs until `end`, and then sends what waits, within [`FLUSH_MAX`].
-    pub(super) async fn run(mut self, mut spans: mpsc::Receiver<Span>, end: CancellationToken) {
-        let ended = end.clone();
+    /// Runs until `end`, and then sends what waits.
+    pub(super) async fn run(
+        mut self,
+        mut spans: mpsc::Receiver<QueuedSpan>,
+        end: CancellationToken,
+    ) {
+        let cut_off = cut_off(end.clone());
         let exported = async {
             while let Some(batch) = batch(self.queue, &mut spans, &end).await {
                 self.export(batch, &end).await;
             }
-        };
-        let cut_off = async {
-            ended.cancelled().await;
-            tokio::time::sleep(FLUSH_MAX).await;
         };
         tokio::select! {
             () = exported => {}
@@ -44,10 +46,18 @@ impl SpansExport {
         self.sender.counts.spans_failed.fetch_add(spans.len() as u64, Relaxed);
     }
 
-    async fn export(&mut self, batch: Vec<Span>, end: &CancellationToken) {
+    async fn export(&mut self, batch: Vec<QueuedSpan>, end: &CancellationToken) {
         let count = batch.len() as u64;
-        let request = request(&self.resource, batch);
-        let sent = self.sender.send(&request, ATTEMPTS_MAX, end).await;
+        let (resource, is_compressed) = (self.resource.clone(), self.sender.is_compressed());
+        let encode = move || OtlpBody::new(&request(&resource, batch), is_compressed);
+        let sent = match tokio::task::spawn_blocking(encode).await {
+            Ok(body) => self.sender.send(&body, ATTEMPTS_MAX, end).await,
+            // The runtime ends.
+            Err(_) => None,
+        };
+        if sent.is_some() {
+            self.sender.succeeded();
+        }
         let rejected = sent.unwrap_or(count).min(count);
         self.sender.counts.spans_failed.fetch_add(rejected, Relaxed);
         self.sender.counts.spans_exported.fetch_add(count - rejected, Relaxed);
@@ -58,9 +68,9 @@ impl SpansExport {
 /// span waits.
 async fn batch(
     QueueSettings { batch_max, delay, .. }: QueueSettings,
-    spans: &mut mpsc::Receiver<Span>,
+    spans: &mut mpsc::Receiver<QueuedSpan>,
     end: &CancellationToken,
-) -> Option<Vec<Span>> {
+) -> Option<Vec<QueuedSpan>> {
     let mut batch = Vec::new();
     tokio::select! {
         biased;
@@ -82,8 +92,8 @@ async fn batch(
     (!batch.is_empty()).then_some(batch)
 }
 
-fn request(resource: &Resource, spans: Vec<Span>) -> TracesRequest {
-    let spans = spans.into_iter().map(message).collect();
+fn request(resource: &Resource, spans: Vec<QueuedSpan>) -> TracesRequest {
+    let spans = spans.into_iter().map(|queued| message(queued.span)).collect();
     let scope_spans = vec![ScopeSpans { scope: Some(Scope::of_host()), spans }];
     let resource_spans = vec![ResourceSpans { resource: Some(resource.clone()), scope_spans }];
     TracesRequest { resource_spans }
@@ -118,14 +128,17 @@ fn message(span: Span) -> SpanMessage {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queue::SpanQueue;
     use super::super::queue::tests::span;
     use super::*;
+    use informant_runtime::SpanProcessor as _;
+    use std::sync::Arc;
     use std::time::Duration;
 
     /// Sends spans named by letters at these seconds; `!` is the end of the host. Checks the batches, each with the
     /// second at which it is complete.
     async fn check(at: &[(u64, &str)], expect: &[(u64, &str)]) {
-        let (sender, mut spans) = mpsc::channel(100);
+        let (sender, mut spans) = SpanQueue::new(100, Arc::default());
         let (end, began) = (CancellationToken::new(), tokio::time::Instant::now());
         let (second, ended) = (Duration::from_secs(1), end.clone());
         let send = async {
@@ -136,7 +149,7 @@ mod tests {
                     "!" => ended.cancel(),
                     names => {
                         for name in names.chars() {
-                            sender.try_send(span(&name.to_string())).expect("there is room");
+                            sender.on_end(span(&name.to_string()));
                         }
                     }
                 }
@@ -146,7 +159,7 @@ mod tests {
         let take = async {
             let mut batches = Vec::new();
             while let Some(batch) = batch(queue, &mut spans, &end).await {
-                let names: String = batch.into_iter().map(|span| span.name).collect();
+                let names: String = batch.into_iter().map(|queued| queued.span.name).collect();
                 batches.push((began.elapsed().as_secs(), names));
             }
             batches

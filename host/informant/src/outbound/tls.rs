@@ -13,22 +13,23 @@ use tokio_rustls::TlsConnector;
 /// Reads the system's authorities at the first HTTPS request, because most hosts never send one.
 pub(crate) struct Tls {
     /// The option that names more authorities.
-    option: &'static str,
+    option: String,
     more: Vec<CertificateDer<'static>>,
     connector: OnceCell<TlsConnector>,
 }
 
 impl Tls {
     /// Adds the authorities of this file.
-    pub(crate) fn new(option: &'static str, file: Option<&Path>) -> Result<Self> {
+    pub(crate) fn new(option: &str, file: Option<&Path>) -> Result<Self> {
         let more = file.map(|file| authorities(option, file)).transpose()?;
-        Ok(Self { option, more: more.unwrap_or_default(), connector: OnceCell::new() })
+        let (option, more) = (option.to_owned(), more.unwrap_or_default());
+        Ok(Self { option, more, connector: OnceCell::new() })
     }
 
     pub(crate) async fn connector(&self) -> Result<TlsConnector, String> {
         let load = || async {
-            let (option, more) = (self.option, self.more.clone());
-            let loaded = tokio::task::spawn_blocking(move || connector(option, more)).await;
+            let (option, more) = (self.option.clone(), self.more.clone());
+            let loaded = tokio::task::spawn_blocking(move || connector(&option, more)).await;
             loaded.map_err(|error| error.to_string())?
         };
         self.connector.get_or_try_init(load).await.cloned()

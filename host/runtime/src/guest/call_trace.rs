@@ -1,23 +1,65 @@
-//! The span of the current call, and the spans of its requests. Nothing is done for a host without traces, or for a
-//! call whose trace is not sampled.
+//! The span of the current call, and the spans of its requests. Nothing is done for a host without traces. A call whose
+//! trace is not sampled has no spans.
 
 use crate::call_error::CallError;
 use crate::counters::OTHER_RESOURCES;
+use crate::event::CurrentEvent;
 use crate::guest::guest_state::{GuestState, Phase};
-use crate::one_line::one_line;
 use crate::outside::outbound::OutboundRequest;
-use crate::outside::write::NamedObject;
+use crate::outside::write::{Write, WriteVerb};
 use crate::trace::{
     CallCause, CallOrigin, CallTrace, Child, SpanId, SpanValue, TracedCall, object_attributes,
 };
-use informant_apimachinery::GroupVersionResource;
-use std::borrow::Cow;
 use std::time::Instant;
 
-/// The longest name of an object in Kubernetes. A longer text is no name, and is cut.
-const NAME_BYTES_MAX: usize = 253;
 /// The header of W3C's Trace Context.
 const TRACEPARENT: &str = "traceparent";
+
+/// A write that has a span. It takes no text of the guest that was not checked.
+pub(crate) struct TracedWrite {
+    began: Instant,
+    verb: WriteVerb,
+    /// `None` until it is granted: spans have few names.
+    resource: Option<String>,
+    attributes: Vec<(&'static str, SpanValue)>,
+}
+
+impl TracedWrite {
+    fn begin(verb: WriteVerb) -> Self {
+        let attributes = object_attributes(OTHER_RESOURCES, "", "", "");
+        Self { began: Instant::now(), verb, resource: None, attributes }
+    }
+
+    /// Takes the names of a write whose form was checked.
+    pub(crate) fn checked(&mut self, write: &Write, is_dry_run: bool) {
+        let resource = write.what.resource().to_string();
+        self.attributes = object_attributes(&resource, &write.namespace, &write.name, "");
+        let subresource = write.what.subresource();
+        if !subresource.is_empty() {
+            self.attributes.push(("informant.subresource", subresource.into()));
+        }
+        if is_dry_run {
+            self.attributes.push(("informant.dry_run", "true".into()));
+        }
+    }
+
+    /// Names the span of a write that the plugin may make.
+    pub(crate) fn granted(&mut self, write: &Write) {
+        self.resource = Some(write.what.resource().to_string());
+    }
+
+    fn ended(mut self, end: &RequestEnd) -> Child {
+        self.attributes.extend(end.attribute());
+        let resource = self.resource.as_deref().unwrap_or(OTHER_RESOURCES);
+        Child {
+            id: SpanId::random(),
+            name: format!("{} {resource}", self.verb.name()),
+            began: self.began,
+            attributes: self.attributes,
+            error: end.error_type(),
+        }
+    }
+}
 
 /// A request over HTTP that has a span.
 pub(crate) struct TracedRequest {
@@ -25,7 +67,7 @@ pub(crate) struct TracedRequest {
     method: &'static str,
     attributes: Vec<(&'static str, SpanValue)>,
     began: Instant,
-    /// The header that the host adds. `None` if the plugin has set its own, which is kept.
+    /// The header that the host adds. `None` if the plugin has set its own, which is kept, or if headers are left out.
     pub(crate) traceparent: Option<String>,
 }
 
@@ -52,55 +94,55 @@ impl RequestEnd {
 impl GuestState {
     /// Begins the span of a call for work.
     pub(crate) fn begin_trace(&mut self, origin: CallOrigin, called: Instant) {
-        let Some(powers) = &self.powers else { return };
-        let Some(tracer) = &powers.powers.tracer else { return };
+        let shows_keys = self.powers.as_ref().is_some_and(|it| !it.settings.grants_secrets());
         let cause = match &self.phase {
             Phase::Handle(event) => CallCause::Event(event),
             // The name of a Secret may be a key.
-            Phase::Reconcile(key) => {
-                CallCause::Key(Some(&**key).filter(|_| !powers.settings.grants_secrets()))
-            }
+            Phase::Reconcile(key) => CallCause::Key(Some(&**key).filter(|_| shows_keys)),
             Phase::Fire(schedule) => CallCause::Schedule(schedule),
             _ => CallCause::Synced,
         };
+        self.notes.trace = self.trace(cause, origin, called);
+    }
+
+    /// The same for an event that is not handed over.
+    pub(crate) fn begin_refused(
+        &mut self,
+        event: &CurrentEvent,
+        origin: CallOrigin,
+        called: Instant,
+    ) {
+        self.notes.trace = self.trace(CallCause::Event(event), origin, called);
+    }
+
+    fn trace(
+        &self,
+        cause: CallCause<'_>,
+        origin: CallOrigin,
+        called: Instant,
+    ) -> Option<Box<CallTrace>> {
+        let tracer = self.powers.as_ref()?.powers.tracer.as_ref()?;
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
-        self.notes.trace = tracer.call(&TracedCall { plugin, shard, cause, origin }, called);
+        tracer.call(&TracedCall { plugin, shard, cause, origin }, called)
     }
 
     /// Ends the span of the call.
     pub(crate) fn end_trace<T>(&mut self, result: &Result<T, CallError>) {
         let Some(trace) = self.notes.trace.take() else { return };
-        trace.end(result.as_ref().err().map(CallError::cause));
+        trace.end(result.as_ref().err().map(error_type));
     }
 
-    /// The begin of a request, if it has a span.
-    pub(crate) fn begin_write(&self) -> Option<Instant> {
-        self.notes.trace.as_ref().map(|_| Instant::now())
+    /// The begin of a write, if it has a span.
+    pub(crate) fn begin_write(&self, verb: WriteVerb) -> Option<TracedWrite> {
+        let trace = self.notes.trace.as_ref()?;
+        trace.is_sampled().then(|| TracedWrite::begin(verb))
     }
 
     /// Sends the span of a write.
-    pub(crate) fn end_write(
-        &mut self,
-        began: Instant,
-        (verb, named): (&str, &NamedObject<'_>),
-        end: &RequestEnd,
-    ) {
-        let Some(trace) = &mut self.notes.trace else { return };
-        let NamedObject { resource, namespace, name, subresource } = *named;
-        // Spans have few names, and a name below no resource may be that of a Secret.
-        let is_resource = resource.parse::<GroupVersionResource>().is_ok();
-        let mut attributes = match is_resource {
-            true => object_attributes(resource, &short(namespace), &short(name), ""),
-            false => object_attributes(OTHER_RESOURCES, "", "", ""),
-        };
-        attributes.push(("informant.verb", verb.into()));
-        if !subresource.is_empty() {
-            attributes.push(("informant.subresource", (&*short(subresource)).into()));
+    pub(crate) fn end_write(&mut self, write: TracedWrite, end: &RequestEnd) {
+        if let Some(trace) = &mut self.notes.trace {
+            trace.child(write.ended(end));
         }
-        attributes.extend(end.attribute());
-        let resource = if is_resource { resource } else { OTHER_RESOURCES };
-        let (id, name) = (SpanId::random(), format!("{verb} {resource}"));
-        trace.child(Child { id, name, began, attributes, error: end.error_type() });
     }
 
     /// The span of a request over HTTP, if it has one. The path and the query are left out, because they may contain
@@ -114,7 +156,7 @@ impl GuestState {
             ("server.address", target.host().into()),
             ("server.port", u32::from(target.port()).into()),
         ];
-        let traceparent = (!is_own).then(|| trace.traceparent(id));
+        let traceparent = Some(id).filter(|_| !is_own).and_then(|id| trace.traceparent(id));
         Some(TracedRequest { id, method, attributes, began: Instant::now(), traceparent })
     }
 
@@ -128,7 +170,51 @@ impl GuestState {
     }
 }
 
-/// A text that the plugin gave as a name.
-fn short(text: &str) -> Cow<'_, str> {
-    one_line(text, NAME_BYTES_MAX)
+/// The value of `error.type` of a failed call.
+fn error_type(error: &CallError) -> &'static str {
+    match error {
+        CallError::StateConflict(_) => "conflict",
+        CallError::EventTooLarge { .. } => "too-large",
+        CallError::KeyRefused { .. } => "key-refused",
+        other => other.cause(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outside::write::{How, NamedObject};
+
+    /// The span of an ended write: its name, and its attributes. A write that is refused is not granted.
+    fn shown(named: NamedObject<'_>, is_granted: bool, is_dry_run: bool) -> String {
+        let mut traced = TracedWrite::begin(WriteVerb::Patch);
+        if let Ok(write) = Write::new(named, How::MergePatch, b"{}".to_vec()) {
+            traced.checked(&write, is_dry_run);
+            if is_granted {
+                traced.granted(&write);
+            }
+        }
+        let child = traced.ended(&RequestEnd { status: None, error: None });
+        let attributes = child.attributes.iter().map(|(key, value)| format!(" {key}={value:?}"));
+        format!("{}:{}", child.name, attributes.collect::<String>()).replace("Text", "")
+    }
+
+    #[track_caller]
+    fn check(resource: &str, is_granted: bool, is_dry_run: bool, expect: &str) {
+        let named = NamedObject { resource, namespace: "shop", name: "web", subresource: "" };
+        assert_eq!(shown(named, is_granted, is_dry_run), expect);
+    }
+
+    #[test]
+    fn a_write_is_named_by_its_resource_once_it_is_granted() {
+        let object =
+            r#"informant.resource=("v1/pods") k8s.namespace.name=("shop") k8s.pod.name=("web")"#;
+        check("v1/pods", true, false, &format!("patch v1/pods: {object}"));
+        check("v1/pods", false, false, &format!("patch other: {object}"));
+        let dry_run = r#"informant.dry_run=("true")"#;
+        check("v1/pods", true, true, &format!("patch v1/pods: {object} {dry_run}"));
+        let refused = r#"patch other: informant.resource=("other")"#;
+        check(&"x".repeat(8 << 20), true, false, refused);
+        check("v1/pods\u{202e}", true, false, refused);
+    }
 }

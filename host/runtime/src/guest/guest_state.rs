@@ -80,7 +80,7 @@ pub(crate) struct CallNotes {
     pub(crate) last_words: Option<String>,
     /// The time that calls of host functions took.
     pub(crate) host_calls: Duration,
-    /// The span of the call; `None` if its trace is not sampled.
+    /// The trace of the call; `None` without traces.
     pub(crate) trace: Option<Box<CallTrace>>,
 }
 
@@ -231,12 +231,23 @@ impl GuestState {
         Self { surroundings, tape, ..self }
     }
 
+    /// Commits the writes of a successful call, drops those of a failed one, and ends the call's span.
+    pub(crate) fn finish<T>(
+        &mut self,
+        result: Result<T, CallError>,
+        keep: impl FnOnce(StateChanges),
+    ) -> Result<T, CallError> {
+        let result = result.and_then(|value| self.commit_state(keep).map(|()| value));
+        if result.is_err() {
+            self.forget_state();
+        }
+        self.end_trace(&result);
+        result
+    }
+
     /// Commits the writes of a successful call. `keep` gets them, in the order of all calls. Returns an error if a
     /// conflict with writes of other shards makes the call fail after all.
-    pub(crate) fn commit_state(
-        &mut self,
-        keep: impl FnOnce(StateChanges),
-    ) -> Result<(), CallError> {
+    fn commit_state(&mut self, keep: impl FnOnce(StateChanges)) -> Result<(), CallError> {
         match &mut self.state {
             Some(state) => state.commit(keep),
             None => {
@@ -247,7 +258,7 @@ impl GuestState {
     }
 
     /// Drops the writes of a failed call.
-    pub(crate) fn forget_state(&mut self) {
+    fn forget_state(&mut self) {
         if let Some(state) = &mut self.state {
             state.forget();
         }

@@ -105,14 +105,12 @@ impl Instance {
         &mut self,
         event: handler::Event<'_>,
         current: crate::event::CurrentEvent,
-        (received, now): (Instant, Instant),
+        (origin, now): (CallOrigin, Instant),
     ) -> Result<(), CallError> {
         let Some(handler) = self.exports.handler.clone() else {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(&event, &current));
-        let (attempt, coalesced) = (event.attempt, event.coalesced);
-        let origin = CallOrigin { attempt, received, coalesced };
         self.begin_work(Phase::Handle(current), origin, now);
         let result = handler.call_handle(&mut self.store, event).await;
         let result = self.end_work(result);
@@ -218,7 +216,8 @@ impl Instance {
         result
     }
 
-    /// The same for a call that may add keys: it fails if a key could not be added.
+    /// The same for a call that may add keys: it fails if a key could not be added. Its span ends with its writes of state
+    /// ([`GuestState::finish`]).
     fn end_work<T>(
         &mut self,
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
@@ -227,9 +226,7 @@ impl Instance {
         let state = self.store.data_mut();
         let refused = state.notes.key_refused.take();
         let done = ended.and_then(|answer| answer.map_err(failure));
-        let done = done.and_then(|done| refused.map_or(Ok(done), Err));
-        state.end_trace(&done);
-        done
+        done.and_then(|done| refused.map_or(Ok(done), Err))
     }
 }
 

@@ -95,6 +95,15 @@ impl Writable {
         Ok(Self { resource, subresource: subresource.to_owned() })
     }
 
+    pub(crate) fn resource(&self) -> &GroupVersionResource {
+        &self.resource
+    }
+
+    /// Empty: the object itself.
+    pub(crate) fn subresource(&self) -> &str {
+        &self.subresource
+    }
+
     pub(crate) fn group(&self) -> &str {
         &self.resource.group
     }

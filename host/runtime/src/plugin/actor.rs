@@ -323,7 +323,7 @@ impl Actor {
             None => call(instance, subscription, queued, event, called).await,
         };
         let finish = |changes| self.core.archive.finished(&queued.event, changes);
-        let result = result.and_then(|()| instance.state().commit_state(finish));
+        let result = instance.state().finish(result, finish);
         let now = self.surroundings.now();
         let counters = &self.core.counters;
         counters.handle_seconds.observe(now - called);
@@ -338,7 +338,6 @@ impl Actor {
                 (!owes).then_some(now)
             }
             Err(error) => {
-                instance.state().forget_state();
                 self.failed(queued, FailedCall { error: &error, is_hindered }, now);
                 None
             }

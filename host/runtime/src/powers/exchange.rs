@@ -91,8 +91,11 @@ impl Exchange<'_> {
         if !headers.iter().any(|(name, _)| name == "user-agent") {
             headers.push(("user-agent".to_owned(), USER_AGENT.into()));
         }
-        let traceparent = self.traceparent.map(|value| ("traceparent".to_owned(), value.into()));
-        headers.extend(traceparent);
+        if let Some(value) = self.traceparent {
+            // The state of another trace does not go along.
+            headers.retain(|(name, _)| name != "tracestate");
+            headers.push(("traceparent".to_owned(), value.into()));
+        }
         self.sent.store(true, Relaxed);
         let sent = turn.send(HttpRequest {
             plugin: self.plugin.to_owned(),

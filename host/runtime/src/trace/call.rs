@@ -4,15 +4,12 @@ use super::clocks::TraceClocks;
 use super::ids::{SpanId, TraceId, traceparent};
 use super::resources::object_attributes;
 use super::span::{Child, Span, SpanKind, SpanValue};
-use super::{ChangeIds, Tracer, change};
+use super::{Tracer, change};
 use crate::event::CurrentEvent;
-use crate::one_line::one_line;
 use std::time::Instant;
 
 /// The requests of one call that have spans of their own. The others are counted in an attribute of the call.
 const CHILDREN_MAX: u32 = 128;
-/// Bytes of a key in an attribute. A plugin chooses its keys.
-const KEY_BYTES_MAX: usize = 256;
 
 /// The reason of a call.
 pub(crate) enum CallCause<'a> {
@@ -43,9 +40,18 @@ pub(crate) struct CallOrigin {
     pub(crate) coalesced: u32,
 }
 
-/// A call of a sampled trace.
+/// The trace of a call.
 pub(crate) struct CallTrace {
     tracer: Tracer,
+    trace: TraceId,
+    /// The call itself.
+    id: SpanId,
+    /// `None`: the trace is not sampled, and only headers name it.
+    sampled: Option<SampledCall>,
+}
+
+/// A call of a sampled trace.
+struct SampledCall {
     clocks: TraceClocks,
     /// Its end is not known yet.
     span: Span,
@@ -63,23 +69,22 @@ impl CallCause<'_> {
         }
     }
 
-    fn trigger(&self) -> &'static str {
+    fn event(&self) -> Option<&CurrentEvent> {
         match self {
-            Self::Event(_) => "datasource",
-            Self::Schedule(_) => "timer",
-            Self::Key(_) | Self::Synced => "other",
+            Self::Event(event) => Some(event),
+            Self::Key(_) | Self::Schedule(_) | Self::Synced => None,
         }
+    }
+
+    fn is_news(&self) -> bool {
+        self.event().is_some_and(change::is_news)
     }
 
     fn attributes(&self, coalesced: u32) -> Vec<(&'static str, SpanValue)> {
         match self {
             Self::Event(event) => event_attributes(event, coalesced),
-            Self::Key(Some(key)) => {
-                vec![("informant.key", (&*one_line(key, KEY_BYTES_MAX)).into())]
-            }
-            Self::Schedule(name) => {
-                vec![("informant.schedule", (&*one_line(name, KEY_BYTES_MAX)).into())]
-            }
+            Self::Key(Some(key)) => vec![("informant.key", (*key).into())],
+            Self::Schedule(name) => vec![("informant.schedule", (*name).into())],
             Self::Key(None) | Self::Synced => Vec::new(),
         }
     }
@@ -98,103 +103,94 @@ fn event_attributes(event: &CurrentEvent, coalesced: u32) -> Vec<(&'static str, 
     attributes
 }
 
-/// The place of a call in a trace.
-struct TracePlace {
-    parent: Option<SpanId>,
-    link: Option<(TraceId, SpanId)>,
-}
-
 impl Tracer {
-    /// Begins the span of a call. `None` if its trace is not sampled.
+    /// Begins the trace of a call. `None`: the trace is not sampled, and no header names it.
     pub(crate) fn call(&self, call: &TracedCall<'_>, called: Instant) -> Option<Box<CallTrace>> {
-        let news = match &call.cause {
-            CallCause::Event(event) if change::is_news(event.reason) => Some(self.change(event)),
+        let change = match &call.cause {
+            CallCause::Event(event) => Some(self.change(event)),
             _ => None,
         };
+        let news = change.filter(|_| call.cause.is_news());
         let trace = news.map_or_else(TraceId::random, |change| change.trace);
-        if !self.samples(trace) {
+        // The attempts of a repeated delivery have a trace each. They are sampled together, with the change.
+        let is_sampled = self.samples(change.map_or(trace, |change| change.trace));
+        if !is_sampled && !self.0.propagates {
             return None;
         }
-        let clocks = TraceClocks::read();
-        let CallOrigin { attempt, received, coalesced } = call.origin;
-        let place = self.place(news, &call.cause, (clocks, received, called));
-        let mut attributes = vec![
-            ("informant.plugin", call.plugin.into()),
-            ("faas.trigger", call.cause.trigger().into()),
-        ];
-        if let Some(shard) = call.shard {
-            attributes.push(("informant.shard", SpanValue::Number(shard as i64)));
-        }
-        if attempt > 1 {
-            attributes.push(("informant.attempt", attempt.into()));
-        }
-        attributes.append(&mut call.cause.attributes(coalesced));
-        let span = Span {
-            trace,
-            id: SpanId::random(),
-            parent: place.parent,
-            name: format!("{} {}", call.cause.function(), call.plugin),
-            kind: SpanKind::Internal,
-            start: clocks.unix_nanoseconds(called),
-            end: 0,
-            attributes,
-            link: place.link,
-            is_error: false,
-        };
-        Some(Box::new(CallTrace { tracer: self.clone(), clocks, span, children: 0 }))
+        let id = SpanId::random();
+        let sampled = is_sampled.then(|| {
+            let clocks = TraceClocks::read();
+            let parent = news.zip(call.cause.event()).map(|(change, event)| {
+                self.begin_change(change, event, (clocks, call.origin.received, called));
+                change.root
+            });
+            let known = change.filter(|change| news.is_none() && self.knows(*change));
+            let span = Span {
+                trace,
+                id,
+                parent,
+                name: format!("{} {}", call.cause.function(), call.plugin),
+                kind: SpanKind::Internal,
+                start: clocks.unix_nanoseconds(called),
+                end: 0,
+                attributes: attributes(call),
+                link: known.map(|change| (change.trace, change.root)),
+                is_error: false,
+            };
+            SampledCall { clocks, span, children: 0 }
+        });
+        Some(Box::new(CallTrace { tracer: self.clone(), trace, id, sampled }))
     }
+}
 
-    fn place(
-        &self,
-        news: Option<ChangeIds>,
-        cause: &CallCause<'_>,
-        times: (TraceClocks, Instant, Instant),
-    ) -> TracePlace {
-        let CallCause::Event(event) = cause else {
-            return TracePlace { parent: None, link: None };
-        };
-        match news {
-            Some(change) => {
-                self.begin_change(change, event, times);
-                TracePlace { parent: Some(change.root), link: None }
-            }
-            None => {
-                let change = Some(self.change(event)).filter(|change| self.knows(*change));
-                let link = change.map(|change| (change.trace, change.root));
-                TracePlace { parent: None, link }
-            }
-        }
+fn attributes(call: &TracedCall<'_>) -> Vec<(&'static str, SpanValue)> {
+    let mut attributes = vec![("informant.plugin", call.plugin.into())];
+    if let Some(shard) = call.shard {
+        attributes.push(("informant.shard", SpanValue::Number(shard as i64)));
     }
+    if call.origin.attempt > 1 {
+        attributes.push(("informant.attempt", call.origin.attempt.into()));
+    }
+    attributes.append(&mut call.cause.attributes(call.origin.coalesced));
+    attributes
 }
 
 impl CallTrace {
-    /// The ids for log lines.
-    pub(crate) fn ids(&self) -> (TraceId, SpanId) {
-        (self.span.trace, self.span.id)
+    /// Whether the call and its requests have spans.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.sampled.is_some()
     }
 
-    /// The header for a request with a span of this id.
-    pub(crate) fn traceparent(&self, request: SpanId) -> String {
-        traceparent(self.span.trace, request)
+    /// The ids for log lines.
+    pub(crate) fn ids(&self) -> Option<(TraceId, SpanId)> {
+        self.is_sampled().then_some((self.trace, self.id))
+    }
+
+    /// The header for a request that is to have a span of this id. It names the call if the request will have none.
+    pub(crate) fn traceparent(&self, request: SpanId) -> Option<String> {
+        let has_span = self.sampled.as_ref().is_some_and(|call| call.children < CHILDREN_MAX);
+        let span = if has_span { request } else { self.id };
+        self.tracer.0.propagates.then(|| traceparent(self.trace, span, self.is_sampled()))
     }
 
     /// Sends the span of a request that has ended now.
     pub(crate) fn child(&mut self, child: Child) {
-        self.children += 1;
-        if self.children > CHILDREN_MAX {
+        let Some(call) = &mut self.sampled else { return };
+        call.children += 1;
+        if call.children > CHILDREN_MAX {
             return;
         }
         let Child { id, name, began, mut attributes, error } = child;
         let is_error = error.is_some();
         attributes.extend(error.map(|error| ("error.type", SpanValue::Text(error))));
         self.tracer.on_end(Span {
-            trace: self.span.trace,
+            trace: self.trace,
             id,
-            parent: Some(self.span.id),
+            parent: Some(self.id),
             name,
             kind: SpanKind::Client,
-            start: self.clocks.unix_nanoseconds(began),
-            end: self.clocks.unix_nanoseconds(Instant::now()),
+            start: call.clocks.unix_nanoseconds(began),
+            end: call.clocks.unix_nanoseconds(Instant::now()),
             attributes,
             link: None,
             is_error,
@@ -202,15 +198,16 @@ impl CallTrace {
     }
 
     /// Ends the call. `error` is the type of its failure.
-    pub(crate) fn end(mut self, error: Option<&'static str>) {
-        self.span.end = self.clocks.unix_nanoseconds(Instant::now());
-        self.span.is_error = error.is_some();
-        self.span.attributes.extend(error.map(|error| ("error.type", error.into())));
-        let untold = self.children.saturating_sub(CHILDREN_MAX);
+    pub(crate) fn end(self, error: Option<&'static str>) {
+        let Some(SampledCall { clocks, mut span, children }) = self.sampled else { return };
+        span.end = clocks.unix_nanoseconds(Instant::now());
+        span.is_error = error.is_some();
+        span.attributes.extend(error.map(|error| ("error.type", error.into())));
+        let untold = children.saturating_sub(CHILDREN_MAX);
         if untold > 0 {
-            self.span.attributes.push(("informant.requests_without_span", untold.into()));
+            span.attributes.push(("informant.requests_without_span", untold.into()));
         }
-        self.tracer.on_end(self.span);
+        self.tracer.on_end(span);
     }
 }
 

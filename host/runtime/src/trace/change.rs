@@ -5,7 +5,7 @@ use super::clocks::TraceClocks;
 use super::ids::{SpanId, TraceId};
 use super::resources::object_attributes;
 use super::span::{Span, SpanKind};
-use crate::event::{CurrentEvent, Reason};
+use crate::event::{CurrentEvent, Gone, Reason};
 use hashbrown::HashSet;
 use ring::hmac;
 use std::collections::VecDeque;
@@ -46,11 +46,13 @@ impl Roots {
 }
 
 /// Whether the event is a change that the API server reported. All plugins get it at once, so it has one trace. Other
-/// events repeat what the cache has, for one subscription, at any later time.
-pub(super) fn is_news(reason: Reason) -> bool {
-    match reason {
-        Reason::Watch | Reason::Relist => true,
-        Reason::Initial | Reason::Resync | Reason::Reload | Reason::Redrive => false,
+/// events repeat what the cache has, for one subscription, at any later time. So does the end of an object that the API
+/// server did not report: it has the last version that was known.
+pub(super) fn is_news(event: &CurrentEvent) -> bool {
+    match (event.reason, event.gone) {
+        (_, Some(Gone::LeftView | Gone::Unknown)) => false,
+        (Reason::Watch | Reason::Relist, None | Some(Gone::Deleted)) => true,
+        (Reason::Initial | Reason::Resync | Reason::Reload | Reason::Redrive, _) => false,
     }
 }
 

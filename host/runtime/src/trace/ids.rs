@@ -40,9 +40,8 @@ pub(super) fn threshold(ratio: f64) -> u64 {
 }
 
 /// The header of W3C's Trace Context for a request that this span stands for.
-pub(super) fn traceparent(trace: TraceId, span: SpanId) -> String {
-    const SAMPLED: &str = "01";
-    format!("00-{trace}-{span}-{SAMPLED}")
+pub(super) fn traceparent(trace: TraceId, span: SpanId, is_sampled: bool) -> String {
+    format!("00-{trace}-{span}-{:02x}", u8::from(is_sampled))
 }
 
 fn hexadecimal(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,7 +85,8 @@ mod tests {
     fn ids_are_written_as_the_w3c_says() {
         let trace = TraceId(*b"\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36");
         let span = SpanId(*b"\x00\xf0\x67\xaa\x0b\xa9\x02\xb7");
-        let expect = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        assert_eq!(traceparent(trace, span), expect);
+        let expect = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0";
+        assert_eq!(traceparent(trace, span, true), format!("{expect}1"));
+        assert_eq!(traceparent(trace, span, false), format!("{expect}0"));
     }
 }

@@ -1,7 +1,13 @@
 //! One ended span.
 
 use super::ids::{SpanId, TraceId};
+use crate::one_line::one_line;
+use std::mem::size_of;
 use std::time::Instant;
+
+/// Bytes of a text in an attribute. The longest resource has 320, and the longest name of an object 253; plugins choose
+/// other texts, and so may API servers.
+pub(super) const TEXT_BYTES_MAX: usize = 512;
 
 /// One ended span, as OpenTelemetry has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +34,19 @@ pub struct Span {
     pub is_error: bool,
 }
 
+impl Span {
+    /// About the bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let text = |value: &SpanValue| match value {
+            SpanValue::Text(text) => text.capacity(),
+            SpanValue::Number(_) => 0,
+        };
+        let texts: usize = self.attributes.iter().map(|(_, value)| text(value)).sum();
+        let attributes = self.attributes.capacity() * size_of::<(&str, SpanValue)>();
+        size_of::<Self>() + self.name.capacity() + attributes + texts
+    }
+}
+
 /// The part of a span in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
@@ -42,7 +61,7 @@ pub enum SpanKind {
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpanValue {
-    /// A text.
+    /// A text. One that was made from a `&str` is cut to a bound.
     Text(String),
     /// A number.
     Number(i64),
@@ -50,7 +69,7 @@ pub enum SpanValue {
 
 impl From<&str> for SpanValue {
     fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+        Self::Text(one_line(text, TEXT_BYTES_MAX).into_owned())
     }
 }
 

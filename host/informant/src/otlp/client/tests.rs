@@ -1,10 +1,52 @@
 use super::*;
+use crate::otlp::messages::KeyValue;
 use crate::otlp::settings::OtlpSettings;
 use std::io::Read as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// A client with these variables for a collector that gives one answer, and the text of the request that it got.
+pub(crate) fn message() -> KeyValue {
+    KeyValue { key: "body".to_owned(), value: None }
+}
+
+/// Whether the request has its end. One that is no HTTP has it at once: it is the begin of TLS.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return !request.is_empty() && !text.starts_with("POST ");
+    };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = length.and_then(|it| it.parse().ok()).expect("a length");
+    request.len() == head.len() + 4 + length
+}
+
+/// A client of this collector, with these variables.
+pub(crate) fn client_of(url: &str, variables: &[(&str, &str)]) -> OtlpClient {
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let settings = OtlpSettings::read(Some(url), variable, |_| {}).expect("they are valid");
+    let settings = settings.and_then(|it| it.traces).expect("it is on");
+    OtlpClient::new(settings).expect("no file is read")
+}
+
+/// Gives the answer to one request, which is returned.
+pub(crate) async fn serve(listener: &TcpListener, answer: &[u8]) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().await.expect("a connection");
+    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+    while !is_whole(&request) {
+        match stream.read(&mut buffer).await {
+            Ok(bytes @ 1..) => request.extend_from_slice(&buffer[..bytes]),
+            _ => break,
+        }
+    }
+    // The client may have gone.
+    let _ = stream.write_all(answer).await;
+    request
+}
+
+/// A post with these variables to a collector that gives one answer, and the text of the request that it got.
 async fn posted(
     variables: &[(&str, &str)],
     scheme: &str,
@@ -12,28 +54,10 @@ async fn posted(
 ) -> (Result<Bytes, PostError>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let variable = |name: &str| {
-        let found = variables.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    let url = format!("{scheme}://{address}/base");
-    let settings = OtlpSettings::read(Some(&url), variable).expect("they are valid");
-    let settings = settings.and_then(|it| it.traces).expect("it is on");
-    let client = OtlpClient::new(settings).expect("no file is read");
-    let serve = async {
-        let (mut stream, _) = listener.accept().await.expect("a connection");
-        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
-        while !request.ends_with(b"body") && !request.windows(4).any(|it| it == b"gzip") {
-            match stream.read(&mut buffer).await {
-                Ok(bytes @ 1..) => request.extend_from_slice(&buffer[..bytes]),
-                _ => break,
-            }
-        }
-        // The client may have gone.
-        let _ = stream.write_all(answer.as_bytes()).await;
-        request
-    };
-    let (answer, mut request) = tokio::join!(client.post(b"body".to_vec()), serve);
+    let client = client_of(&format!("{scheme}://{address}/base"), variables);
+    let body = OtlpBody::new(&message(), client.is_compressed());
+    let (answer, mut request) =
+        tokio::join!(client.post(&body), serve(&listener, answer.as_bytes()));
     let shown = String::from_utf8_lossy(&request).replace(&address.to_string(), "ADDRESS");
     if variables.is_empty() {
         request = shown.into_bytes();
@@ -57,7 +81,7 @@ async fn a_request_is_one_of_otlp_over_http() {
         posted(&[], "http", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
     assert_eq!(answer, Ok("ok".into()));
     let expect = format!(
-        "POST /base/v1/traces HTTP/1.1\r\nhost: ADDRESS\r\nuser-agent: {AGENT}\r\ncontent-type: application/x-protobuf\r\ncontent-length: 4\r\n\r\nbody"
+        "POST /base/v1/traces HTTP/1.1\r\nhost: ADDRESS\r\nuser-agent: {AGENT}\r\ncontent-type: application/x-protobuf\r\ncontent-length: 6\r\n\r\n\n\u{4}body"
     );
     assert_eq!(String::from_utf8_lossy(&request), expect);
 }
@@ -72,10 +96,10 @@ async fn a_request_has_the_settings_headers_and_compression() {
     let text = String::from_utf8_lossy(&request);
     assert!(text.contains("\r\nx-key: a b\r\n"), "{text}");
     assert!(text.contains("\r\ncontent-encoding: gzip\r\n"), "{text}");
-    let mut unpacked = String::new();
-    let packed = compressed(b"body").expect("it fits into memory");
-    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).expect("gzip");
-    assert_eq!(unpacked, "body");
+    let end = request.windows(4).position(|it| it == b"\r\n\r\n").expect("a head");
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&request[end + 4..]).read_to_end(&mut unpacked).expect("gzip");
+    assert_eq!(KeyValue::decode(&unpacked[..]), Ok(message()));
 }
 
 #[tokio::test]
@@ -99,12 +123,32 @@ async fn the_answers_that_the_specification_names_let_the_request_come_again() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_and_a_server_without_tls_are_given_up() {
-    let variables = [("OTEL_EXPORTER_OTLP_TIMEOUT", "50")];
-    let large = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(ANSWER_BYTES_MAX + 1));
-    let (found, _) = posted(&variables, "http", &large).await;
-    let error = found.expect_err("it is too large");
-    assert!(error.text.ends_with("length limit exceeded"), "{}", error.text);
-    let (found, _) = posted(&variables, "https", "HTTP/1.1 200 OK\r\n\r\n").await;
+async fn a_request_is_not_repeated_after_a_success_whose_body_is_cut_or_too_large() {
+    let large = "x".repeat(ANSWER_BYTES_MAX + 1);
+    for body in [format!("\r\n\r\n{large}"), "\r\ncontent-length: 9\r\n\r\ncut".to_owned()] {
+        let (found, _) = posted(&[], "http", &format!("HTTP/1.1 200 OK{body}")).await;
+        assert_eq!(found, Ok(Bytes::new()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_may_have_it_later() {
+    let (found, _) = posted(&[], "https", "HTTP/1.1 200 OK\r\n\r\n").await;
     assert!(found.is_err_and(|error| error.may_repeat));
+}
+
+#[track_caller]
+fn check_wait(value: &str, expect: Option<u64>) {
+    let now = "1994-11-06T08:49:37Z".parse().expect("a time");
+    assert_eq!(asked_wait(value, now), expect.map(Duration::from_secs), "{value}");
+}
+
+#[test]
+fn a_collector_asks_for_a_wait_in_seconds_or_by_a_date() {
+    check_wait("7", Some(7));
+    check_wait("0", Some(0));
+    check_wait("Sun, 06 Nov 1994 08:50:00 GMT", Some(23));
+    check_wait("Sun, 06 Nov 1994 08:00:00 GMT", Some(0));
+    check_wait("soon", None);
+    check_wait("-1", None);
 }

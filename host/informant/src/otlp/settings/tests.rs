@@ -2,11 +2,19 @@ use super::*;
 
 /// The settings with this option and these variables, as `NAME=value` without the prefix `OTEL_`; or the error.
 fn read(option: Option<&str>, variables: &[&str]) -> Result<Option<OtlpSettings>, String> {
+    read_with(option, variables, |_| {})
+}
+
+fn read_with(
+    option: Option<&str>,
+    variables: &[&str],
+    warn: impl FnMut(&str),
+) -> Result<Option<OtlpSettings>, String> {
     let variable = |name: &str| {
         let mut pairs = variables.iter().filter_map(|pair| pair.split_once('='));
         pairs.find(|(key, _)| name.strip_prefix("OTEL_") == Some(*key)).map(|(_, it)| it.to_owned())
     };
-    OtlpSettings::read(option, variable).map_err(|error| error.to_string())
+    OtlpSettings::read(option, variable, warn).map_err(|error| error.to_string())
 }
 
 const BASE: Option<&str> = Some("http://127.0.0.1:4318");
@@ -68,14 +76,15 @@ fn variables_of_a_signal_win_over_those_of_all() {
         ],
     );
     let shown = |signal: Option<SignalSettings>| {
-        let SignalSettings { headers, timeout, certificate, is_compressed, endpoint } =
+        let SignalSettings { headers, timeout, certificate, is_compressed, endpoint, .. } =
             signal.expect("it is on");
         let text = |(name, value): &(HeaderName, HeaderValue)| {
             assert!(value.is_sensitive());
             format!("{name}: {}", value.to_str().expect("a text"))
         };
         let headers: Vec<String> = headers.iter().map(text).collect();
-        assert_eq!(certificate, Some("/ca".into()));
+        let variable = "OTEL_EXPORTER_OTLP_CERTIFICATE".to_owned();
+        assert_eq!(certificate, Some((variable, "/ca".into())));
         assert!(!endpoint.is_https);
         (headers.join("; "), timeout.as_secs(), is_compressed)
     };
@@ -107,6 +116,54 @@ fn the_resource_has_its_attributes_and_the_services_name() {
     };
     assert_eq!(resource(&[attributes]), "service.name=a team=b,c");
     assert_eq!(resource(&[attributes, "SERVICE_NAME=d"]), "service.name=d team=b,c");
+}
+
+/// Checks what is exported with the endpoint in a variable, and what is said.
+#[track_caller]
+fn check_ignored(variable: &str, expect: &str, said: &str) {
+    let url = "http://a.org";
+    let variables = ["EXPORTER_OTLP_ENDPOINT=http://a.org", variable];
+    let mut warned = Vec::new();
+    let settings = read_with(Some(url), &variables, |problem| warned.push(problem.to_owned()));
+    let settings = settings.expect("it does not end the start");
+    let signals = settings.map(|it| (it.traces.is_some(), it.metrics.is_some()));
+    let shown = match signals {
+        None => "nothing",
+        Some((true, true)) => "both",
+        Some((true, false)) => "traces",
+        Some(_) => "metrics",
+    };
+    assert_eq!(shown, expect, "{variable}");
+    let warned: Vec<&str> = warned.iter().filter_map(|it| it.split([':', ';']).next()).collect();
+    assert_eq!(warned.join(", "), said);
+}
+
+#[test]
+fn values_for_other_programs_leave_a_signal_off_and_do_not_end_the_start() {
+    let grpc = r#"OTEL_EXPORTER_OTLP_PROTOCOL has "grpc""#;
+    check_ignored("EXPORTER_OTLP_PROTOCOL=grpc", "nothing", &format!("{grpc}, {grpc}"));
+    let exporter = "OTEL_METRICS_EXPORTER has an unknown exporter";
+    check_ignored("METRICS_EXPORTER=prometheus", "traces", exporter);
+    let sampler = r#"OTEL_TRACES_SAMPLER has "jaeger_remote""#;
+    check_ignored("TRACES_SAMPLER=jaeger_remote", "metrics", sampler);
+    let interval = r#"OTEL_METRIC_EXPORT_INTERVAL has "1m""#;
+    check_ignored("METRIC_EXPORT_INTERVAL=1m", "traces", interval);
+    let attributes = "OTEL_RESOURCE_ATTRIBUTES is no list of key=value with commas between them";
+    check_ignored("RESOURCE_ATTRIBUTES=nonsense", "both", attributes);
+    check_ignored(
+        "EXPORTER_OTLP_METRICS_ENDPOINT=a",
+        "traces",
+        "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT has no scheme or no host",
+    );
+    // Nothing is said of an export that is off.
+    check_signals(None, &["METRICS_EXPORTER=prometheus", "TRACES_SAMPLER=nonsense"], "off");
+}
+
+#[test]
+fn propagators_without_tracecontext_leave_the_header_out() {
+    let propagates = |value: &str| on(BASE, &[&format!("PROPAGATORS={value}")]).propagates;
+    let lists = ["", "tracecontext,baggage", "b3, tracecontext", "none", "b3"];
+    assert_eq!(lists.map(propagates), [true, true, true, false, false]);
 }
 
 #[track_caller]

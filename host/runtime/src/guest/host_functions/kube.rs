@@ -10,6 +10,7 @@ use crate::counters::OTHER_RESOURCES;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::call_deadline::CallDeadline;
+use crate::guest::call_trace::TracedWrite;
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
@@ -123,10 +124,10 @@ impl GuestState {
         how: How,
         body: Json,
     ) -> WriteAnswer<Json> {
-        let verb = how.verb().name();
-        let traced = self.begin_write();
-        let written = self.write_if_granted(named, how, body).await;
-        self.note_write((verb, named), &written, traced);
+        let verb = how.verb();
+        let mut traced = self.begin_write(verb);
+        let written = self.write_if_granted(named, how, body, &mut traced).await;
+        self.note_write((verb.name(), named), &written, traced);
         self.notes.is_hindered |= written.as_ref().is_err_and(is_hindrance);
         written
     }
@@ -136,6 +137,7 @@ impl GuestState {
         named: &NamedObject<'_>,
         how: How,
         body: Json,
+        traced: &mut Option<TracedWrite>,
     ) -> WriteAnswer<Json> {
         let powers = self.powers_to_write()?;
         let verb = how.verb().name();
@@ -148,6 +150,7 @@ impl GuestState {
             powers.counters.cluster_write(verb, OTHER_RESOURCES, "invalid");
             invalid(&problem)
         })?;
+        traced.iter_mut().for_each(|it| it.checked(&write, powers.is_dry_run()));
         let resource = write.what.to_string();
         let counted = |result: &'static str| powers.counters.cluster_write(verb, &resource, result);
         let not_granted = |text: String| {
@@ -161,6 +164,7 @@ impl GuestState {
         let plugin = self.plugin.to_string();
         powers.check_write(&plugin, &write).map_err(not_granted)?;
         powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
+        traced.iter_mut().for_each(|it| it.granted(&write));
         if let Some(problem) = loses {
             counted("invalid");
             return Err(invalid(&problem));

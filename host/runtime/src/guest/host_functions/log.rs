@@ -122,7 +122,7 @@ impl GuestState {
         self.ledger.logged(message.len() + fields.len());
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
-        let ids = self.notes.trace.as_ref().map(|trace| trace.ids());
+        let ids = self.notes.trace.as_ref().and_then(|trace| trace.ids());
         let ids = ids.map(|(trace, span)| [trace.to_string(), span.to_string()]);
         let (trace_id, span_id) = ids.as_ref().map(|[trace, span]| (&**trace, &**span)).unzip();
         self.keep(

@@ -14,6 +14,7 @@ use crate::guest::bindings::exports::informant::plugin::handler;
 use crate::guest::bindings::informant::plugin::types as contract;
 use crate::guest::instance::Instance;
 use crate::guest::tape::Tape;
+use crate::trace::CallOrigin;
 use std::time::Instant;
 
 /// The event as the guest is to get it: as it was queued, or reevaluated. `None` if the guest is not to get it; that
@@ -75,7 +76,11 @@ pub(super) async fn call(
         _ => None,
     };
     let sizes = object.as_deref().map_or(0, <[u8]>::len) + old.as_deref().map_or(0, <[u8]>::len);
-    check_size(sizes, instance.state().limits().event_bytes_max)?;
+    let (attempt, coalesced) = (queued.tried.number, event.coalesced);
+    let origin = CallOrigin { attempt, received: event.received, coalesced };
+    let state = instance.state();
+    check_size(sizes, state.limits().event_bytes_max)
+        .inspect_err(|_| state.begin_refused(&current, origin, now))?;
     let key = event.object.key();
     let handed = handler::Event {
         seq: queued.seq,
@@ -86,12 +91,12 @@ pub(super) async fn call(
         uid: event.object.uid(),
         resource_version: event.object.resource_version(),
         gone: event.gone.map(gone),
-        coalesced: event.coalesced,
-        attempt: queued.tried.number,
+        coalesced,
+        attempt,
         object: object.as_deref(),
         old: old.as_deref(),
     };
-    instance.handle(handed, current, (event.received, now)).await
+    instance.handle(handed, current, (origin, now)).await
 }
 
 fn check_size(bytes: usize, max: usize) -> Result<(), CallError> {

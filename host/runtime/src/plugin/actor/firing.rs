@@ -22,7 +22,7 @@ impl Actor {
         self.last_call.began = called;
         let result = instance.fire(&firing.schedule, unix_ms, (firing.tried.number, called)).await;
         let archive = &self.core.archive;
-        let result = result.and_then(|()| instance.state().commit_state(|it| archive.wrote(it)));
+        let result = instance.state().finish(result, |changes| archive.wrote(changes));
         let now = self.surroundings.now();
         let counters = &self.core.counters;
         counters.fire_seconds.observe(now - called);
@@ -40,7 +40,6 @@ impl Actor {
                 (!owes).then_some(now)
             }
             Err(error) => {
-                instance.state().forget_state();
                 self.firing_failed(firing, FailedCall { error: &error, is_hindered }, now);
                 None
             }

@@ -72,9 +72,7 @@ impl Actor {
         self.last_call.began = called;
         let result = instance.reconcile(work.key.text(), work.attempt, called).await;
         let archive = &self.core.archive;
-        let result = result.and_then(|again| {
-            instance.state().commit_state(|changes| archive.wrote(changes)).map(|()| again)
-        });
+        let result = instance.state().finish(result, |changes| archive.wrote(changes));
         let now = self.surroundings.now();
         let counters: &Counters = &self.core.counters;
         counters.reconcile_seconds.observe(now - called);
@@ -91,7 +89,6 @@ impl Actor {
                 (!owes).then_some(now)
             }
             Err(error) => {
-                instance.state().forget_state();
                 self.key_failed(work, FailedCall { error: &error, is_hindered }, now);
                 None
             }

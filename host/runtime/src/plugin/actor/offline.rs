@@ -82,12 +82,9 @@ impl Actor {
                 call(instance, subscription, &queued, event, now).await
             }
         };
-        let result = result.and_then(|()| instance.state().commit_state(|_| ()));
-        if let Err(error) = result {
-            instance.state().forget_state();
-            if error.ends_instance() {
-                self.running = Running::Nothing;
-            }
+        let result = instance.state().finish(result, |_| ());
+        if result.is_err_and(|error| error.ends_instance()) {
+            self.running = Running::Nothing;
         }
     }
 

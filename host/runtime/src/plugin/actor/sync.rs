@@ -20,6 +20,7 @@ impl Actor {
         let called = self.surroundings.now();
         self.last_call.began = called;
         let result = instance.synced(subscription.index, call.tried.number).await;
+        instance.state().end_trace(&result);
         let now = self.surroundings.now();
         self.pace.took(now - called, now);
         let is_hindered = instance.state().notes.is_hindered;

@@ -1,6 +1,7 @@
 use super::*;
-use crate::event::{Change as EventChange, Event, Reason, SubscriptionId};
+use crate::event::{Change as EventChange, Event, Gone, Reason, SubscriptionId};
 use crate::trace::SpanProcessor;
+use crate::trace::span::TEXT_BYTES_MAX;
 use informant_cache::Object;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ fn event(version: u32, reason: Reason) -> CurrentEvent {
 
 fn tracer(ratio: f64) -> (Tracer, Kept) {
     let kept = Kept::default();
-    (Tracer::new(b"key", ratio, kept.clone()), kept)
+    (Tracer::new(b"key", (ratio, true), kept.clone()), kept)
 }
 
 fn origin(attempt: u32, coalesced: u32) -> CallOrigin {
@@ -59,6 +60,11 @@ fn check(calls: &[(&str, u32, Reason)], expect: &[&str]) {
     for (plugin, version, reason) in calls {
         call(&tracer, plugin, CallCause::Event(&event(*version, *reason)));
     }
+    check_spans(&kept, expect);
+}
+
+#[track_caller]
+fn check_spans(kept: &Kept, expect: &[&str]) {
     let spans = kept.0.lock();
     let mut traces = Vec::new();
     let mut letter = |trace: TraceId| {
@@ -107,6 +113,30 @@ fn a_repeated_delivery_has_a_trace_of_its_own_and_a_link_to_a_known_change() {
     );
 }
 
+#[test]
+fn an_object_that_left_a_view_joins_no_trace_of_its_last_version() {
+    let (tracer, kept) = tracer(1.0);
+    call(&tracer, "a", CallCause::Event(&event(1, Reason::Watch)));
+    for gone in [Gone::LeftView, Gone::Unknown, Gone::Deleted] {
+        let left = CurrentEvent { gone: Some(gone), ..event(1, Reason::Watch) };
+        call(&tracer, "b", CallCause::Event(&left));
+    }
+    // The trace of a version that the host has not shown is not begun by its end.
+    let left = CurrentEvent { gone: Some(Gone::LeftView), ..event(2, Reason::Relist) };
+    call(&tracer, "b", CallCause::Event(&left));
+    check_spans(
+        &kept,
+        &[
+            "A watch v1/pods",
+            "A handle a < watch v1/pods",
+            "B handle b ~ A",
+            "C handle b ~ A",
+            "A handle b < watch v1/pods",
+            "D handle b",
+        ],
+    );
+}
+
 /// The attributes of a call for an event that stands for so many more.
 #[track_caller]
 fn check_attributes(coalesced: u32, expect: &str) {
@@ -123,7 +153,7 @@ fn check_attributes(coalesced: u32, expect: &str) {
 
 #[test]
 fn a_call_names_its_event_and_how_many_were_merged_into_it() {
-    let object = "informant.plugin=a faas.trigger=datasource informant.resource=v1/pods k8s.namespace.name=shop k8s.pod.name=web k8s.pod.uid=u";
+    let object = "informant.plugin=a informant.resource=v1/pods k8s.namespace.name=shop k8s.pod.name=web k8s.pod.uid=u";
     let rest = "informant.event.change=added informant.event.reason=watch";
     check_attributes(0, &format!("{object} k8s.object.resource_version=1 {rest}"));
     let merged =
@@ -134,7 +164,7 @@ fn a_call_names_its_event_and_how_many_were_merged_into_it() {
 #[test]
 fn ids_of_a_change_depend_on_the_key_and_the_version() {
     let change = |key: &[u8], version| {
-        let tracer = Tracer::new(key, 1.0, Kept::default());
+        let tracer = Tracer::new(key, (1.0, true), Kept::default());
         tracer.change(&event(version, Reason::Watch)).trace
     };
     assert_eq!(change(b"a", 1), change(b"a", 1));
@@ -161,14 +191,57 @@ fn a_ratio_of_zero_sends_nothing_and_a_half_sends_the_same_changes_of_all_plugin
 }
 
 #[test]
+fn attempts_of_a_repeated_delivery_are_sampled_with_their_change() {
+    let (half, kept) = tracer(0.5);
+    for version in 0..50 {
+        call(&half, "a", CallCause::Event(&event(version, Reason::Watch)));
+        for attempt in 1..=2 {
+            let resync = event(version, Reason::Resync);
+            call_from(&half, "a", CallCause::Event(&resync), origin(attempt, 0));
+        }
+    }
+    let spans = kept.0.lock();
+    let linked = spans.iter().filter(|span| span.link.is_some()).count();
+    let changes = spans.iter().filter(|span| span.kind == SpanKind::Consumer).count();
+    assert_eq!((linked, spans.len()), (2 * changes, 4 * changes));
+}
+
+#[test]
+fn a_call_that_is_not_sampled_has_a_header_and_no_span() {
+    let begin = |ratio, propagates| {
+        let kept = Kept::default();
+        let tracer = Tracer::new(b"key", (ratio, propagates), kept.clone());
+        let cause = CallCause::Synced;
+        let call = TracedCall { plugin: "a", shard: None, cause, origin: origin(1, 0) };
+        (tracer.call(&call, Instant::now()), kept)
+    };
+    let (trace, kept) = begin(0.0, true);
+    let mut trace = trace.expect("headers name it");
+    let expect = format!("00-{}-{}-00", trace.trace, trace.id);
+    assert_eq!(trace.traceparent(SpanId::random()), Some(expect));
+    assert_eq!(trace.ids(), None);
+    let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
+    trace.child(Child { id, name, began, attributes: Vec::new(), error: None });
+    trace.end(None);
+    assert_eq!(kept.0.lock().len(), 0);
+
+    assert!(begin(0.0, false).0.is_none());
+    let trace = begin(1.0, false).0.expect("it has a span");
+    assert_eq!(trace.traceparent(SpanId::random()), None);
+}
+
+#[test]
 fn requests_are_children_of_their_call_up_to_a_bound() {
     let (tracer, kept) = tracer(1.0);
-    let key = "k".repeat(2 * KEY_BYTES_MAX);
+    let key = "k".repeat(8 << 20);
     let cause = CallCause::Key(Some(&key));
     let call = TracedCall { plugin: "a", shard: Some(3), cause, origin: origin(2, 0) };
     let mut trace = tracer.call(&call, Instant::now()).expect("it is sampled");
     for number in 0..=CHILDREN_MAX {
         let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
+        let named = if number < CHILDREN_MAX { id } else { trace.id };
+        let header = format!("00-{}-{named}-01", trace.trace);
+        assert_eq!(trace.traceparent(id), Some(header), "{number}");
         let error = (number == 0).then(|| "409".to_owned());
         trace.child(Child { id, name, began, attributes: Vec::new(), error });
     }
@@ -186,5 +259,6 @@ fn requests_are_children_of_their_call_up_to_a_bound() {
     assert_eq!(find("informant.requests_without_span"), Some(&SpanValue::Number(1)));
     assert_eq!(find("error.type"), Some(&"trap".into()));
     let Some(SpanValue::Text(key)) = find("informant.key") else { panic!("a key") };
-    assert!(key.len() <= KEY_BYTES_MAX + 32, "{}", key.len());
+    assert!(key.len() <= TEXT_BYTES_MAX + 32, "{}", key.len());
+    assert!(call.bytes() < 2 << 10, "{}", call.bytes());
 }

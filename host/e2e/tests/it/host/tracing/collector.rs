@@ -50,21 +50,18 @@ pub struct Collector {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
     is_over: Arc<AtomicBool>,
+    is_away: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Collector {
     /// A collector that answers each request with an empty success; or one that takes connections and answers nothing.
     pub fn start(answers: bool) -> Self {
-        Self::start_at("127.0.0.1:0", answers)
-    }
-
-    /// The same at this address.
-    pub fn start_at(address: &str, answers: bool) -> Self {
-        let listener = TcpListener::bind(address).expect("a port");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let (asked, is_over) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<AtomicBool>::default());
-        let (notes, ends) = (asked.clone(), is_over.clone());
+        let is_away = Arc::<AtomicBool>::default();
+        let (notes, ends, away) = (asked.clone(), is_over.clone(), is_away.clone());
         let serve = move || {
             let mut open = Vec::new();
             for stream in listener.incoming().flatten() {
@@ -72,18 +69,20 @@ impl Collector {
                     return;
                 }
                 match answers {
+                    // The connection ends without an answer.
+                    true if away.load(Ordering::SeqCst) => drop(stream),
                     true => answer(stream, &notes),
                     false => open.push(stream),
                 }
             }
         };
         let thread = Some(std::thread::spawn(serve));
-        Self { address, asked, is_over, thread }
+        Self { address, asked, is_over, is_away, thread }
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> String {
-        self.address.to_string()
+    /// Ends all connections without an answer from here on, or answers again. The port stays its own.
+    pub fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
     }
 
     pub fn url(&self) -> String {

@@ -1,26 +1,25 @@
 //! The writes of a call as the history shows them, `patch v1/pods/status shop/web: ok`, and as spans.
 
 use super::Error;
-use crate::guest::call_trace::RequestEnd;
+use crate::guest::call_trace::{RequestEnd, TracedWrite};
 use crate::guest::guest_state::GuestState;
 use crate::names::is_of_secrets;
 use crate::outside::write::NamedObject;
 use std::fmt::Write as _;
-use std::time::Instant;
 
 /// The bytes of all writes of one call. Further writes are not noted.
 const WROTE_BYTES_MAX: usize = 255;
 
 impl GuestState {
-    /// Notes the end of a write. The names of Secrets are never shown. `traced` is the begin of a write that has a span.
+    /// Notes the end of a write. The names of Secrets are never shown. `traced` is a write that has a span.
     pub(super) fn note_write<T>(
         &mut self,
         (verb, named): (&str, &NamedObject<'_>),
         written: &Result<T, Error>,
-        traced: Option<Instant>,
+        traced: Option<TracedWrite>,
     ) {
-        if let Some(began) = traced {
-            self.end_write(began, (verb, named), &end(written));
+        if let Some(traced) = traced {
+            self.end_write(traced, &end(written));
         }
         if self.notes.wrote.len() >= WROTE_BYTES_MAX {
             return;
@@ -55,6 +54,9 @@ fn end<T>(written: &Result<T, Error>) -> RequestEnd {
         Err(Error::Status(status)) => (Some(status.code), Some("refused")),
         Err(Error::NotGranted(_)) => (None, Some("not-granted")),
         Err(Error::NotLeader) => (None, Some("not-leader")),
+        Err(Error::Transport(text)) if text.starts_with("nothing was sent") => {
+            (None, Some("unsent"))
+        }
         Err(Error::Transport(_)) => (None, Some("unknown")),
         Err(Error::Invalid(_)) => (None, Some("invalid")),
     };

@@ -1,0 +1,51 @@
+//! The spans of calls.
+
+use super::{Bench, NoCluster, NoHttp, NoReviews, hello, pod};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{Limits, Span, SpanProcessor, SpanValue, Tracer};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Keeps the spans.
+#[derive(Clone, Default)]
+struct KeptSpans(Arc<Mutex<Vec<Span>>>);
+
+impl SpanProcessor for KeptSpans {
+    fn on_end(&self, span: Span) {
+        self.0.lock().expect("no test panics with it").push(span);
+    }
+}
+
+/// The first span of the plugin's call for an existing pod, and its type of error.
+async fn called(limits: &Limits) -> (String, Option<SpanValue>) {
+    let kept = KeptSpans::default();
+    let tracer = Tracer::new(b"key", (1.0, true), kept.clone());
+    let ways = (Arc::new(NoCluster) as _, Arc::new(NoHttp) as _, Arc::new(NoReviews) as _);
+    let configurations = Configurations::with_limits(limits);
+    let bench = Bench::start_traced(None, configurations, (None, Some(tracer)), ways);
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &hello());
+    let first = async {
+        loop {
+            let first = kept.0.lock().expect("no test panics with it").first().cloned();
+            if let Some(first) = first {
+                return first;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let first = tokio::time::timeout(super::DEADLINE, first).await.expect("a span");
+    bench.stop().await;
+    assert_eq!(kept.0.lock().expect("no test panics with it").len(), 1);
+    let error = first.attributes.into_iter().find(|(key, _)| *key == "error.type");
+    assert_eq!(first.is_error, error.is_some());
+    (first.name, error.map(|(_, value)| value))
+}
+
+#[tokio::test]
+async fn an_event_has_a_span_also_if_it_is_too_large_for_a_call() {
+    let call = "handle hello".to_owned();
+    assert_eq!(called(&Limits::default()).await, (call.clone(), None));
+    let limits = Limits { event_bytes_max: 8, ..Limits::default() };
+    assert_eq!(called(&limits).await, (call, Some("too-large".into())));
+}
