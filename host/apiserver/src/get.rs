@@ -5,6 +5,7 @@ use http::StatusCode;
 use informant_apimachinery::Status;
 use jiff::Timestamp;
 
+use crate::aside::NOT_MADE;
 use crate::request::Request;
 use crate::{Source, json_response, render_object};
 
@@ -27,6 +28,6 @@ pub async fn get(
         true => request.options.pieces.make(render).await,
         false => Some(render()),
     };
-    let json = json.ok_or_else(|| Status::service_unavailable("the server stops"))?;
+    let json = json.ok_or_else(|| Status::service_unavailable(NOT_MADE))?;
     Ok(json_response(StatusCode::OK, json))
 }

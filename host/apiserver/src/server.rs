@@ -9,6 +9,7 @@ use http::{HeaderMap, StatusCode};
 use informant_apimachinery::Status;
 use serde_json::{Value, json};
 
+use crate::aside::NOT_MADE;
 use crate::negotiation::{self, AGGREGATED_DISCOVERY};
 use crate::request::Request;
 use crate::response::body_response;
@@ -33,12 +34,15 @@ pub async fn serve(
             let body = Body::from("ok");
             Ok(body_response(StatusCode::OK, "text/plain; charset=utf-8", body))
         }
+        Route::Version | Route::OpenApiV2 | Route::Unknown => {
+            serve_document(&source.catalogue(), route, false)
+        }
         route => {
             // With hundreds of custom resources a document has megabytes.
             let (catalogue, route) = (source.catalogue(), route.clone());
             let aggregated = negotiation::wants_aggregated_discovery(accept);
             let made = options.pieces.make(move || serve_document(&catalogue, &route, aggregated));
-            made.await.unwrap_or_else(|| Err(Status::service_unavailable("the server stops")))
+            made.await.unwrap_or_else(|| Err(Status::service_unavailable(NOT_MADE)))
         }
     };
     outcome.unwrap_or_else(|status| status_response(&status))

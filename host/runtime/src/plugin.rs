@@ -260,6 +260,7 @@ impl Plugin {
         }
         // The file's own content took over again, by a rollback or by a reload.
         self.rolled_back_from.take_if(|from| *from == loaded.sha256);
+        self.all_have_a_version();
         let before = self.current.replace(loaded);
         let same =
             |before: &Loaded| self.current.as_ref().is_some_and(|it| it.sha256 == before.sha256);

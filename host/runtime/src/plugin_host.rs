@@ -24,7 +24,7 @@ use crate::guest::compiler::Compiler;
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance_ends::InstanceEnds;
-use crate::guest::json_pointer_index::SharedIndexes;
+use crate::guest::json_pointer_index::{FillError, SharedIndexes};
 use crate::guest::reads::Reads;
 use crate::guest_threads::GuestThreads;
 use crate::kept::archive::{Archive, ArchiveThread, Kept};
@@ -35,7 +35,7 @@ use crate::plugin::actor::{Version, VersionTapes};
 use crate::plugin::admin::{PluginAdmin, Request};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::{Load, Loads, StepOutcome, TookOver};
-use crate::plugin::prepare::{Code, PrepareOrder, Prepared, Preparer};
+use crate::plugin::prepare::{Code, LoadError, PrepareOrder, Prepared, Preparer};
 use crate::plugin::{Loaded, Plugin};
 use crate::plugin_metrics::MetricNames;
 use crate::plugin_name::PluginName;
@@ -355,8 +355,12 @@ impl PluginHost {
         let account = (plugin.core.counters.ledger.clone(), limits.host_memory_max);
         let ended = plugin.ended.clone();
         self.loads.spawn(load, async move {
-            if let Err(overdraft) = indexes.fill(&version.reads, account, ended).await {
-                return StepOutcome::Refused(begun, overdraft.into());
+            if let Err(error) = indexes.fill(&version.reads, account, ended).await {
+                let error = match error {
+                    FillError::Room(overdraft) => LoadError::Indexes(overdraft),
+                    FillError::Ended(text) => LoadError::Host(text),
+                };
+                return StepOutcome::Refused(begun, error);
             }
             // The reads of the version's `start` are not refused because a review is under way.
             _ = tokio::time::timeout(ANSWERS_TIME_MAX, granted.answered()).await;

@@ -43,18 +43,52 @@ struct Users {
 struct FilingCost {
     /// Versions of objects with more values than the index took.
     cut: AtomicU64,
-    /// The accounts that are charged with the index's time: one for each use.
-    payers: Mutex<Vec<Arc<Ledger>>>,
+    /// The plugins that are charged with the index.
+    payers: Mutex<Vec<Payer>>,
+}
+
+/// A plugin that uses an index, in one version or in two during a reload.
+struct Payer {
+    ledger: Arc<Ledger>,
+    uses: usize,
+    _size: Arc<IndexSize>,
+}
+
+/// The memory of an index, charged once to each plugin.
+struct IndexSize {
+    indexer: Indexer,
+    name: String,
 }
 
 impl FilingCost {
+    fn charge(&self, ledger: &Arc<Ledger>, indexer: &Indexer, name: &str) {
+        let mut payers = self.payers.lock();
+        if let Some(payer) = payers.iter_mut().find(|it| Arc::ptr_eq(&it.ledger, ledger)) {
+            payer.uses += 1;
+            return;
+        }
+        let size = Arc::new(IndexSize { indexer: indexer.clone(), name: name.to_owned() });
+        let weighed: Weak<IndexSize> = Arc::downgrade(&size);
+        ledger.weighs(weighed);
+        payers.push(Payer { ledger: ledger.clone(), uses: 1, _size: size });
+    }
+
+    fn discharge(&self, ledger: &Arc<Ledger>) {
+        let mut payers = self.payers.lock();
+        let own = payers.iter().position(|it| Arc::ptr_eq(&it.ledger, ledger));
+        if let Some(payer) = own.and_then(|own| payers.get_mut(own)) {
+            payer.uses -= 1;
+        }
+        payers.retain(|payer| payer.uses > 0);
+    }
+
     /// The values of an object in the index.
     fn values(&self, pointer: &JsonPointer, object: &Object) -> Vec<String> {
         let began = Instant::now();
         let (values, is_cut) = pointer.first_values(&object.json(), VALUES_MAX);
         self.cut.fetch_add(u64::from(is_cut), Relaxed);
         let time = began.elapsed();
-        self.payers.lock().iter().for_each(|payer| payer.evaluated(time));
+        self.payers.lock().iter().for_each(|payer| payer.ledger.evaluated(time));
         values
     }
 }
@@ -63,6 +97,14 @@ impl FilingCost {
 const INDEXES: &str = "indexes";
 
 type IndexId = (GroupVersionResource, String);
+
+/// The reason for which indexes are not filled.
+pub(crate) enum FillError {
+    /// The plugin's account has no room for them.
+    Room(Overdraft),
+    /// The plugin or the fill has ended.
+    Ended(String),
+}
 
 /// One plugin version's use of an index. Dropping it ends the use.
 pub(crate) struct IndexUse {
@@ -89,16 +131,13 @@ impl SharedIndexes {
             users.count += 1;
             users.filing.clone()
         };
-        filing.payers.lock().push(payer.clone());
+        filing.charge(payer, indexer, &id.1);
         let pointer = index.pointer.clone();
         let values = move |object: &Object| filing.values(&pointer, object);
         // The index exists already if another plugin declared it first.
         let _ = indexer.declare_index(&id.1, IndexFunc::new(values));
         let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
-        let used = Arc::new(IndexUse { id, indexer, indexes, payer });
-        let weighed: Weak<IndexUse> = Arc::downgrade(&used);
-        used.payer.weighs(weighed);
-        used
+        Arc::new(IndexUse { id, indexer, indexes, payer })
     }
 
     /// Fills the indexes of a version, before it reads, while the account has room for them and the plugin has not
@@ -108,7 +147,7 @@ impl SharedIndexes {
         reads: &Arc<Reads>,
         (ledger, most): (Arc<Ledger>, u64),
         ended: CancellationToken,
-    ) -> Result<(), Overdraft> {
+    ) -> Result<(), FillError> {
         if !reads.has_indexes() {
             return Ok(());
         }
@@ -119,10 +158,13 @@ impl SharedIndexes {
                 room = ledger.check_weighed(INDEXES, most);
                 room.is_ok() && !ended.is_cancelled()
             });
-            room
+            match ended.is_cancelled() {
+                true => Err(FillError::Ended("the plugin has ended".to_owned())),
+                false => room.map_err(FillError::Room),
+            }
         };
-        // A panic of an index function is caught where it is called.
-        self.fills.run(fill).await.unwrap_or(Ok(()))
+        let filled = self.fills.run(fill).await;
+        filled.unwrap_or_else(|error| Err(FillError::Ended(error.to_string())))
     }
 
     /// How often an object had more values than the index took, by the resource and the pointer of the index.
@@ -148,13 +190,13 @@ impl IndexUse {
     }
 }
 
-impl Weighed for IndexUse {
+impl Weighed for IndexSize {
     fn part(&self) -> &'static str {
         INDEXES
     }
 
     fn bytes(&self) -> u64 {
-        self.indexer.index_bytes(self.name()) as u64
+        self.indexer.index_bytes(&self.name) as u64
     }
 }
 
@@ -163,11 +205,7 @@ impl Drop for IndexUse {
         let mut users = self.indexes.users.lock();
         let Some(left) = users.get_mut(&self.id) else { return };
         left.count -= 1;
-        let mut payers = left.filing.payers.lock();
-        if let Some(own) = payers.iter().position(|payer| Arc::ptr_eq(payer, &self.payer)) {
-            payers.swap_remove(own);
-        }
-        drop(payers);
+        left.filing.discharge(&self.payer);
         if left.count == 0 {
             users.remove(&self.id);
             // Under the lock: the next `declare` adds the index after this.

@@ -48,6 +48,8 @@ impl ActorRestarts {
 
 pub(super) struct ActorHandle {
     commands: mpsc::Sender<ActorCommand>,
+    /// Whether a version has taken over in this actor.
+    has_version: bool,
     task: Task,
 }
 
@@ -99,7 +101,7 @@ impl Plugin {
                 retired: None,
             };
             let task = self.run(actor, preparer);
-            let handle = ActorHandle { commands, task };
+            let handle = ActorHandle { commands, has_version: false, task };
             match self.actors.get_mut(shard) {
                 Some(ended) => *ended = handle,
                 None => self.actors.push(handle),
@@ -118,14 +120,23 @@ impl Plugin {
         task
     }
 
-    /// Whether a defect of the host ended an actor. Its shard calls nothing until a load starts another.
+    /// Whether a defect of the host ended an actor of the version in charge. Its shard calls nothing until the version
+    /// takes over in another actor.
     pub(crate) fn has_lost_actor(&self) -> bool {
-        self.actors.iter().any(|actor| actor.commands.is_closed())
+        let shards = self.current.as_ref().map_or(0, |current| current.prepared.shards);
+        let is_lost = |actor: &ActorHandle| actor.commands.is_closed() || !actor.has_version;
+        self.actors.iter().take(shards).any(is_lost)
+    }
+
+    /// A version has taken over in all actors.
+    pub(super) fn all_have_a_version(&mut self) {
+        self.actors.iter_mut().for_each(|actor| actor.has_version = true);
     }
 
     /// Whether the version in charge is to be loaded again now, because it has lost an actor.
     pub(crate) fn is_to_restart(&mut self, now: Instant) -> bool {
-        self.load.is_none() && self.has_lost_actor() && self.restarts.is_due(now)
+        let is_at_rest = self.load.is_none() && self.next.is_none() && self.draining.is_none();
+        is_at_rest && self.has_lost_actor() && self.restarts.is_due(now)
     }
 
     /// Ends the subscriptions, stops the guests and waits until the actors have ended.

@@ -90,6 +90,9 @@ pub enum LoadError {
     /// The descriptor exceeds the rest of the plugin's account.
     #[error(transparent)]
     Account(#[from] Overdraft),
+    /// The version's indexes exceed the rest of the plugin's account.
+    #[error("its indexes need more memory: {0}")]
+    Indexes(Overdraft),
     /// The version cannot run in so many shards.
     #[error("{0}")]
     Shards(String),

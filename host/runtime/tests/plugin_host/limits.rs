@@ -189,6 +189,37 @@ async fn indexes_that_the_account_has_no_room_for_are_filled_no_further() {
     bench.stop().await;
 }
 
+/// For a moment both versions use the index, whose memory is charged once.
+#[tokio::test]
+async fn a_reload_with_the_same_indexes_needs_their_memory_once() {
+    let bench = Bench::start_with(None, &Limits { host_memory_max: 8 << 20, ..Limits::default() });
+    let labels: Vec<String> = (0..1000).map(|label| format!(r#""l{label}":"{label}""#)).collect();
+    for number in 0..40 {
+        let name = format!(r#""name":"pod-{number}","namespace":"default""#);
+        bench
+            .source
+            .add(&format!(r#"{{"metadata":{{{name},"labels":{{{}}}}}}}"#, labels.join(",")));
+    }
+    let index =
+        r#"}],"indexes":[{"resource":"v1/pods","name":"l","pointer":"/metadata/labels/*"}]}"#;
+    let text = described(&DESCRIPTOR.replace("}]}", index));
+    bench.drop_in("hello.wasm", &wat::parse_str(&text).expect("it is well formed"));
+    let holds = |status: Option<&PluginStatus>| {
+        status.map_or(0, |status| status.account.memory_of("indexes"))
+    };
+    bench.until("hello", |status| super::handled(status) == 40 && holds(status) > 3 << 20).await;
+    let before = holds(bench.status("hello").as_ref());
+    let memory = r#"(memory (export "memory") 1)"#;
+    let again = swap(&text, memory, &format!("{memory} (global i32 (i32.const 7))"));
+    bench.drop_in("hello.wasm", &wat::parse_str(&again).expect("it is well formed"));
+    let reloads = |status: &PluginStatus| {
+        status.counters.reloads_ok.load(std::sync::atomic::Ordering::Relaxed)
+    };
+    bench.until("hello", |status| status.is_some_and(|status| reloads(status) == 1)).await;
+    assert_eq!(holds(bench.status("hello").as_ref()), before);
+    bench.stop().await;
+}
+
 #[tokio::test]
 async fn a_plugin_that_is_stopped_for_its_memory_says_what_is_lost() {
     let fail = "(drop (memory.grow (i32.const 16)))

@@ -2,7 +2,7 @@
 
 use super::configuration::{host, yaml};
 use super::standby::elector;
-use super::{Bench, HELLO, handled, hello_again, is, pod, swap};
+use super::{Bench, HELLO, handled, hello_again, is, last_load, pod, swap};
 use futures::future::BoxFuture;
 use informant_cache::leader_election::{LeaderElectionRecord, Leadership};
 use informant_runtime::configuration::Configurations;
@@ -598,6 +598,19 @@ impl ClusterWriter for PanickingCluster {
             Ok(b"{}".to_vec())
         })
     }
+}
+
+/// The version in charge comes back, whatever its file is now.
+#[tokio::test]
+async fn an_actor_starts_again_beside_a_file_that_was_refused() {
+    let bench = Bench::start_beside(None, granted(PODS), None, Arc::<PanickingCluster>::default());
+    bench.drop_in("hello.wasm", &patches("shop", "web", ""));
+    bench.until("hello", |status| is(status, "running")).await;
+    bench.drop_in("hello.wasm", b"\0asm, and no more");
+    bench.until("hello", |status| last_load(status).contains("failed")).await;
+    bench.source.add(&pod("a"));
+    bench.until("hello", |status| handled(status) == 1 && is(status, "running")).await;
+    bench.stop().await;
 }
 
 #[tokio::test]
