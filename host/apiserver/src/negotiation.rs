@@ -21,7 +21,7 @@ pub const AGGREGATED_DISCOVERY: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Alternatives of a header that are read.
-const CLAUSES_MAX: usize = 64;
+pub(crate) const CLAUSES_MAX: usize = 64;
 /// Parameters of an alternative that are read.
 const PARAMETERS_MAX: usize = 16;
 
