@@ -3,9 +3,6 @@
 use std::sync::{Arc, LazyLock};
 use tokio::sync::Semaphore;
 
-/// The text of a refusal where work had no result.
-pub(crate) const NOT_MADE: &str = "the answer could not be made; try again";
-
 /// The one place for the long answers of all requests: together they take one core.
 static ONE: LazyLock<WorkPlace> = LazyLock::new(WorkPlace::default);
 

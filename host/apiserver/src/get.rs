@@ -5,12 +5,8 @@ use http::StatusCode;
 use informant_apimachinery::Status;
 use jiff::Timestamp;
 
-use crate::aside::NOT_MADE;
-use crate::request::Request;
+use crate::request::{LARGE_BYTES, Request};
 use crate::{Source, json_response, render_object};
-
-/// A larger object is not rendered on the thread of its request.
-const LARGE_BYTES: usize = 64 * 1024;
 
 /// Answers with the object, or its status subresource, which shows the whole object too.
 pub async fn get(
@@ -24,10 +20,6 @@ pub async fn get(
     let (resource, representation) = (request.resource.clone(), request.representation);
     let is_large = object.json_len() >= LARGE_BYTES;
     let render = move || render_object(&object, &resource, representation, Timestamp::now(), false);
-    let json = match is_large {
-        true => request.options.pieces.make(render).await,
-        false => Some(render()),
-    };
-    let json = json.ok_or_else(|| Status::service_unavailable(NOT_MADE))?;
+    let json = request.options.pieces.answer(is_large, render).await?;
     Ok(json_response(StatusCode::OK, json))
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::negotiation::JSON;
-use crate::request::Request;
+use crate::request::{LARGE_BYTES, Request};
 use crate::response::body_response;
 use crate::table::TableOptions;
 use crate::{
@@ -40,8 +40,8 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
     };
     let page = source.list(query).await.map_err(|status| with_remainder(status, start_after))?;
     let (resource, pieces_on) = (&request.resource, request.options.pieces);
-    Ok(match request.representation {
-        Representation::Object => objects(resource, page, pieces_on),
+    match request.representation {
+        Representation::Object => objects(resource, page, pieces_on).await,
         Representation::PartialMetadata => {
             let head = r#""kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#;
             let show = |object: &ApiObject, items: &mut BytesMut| {
@@ -49,7 +49,7 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                     object,
                 )));
             };
-            in_pieces(head, r#""items""#, page, pieces_on, show)
+            in_pieces(head, r#""items""#, page, pieces_on, show).await
         }
         Representation::Table(include_object) => {
             let options = TableOptions { include_object, no_headers: false, now: Timestamp::now() };
@@ -64,9 +64,9 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                     &layout.row(&object.to_value(), &options),
                 ));
             };
-            in_pieces(&head, r#""rows""#, page, pieces_on, show)
+            in_pieces(&head, r#""rows""#, page, pieces_on, show).await
         }
-    })
+    }
 }
 
 /// A continued list that has expired offers the rest of the collection as it is now.
@@ -98,7 +98,11 @@ fn list_metadata(page: &ListPage) -> Value {
     metadata
 }
 
-fn objects(resource: &Arc<ResourceInfo>, page: ListPage, pieces_on: PiecesOn) -> Response {
+async fn objects(
+    resource: &Arc<ResourceInfo>,
+    page: ListPage,
+    pieces_on: PiecesOn,
+) -> Result<Response, Status> {
     let (kind, version) = (&resource.list_kind, resource.gvr.api_version());
     let head = match resource.custom {
         true => format!(r#""apiVersion":"{version}","kind":"{kind}""#),
@@ -106,24 +110,26 @@ fn objects(resource: &Arc<ResourceInfo>, page: ListPage, pieces_on: PiecesOn) ->
     };
     let resource = Arc::clone(resource);
     let show = move |object: &ApiObject, items: &mut BytesMut| object.append_item(items, &resource);
-    in_pieces(&head, r#""items""#, page, pieces_on, show)
+    in_pieces(&head, r#""items""#, page, pieces_on, show).await
 }
 
 /// A list of whatever kind: its first members, its metadata, and its objects under `member`.
-fn in_pieces(
+async fn in_pieces(
     first_members: &str,
     member: &str,
     page: ListPage,
     pieces_on: PiecesOn,
     show: impl FnMut(&ApiObject, &mut BytesMut) + Send + 'static,
-) -> Response {
+) -> Result<Response, Status> {
     let mut head = BytesMut::with_capacity(PIECE_BYTES);
     let metadata = list_metadata(&page);
     head.put_slice(format!(r#"{{{first_members},"metadata":{metadata},{member}:["#).as_bytes());
+    let is_large = is_large(&page.items);
     let items = page.items.into_iter();
     let mut pieces = Pieces { items, show, buffer: head, any: false, ended: false };
+    let begin = move || (pieces.next().unwrap_or_default(), pieces);
     // A small list goes out at once, with its length.
-    let first = pieces.next().unwrap_or_default();
+    let (first, pieces) = pieces_on.answer(is_large, begin).await?;
     let body = if pieces.ended {
         Body::from(first)
     } else {
@@ -140,7 +146,14 @@ fn in_pieces(
         });
         Body::from_stream(stream::iter([Ok(first)]).chain(rest))
     };
-    body_response(StatusCode::OK, JSON, body)
+    Ok(body_response(StatusCode::OK, JSON, body))
+}
+
+/// Whether the objects have many bytes together.
+fn is_large(items: &[Arc<ApiObject>]) -> bool {
+    let mut lengths = items.iter().map(|item| item.json_len());
+    let few = lengths.try_fold(0, |sum, length| Some(sum + length).filter(|it| *it < LARGE_BYTES));
+    few.is_none()
 }
 
 /// A list's JSON, piece by piece.

@@ -35,6 +35,9 @@ impl Default for ServeOptions {
     }
 }
 
+/// An answer of so many bytes of objects is a long one.
+pub(crate) const LARGE_BYTES: usize = 64 * 1024;
+
 /// The thread that makes the pieces of long answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PiecesOn {
@@ -46,6 +49,16 @@ pub enum PiecesOn {
 }
 
 impl PiecesOn {
+    /// Makes an answer, or its first piece: a small one at once.
+    pub(crate) async fn answer<T: Send + 'static>(
+        self,
+        is_large: bool,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Status> {
+        let made = if is_large { self.make(work).await } else { Some(work()) };
+        made.ok_or_else(|| Status::service_unavailable("the answer could not be made; try again"))
+    }
+
     /// Makes a piece. None: the server stops.
     pub(crate) async fn make<T: Send + 'static>(
         self,

@@ -9,7 +9,6 @@ use http::{HeaderMap, StatusCode};
 use informant_apimachinery::Status;
 use serde_json::{Value, json};
 
-use crate::aside::NOT_MADE;
 use crate::negotiation::{self, AGGREGATED_DISCOVERY};
 use crate::request::Request;
 use crate::response::body_response;
@@ -41,8 +40,8 @@ pub async fn serve(
             // With hundreds of custom resources a document has megabytes.
             let (catalogue, route) = (source.catalogue(), route.clone());
             let aggregated = negotiation::wants_aggregated_discovery(accept);
-            let made = options.pieces.make(move || serve_document(&catalogue, &route, aggregated));
-            made.await.unwrap_or_else(|| Err(Status::service_unavailable(NOT_MADE)))
+            let make = move || serve_document(&catalogue, &route, aggregated);
+            options.pieces.answer(true, make).await.flatten()
         }
     };
     outcome.unwrap_or_else(|status| status_response(&status))

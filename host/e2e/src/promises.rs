@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Set where nothing else runs: the times of the promises are then compared with their bounds.
-pub const TIMES_VARIABLE: &str = "INFORMANT_TIMES";
+const TIMES_VARIABLE: &str = "INFORMANT_TIMES";
 /// Changes before the attack, and the fewest during it: three of them may be later than the others.
 const CHANGES_MIN: usize = 300;
 /// The latency of 99 of 100 changes during the attack may be twice that before it, or twice that of the host that is not attacked.

@@ -24,7 +24,7 @@ use informant_runtime::Tracer;
 use messages::Resource;
 use metrics::MetricsExport;
 use queue::{QueuedSpan, SpanQueue};
-use rustls::crypto::ring::default_provider;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use sender::Sender;
 pub(crate) use settings::OtlpSettings;
 use settings::{SignalSettings, left_off};
@@ -125,7 +125,7 @@ fn client(settings: Option<SignalSettings>) -> Result<Option<OtlpClient>> {
 
 fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
-    let filled = default_provider().secure_random.fill(&mut bytes);
+    let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| anyhow!("the system has no random numbers"))?;
     Ok(bytes)
 }

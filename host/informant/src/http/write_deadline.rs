@@ -16,7 +16,7 @@ use tracing::debug;
 /// a scraper of the same continent without a pause.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-pub(super) struct WriteDeadline<S> {
+pub(super) struct WriteDeadline<S: ByteStream> {
     stream: S,
     /// How long the peer may take nothing.
     stall_max: Duration,
@@ -53,10 +53,17 @@ impl<S: ByteStream> WriteDeadline<S> {
         let stall_max = self.stall_max;
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall_max)));
         ready!(deadline.as_mut().poll(context));
-        // Nobody reads what still waits in the system.
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         debug!("an HTTP connection is cut off: its peer took nothing for {stall_max:?}");
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: ByteStream> Drop for WriteDeadline<S> {
+    /// Where the peer took nothing to the end, nobody reads what still waits in the system.
+    fn drop(&mut self) {
+        if self.deadline.is_some() {
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
     }
 }
 

@@ -23,19 +23,12 @@ use tokio_util::sync::CancellationToken;
 /// The most values of one object in one index: as many as an EndpointSlice has endpoints.
 pub(crate) const VALUES_MAX: usize = 1_000;
 
-/// The number of plugin versions that use each index, by resource and name in the resource's indexer. Clones share the
-/// count.
+/// The indexes that plugins use, by resource and name in the resource's indexer. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct SharedIndexes {
-    users: Arc<Mutex<HashMap<IndexId, Users>>>,
+    used: Arc<Mutex<HashMap<IndexId, Arc<FilingCost>>>>,
     /// Indexes of many objects take seconds: they are filled for one version after the other.
     fills: LoadSteps,
-}
-
-#[derive(Default)]
-struct Users {
-    count: usize,
-    filing: Arc<FilingCost>,
 }
 
 /// The cost of an index.
@@ -73,13 +66,15 @@ impl FilingCost {
         payers.push(Payer { ledger: ledger.clone(), uses: 1, _size: size });
     }
 
-    fn discharge(&self, ledger: &Arc<Ledger>) {
+    /// Returns whether nobody uses the index any more.
+    fn discharge(&self, ledger: &Arc<Ledger>) -> bool {
         let mut payers = self.payers.lock();
         let own = payers.iter().position(|it| Arc::ptr_eq(&it.ledger, ledger));
         if let Some(payer) = own.and_then(|own| payers.get_mut(own)) {
             payer.uses -= 1;
         }
         payers.retain(|payer| payer.uses > 0);
+        payers.is_empty()
     }
 
     /// The values of an object in the index.
@@ -126,12 +121,11 @@ impl SharedIndexes {
         let name = format!("pointer:{}", index.pointer_text);
         let id = (index.resource.clone(), name);
         let filing = {
-            let mut users = self.users.lock();
-            let users = users.entry(id.clone()).or_default();
-            users.count += 1;
-            users.filing.clone()
+            let mut used = self.used.lock();
+            let filing = used.entry(id.clone()).or_default();
+            filing.charge(payer, indexer, &id.1);
+            filing.clone()
         };
-        filing.charge(payer, indexer, &id.1);
         let pointer = index.pointer.clone();
         let values = move |object: &Object| filing.values(&pointer, object);
         // The index exists already if another plugin declared it first.
@@ -169,10 +163,10 @@ impl SharedIndexes {
 
     /// How often an object had more values than the index took, by the resource and the pointer of the index.
     pub(crate) fn cut(&self) -> BTreeMap<(String, String), u64> {
-        let users = self.users.lock();
-        let cut = users.iter().map(|((resource, name), users)| {
+        let used = self.used.lock();
+        let cut = used.iter().map(|((resource, name), filing)| {
             let pointer = name.trim_start_matches("pointer:").to_owned();
-            ((resource.to_string(), pointer), users.filing.cut.load(Relaxed))
+            ((resource.to_string(), pointer), filing.cut.load(Relaxed))
         });
         cut.collect()
     }
@@ -202,15 +196,12 @@ impl Weighed for IndexSize {
 
 impl Drop for IndexUse {
     fn drop(&mut self) {
-        let mut users = self.indexes.users.lock();
-        let Some(left) = users.get_mut(&self.id) else { return };
-        left.count -= 1;
-        left.filing.discharge(&self.payer);
-        if left.count == 0 {
-            users.remove(&self.id);
+        let mut used = self.indexes.used.lock();
+        if used.get(&self.id).is_some_and(|filing| filing.discharge(&self.payer)) {
+            used.remove(&self.id);
             // Under the lock: the next `declare` adds the index after this.
             let detached = self.indexer.detach_index(&self.id.1);
-            drop(users);
+            drop(used);
             drop_aside(detached);
         }
     }
@@ -257,7 +248,7 @@ mod tests {
         again.fill(|| true);
         check(&indexer, true);
         drop(again);
-        assert!(indexes.users.lock().is_empty());
+        assert!(indexes.used.lock().is_empty());
     }
 
     fn pod(nodes: usize) -> Object {
@@ -283,7 +274,7 @@ mod tests {
         let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
         let [one, other] = [0; 2].map(|_| Arc::<Ledger>::default());
         let used = [&one, &other].map(|ledger| indexes.declare(&indexer, &spec("node"), ledger));
-        let filing = indexes.users.lock().values().next().expect("one").filing.clone();
+        let filing = indexes.used.lock().values().next().expect("one").clone();
         let pointer: JsonPointer = "/spec/nodeName/*".parse().expect("a pointer");
         filing.values(&pointer, &pod(10));
         assert!(!one.evaluation().is_zero());

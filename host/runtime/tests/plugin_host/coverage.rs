@@ -160,9 +160,8 @@ async fn what_a_wider_view_has_more_is_told_where_others_have_it() {
     check_enters(&["b"]).await;
 }
 
-/// The informer of such a subscription covers less than the namespace.
-#[tokio::test]
-async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
+/// A plugin with a selector and a dead letter. Its informer covers less than the namespace.
+async fn with_a_dead_letter() -> Bench {
     let text = hello_text_with(r#""labelSelector":"!none""#);
     let begin = "(local $line i32) (local $end i32)\n";
     let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
@@ -170,6 +169,12 @@ async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
     bench.source.add(&pod("a", "x"));
     bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
     bench.until("hello", |status| status.is_some_and(|status| status.dead_letters == 1)).await;
+    bench
+}
+
+#[tokio::test]
+async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
+    let bench = with_a_dead_letter().await;
     let name: PluginName = "hello".parse().expect("a name");
     let sent = bench.admin.redrive(&name, Selection::All).await.expect("it is listed");
     assert!(sent.starts_with("1 dead letter"), "{sent}");
@@ -178,13 +183,7 @@ async fn dead_letters_of_a_subscription_with_a_selector_are_sent_again() {
 
 #[tokio::test]
 async fn dead_letters_whose_informer_has_stopped_are_not_said_to_be_sent() {
-    let text = hello_text_with(r#""labelSelector":"!none""#);
-    let begin = "(local $line i32) (local $end i32)\n";
-    let text = swap(&text, begin, &format!("{begin}{REFUSES}\n"));
-    let bench = Bench::start();
-    bench.source.add(&pod("a", "x"));
-    bench.drop_in("hello.wasm", &wat::parse_str(text).expect("it is well formed"));
-    bench.until("hello", |status| status.is_some_and(|status| status.dead_letters == 1)).await;
+    let bench = with_a_dead_letter().await;
     bench.informers.shutdown().await;
     let name: PluginName = "hello".parse().expect("a name");
     let refused = bench.admin.redrive(&name, Selection::All).await.expect_err("nothing is sent");

@@ -4,7 +4,7 @@
 use ::http::{HeaderName, Method};
 use informant_e2e::api::{Api, Reply};
 use informant_e2e::cluster::{TestCluster, User};
-use informant_e2e::host::Host;
+use informant_e2e::host::{Host, Line};
 use informant_e2e::http::{self, Answer};
 use informant_e2e::poll;
 use serde_json::{Value, json};
@@ -89,9 +89,7 @@ fn actions_over_http_do_what_the_commands_do_in_their_words() {
         acting.check("/plugins/nobody/pause", "", 404, "there is no plugin nobody");
         acting.check("/plugins/.a/pause", "", 400, "cannot be a plugin's name");
 
-        let line = |line: &informant_e2e::host::Line| {
-            line.text.contains("pause was asked for: paused; its events wait")
-        };
+        let line = |line: &Line| line.text.contains("pause was asked for: paused; its events wait");
         let line = host.await_line("the action in the log", LINES_DEADLINE, line).await.unwrap();
         let fields = ["plugin", "by", "listener", "from"].map(|field| line.field(field));
         let expect = ["event-printer", "admin token", "loopback", "127.0.0.1"];
@@ -214,14 +212,15 @@ fn an_action_whose_caller_leaves_is_carried_out() {
         bench.drop_plugin("event-printer", "event-printer");
         let acting = Acting::start(&bench, &[]).await;
         let address = acting.host.address();
+        acting.host.take_lines();
         let mut connection = std::net::TcpStream::connect(address).expect("it listens");
         let bearer = format!("Authorization: Bearer {}", acting.token);
         let head = format!("POST /plugins/event-printer/reload HTTP/1.1\r\nHost: {address}");
         connection
             .write_all(format!("{head}\r\n{ACTION}\r\n{bearer}\r\n\r\n").as_bytes())
             .expect("it takes a request");
-        // The host has it, and loads a version for longer than this.
-        std::thread::sleep(Duration::from_millis(20));
+        let begins = |line: &Line| line.message().starts_with("loading ");
+        acting.host.await_line("the reload to begin", LINES_DEADLINE, begins).await.unwrap();
         drop(connection);
         let line = |line: &informant_e2e::host::Line| {
             line.text.contains("reload was asked for") && line.text.contains("took over")
