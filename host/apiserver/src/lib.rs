@@ -10,6 +10,7 @@ mod catalogue;
 mod change;
 mod change_log;
 mod discovery;
+mod excerpt;
 #[cfg(test)]
 mod fuzz;
 mod get;
@@ -18,6 +19,7 @@ mod list_options;
 mod negotiation;
 mod object;
 mod openapi;
+mod partial_metadata;
 mod representation;
 mod request;
 mod response;

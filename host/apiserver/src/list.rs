@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::negotiation::JSON;
+use crate::partial_metadata::PartialMetadata;
 use crate::request::{LARGE_BYTES, Request};
 use crate::response::body_response;
 use crate::table::TableOptions;
@@ -45,24 +46,22 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
         Representation::PartialMetadata => {
             let head = r#""kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1""#;
             let show = |object: &ApiObject, items: &mut BytesMut| {
-                items.put_slice(&representation::to_bytes(&representation::partial_metadata(
-                    object,
-                )));
+                let json = object.json();
+                items.put_slice(&representation::to_bytes(&PartialMetadata::of(&json)));
             };
             in_pieces(head, r#""items""#, page, pieces_on, show).await
         }
         Representation::Table(include_object) => {
             let options = TableOptions { include_object, no_headers: false, now: Timestamp::now() };
             let layout = representation::layout(resource);
-            let columns = representation::to_bytes(&layout.columns().into());
+            let columns = representation::to_bytes(&layout.columns());
             let columns = String::from_utf8_lossy(&columns);
             let head = format!(
                 r#""kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":{columns}"#
             );
             let show = move |object: &ApiObject, rows: &mut BytesMut| {
-                rows.put_slice(&representation::to_bytes(
-                    &layout.row(&object.to_value(), &options),
-                ));
+                let json = object.json();
+                rows.put_slice(&representation::to_bytes(&layout.row(&json, &options)));
             };
             in_pieces(&head, r#""rows""#, page, pieces_on, show).await
         }

@@ -7,6 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
 use crate::ResourceInfo;
+use crate::excerpt::{WantedParts, excerpt};
 
 /// An object at one resourceVersion. The bytes are shared by every answer that shows it.
 #[derive(Clone, Debug)]
@@ -157,7 +158,8 @@ impl ApiObject {
             ("metadata.namespace", _) => Some(self.namespace()),
             (path, Content::Text(text)) => value_of(&text.fields, path),
             (path, Content::Stored { resource, fields, .. }) => {
-                let read = || read_fields(&self.to_value(), &resource.selectable_fields);
+                let paths = &resource.selectable_fields;
+                let read = || read_fields(&excerpt(&self.json(), &wanted_fields(paths)), paths);
                 value_of(fields.get_or_init(read), path)
             }
         }
@@ -210,6 +212,16 @@ fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
 
 fn read_fields(value: &Value, paths: &[String]) -> Vec<(String, String)> {
     paths.iter().map(|path| (path.clone(), field_text(value, path))).collect()
+}
+
+/// The parts of an object that have these fields, and those that a field takes from elsewhere.
+fn wanted_fields(paths: &[String]) -> WantedParts {
+    let mut wanted = WantedParts::default();
+    let elsewhere = ["status.succeeded", "reportingComponent"];
+    for path in paths.iter().map(String::as_str).chain(elsewhere) {
+        wanted.add(path.split('.'));
+    }
+    wanted
 }
 
 /// The text of a field for selectors: scalars as they are written, everything else empty. Some fields are not just

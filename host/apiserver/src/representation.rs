@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
+use crate::partial_metadata::PartialMetadata;
 use crate::table::{self, Layout, TableOptions};
 use crate::{ApiObject, Representation, ResourceInfo};
 
@@ -18,25 +20,14 @@ pub fn render_object(
 ) -> Bytes {
     match representation {
         Representation::Object => object.json_as(resource),
-        Representation::PartialMetadata => to_bytes(&partial_metadata(object)),
+        Representation::PartialMetadata => to_bytes(&PartialMetadata::of(&object.json())),
         Representation::Table(include_object) => {
             let metadata = json!({"resourceVersion": object.resource_version().to_string()});
             let options = TableOptions { include_object, no_headers, now };
             let custom = resource.custom.then_some(&resource.printer_columns);
-            let objects = [object.to_value()];
-            to_bytes(&table::render(&resource.gvr, custom, metadata, &objects, &options))
+            table::render(&resource.gvr, custom, metadata, &[object.json()], &options)
         }
     }
-}
-
-/// `PartialObjectMetadata`: the object without everything but its metadata.
-pub fn partial_metadata(object: &ApiObject) -> Value {
-    let mut value = object.to_value();
-    json!({
-        "kind": "PartialObjectMetadata",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": value["metadata"].take(),
-    })
 }
 
 /// A bookmark, in the form that the client watches in.
@@ -72,6 +63,6 @@ pub fn layout(resource: &ResourceInfo) -> Layout {
 }
 
 /// JSON without newlines.
-pub fn to_bytes(value: &Value) -> Bytes {
-    serde_json::to_vec(value).expect("a Value is always JSON").into()
+pub fn to_bytes(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).expect("it is JSON").into()
 }

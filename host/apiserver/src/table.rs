@@ -19,10 +19,15 @@ mod rbac;
 mod storage;
 mod workloads;
 
+use bytes::Bytes;
 use informant_apimachinery::GroupVersionResource;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::excerpt::{WantedParts, excerpt};
+use crate::partial_metadata::PartialMetadata;
 use column::{Column, Printer};
 
 pub use human_duration::human_duration;
@@ -54,29 +59,60 @@ pub struct TableOptions {
 ///
 /// `custom` is `None` for a built-in resource and the `additionalPrinterColumns` (or null) of a custom one.
 /// `metadata` is the table's own: resourceVersion, continue and remainingItemCount of the list, or the
-/// resourceVersion of the only object. `objects` must have their `apiVersion` and `kind` if rows are to carry
-/// them whole.
+/// resourceVersion of the only object. `objects` are JSON, and must have their `apiVersion` and `kind` if rows are to
+/// carry them whole.
 pub fn render(
     resource: &GroupVersionResource,
     custom: Option<&Value>,
     metadata: Value,
-    objects: &[Value],
+    objects: &[Bytes],
     options: &TableOptions,
-) -> Value {
+) -> Bytes {
     let layout = Layout::of(resource, custom);
-    let rows: Vec<Value> = objects.iter().map(|object| layout.row(object, options)).collect();
-    let columns = if options.no_headers { Vec::new() } else { layout.columns() };
-    json!({
-        "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": metadata,
-        "columnDefinitions": columns,
-        "rows": rows,
-    })
+    let table = Table {
+        kind: "Table",
+        api_version: "meta.k8s.io/v1",
+        metadata,
+        column_definitions: if options.no_headers { Vec::new() } else { layout.columns() },
+        rows: objects.iter().map(|object| layout.row(object, options)).collect(),
+    };
+    serde_json::to_vec(&table).expect("a table is JSON").into()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Table<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Value,
+    column_definitions: Vec<Value>,
+    rows: Vec<Row<'a>>,
+}
+
+/// The row of an object.
+#[derive(Serialize)]
+pub struct Row<'a> {
+    cells: Vec<Value>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    conditions: Value,
+    object: RowContent<'a>,
+}
+
+/// What a row carries of its object, as its bytes.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RowContent<'a> {
+    Nothing,
+    Object(&'a RawValue),
+    Metadata(PartialMetadata<'a>),
 }
 
 /// The columns of a resource.
-pub struct Layout(Columns);
+pub struct Layout {
+    columns: Columns,
+    /// The parts of an object that the cells show.
+    wanted: WantedParts,
+}
 
 /// Where they come from.
 enum Columns {
@@ -87,43 +123,43 @@ enum Columns {
 impl Layout {
     /// `custom` is as for [`render`].
     pub fn of(resource: &GroupVersionResource, custom: Option<&Value>) -> Self {
-        Self(match custom {
-            Some(definitions) => Columns::Custom(custom::columns(definitions)),
-            None => Columns::BuiltIn(printer(&resource.group, &resource.resource)),
-        })
+        match custom.map(custom::columns) {
+            Some(columns) => {
+                Self { wanted: custom::wanted(&columns), columns: Columns::Custom(columns) }
+            }
+            None => {
+                let printer = printer(&resource.group, &resource.resource);
+                Self { columns: Columns::BuiltIn(printer), wanted: WantedParts::whole() }
+            }
+        }
     }
 
     /// The `columnDefinitions`.
     pub fn columns(&self) -> Vec<Value> {
-        match &self.0 {
+        match &self.columns {
             Columns::BuiltIn(printer) => printer.columns.iter().map(Column::to_json).collect(),
             Columns::Custom(columns) => custom::definitions(columns),
         }
     }
 
-    /// The row of an object.
-    pub fn row(&self, object: &Value, options: &TableOptions) -> Value {
-        let (cells, conditions) = match &self.0 {
+    /// The row of an object, from its JSON. Of a large object the cells see the first values.
+    pub fn row<'a>(&self, json: &'a [u8], options: &TableOptions) -> Row<'a> {
+        let seen = excerpt(json, &self.wanted);
+        let (cells, conditions) = match &self.columns {
             Columns::BuiltIn(printer) => (
-                printer.columns.iter().map(|column| column.cell(object, options.now)).collect(),
-                printer.conditions.map_or(Value::Null, |conditions| conditions(object)),
+                printer.columns.iter().map(|column| column.cell(&seen, options.now)).collect(),
+                printer.conditions.map_or(Value::Null, |conditions| conditions(&seen)),
             ),
-            Columns::Custom(columns) => (custom::cells(columns, object, options.now), Value::Null),
+            Columns::Custom(columns) => (custom::cells(columns, &seen, options.now), Value::Null),
         };
         let object = match options.include_object {
-            IncludeObject::None => Value::Null,
-            IncludeObject::Object => object.clone(),
-            IncludeObject::Metadata => json!({
-                "kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": object["metadata"],
-            }),
+            IncludeObject::None => RowContent::Nothing,
+            IncludeObject::Object => {
+                serde_json::from_slice(json).map_or(RowContent::Nothing, RowContent::Object)
+            }
+            IncludeObject::Metadata => RowContent::Metadata(PartialMetadata::of(json)),
         };
-        if conditions.is_null() {
-            json!({"cells": cells, "object": object})
-        } else {
-            json!({"cells": cells, "conditions": conditions, "object": object})
-        }
+        Row { cells, conditions, object }
     }
 }
 

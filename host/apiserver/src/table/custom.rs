@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::format::{entries, name, plain, text};
 use super::human_duration::{since, timestamp};
+use crate::excerpt::WantedParts;
 
 /// Entries that the paths of one row may visit, and bytes that its cells may have. Whoever declares columns and creates objects
 /// could have each request visit millions. The cells after that stay empty.
@@ -61,6 +62,19 @@ fn column(declared: &Value) -> CustomColumn {
         kind: text(&declared["type"]).to_owned(),
         path: parse(path),
     }
+}
+
+/// The parts of an object in which the name and the declared paths are found: up to the first step that is no member.
+pub(super) fn wanted(columns: &[CustomColumn]) -> WantedParts {
+    let mut wanted = WantedParts::default();
+    wanted.add(["metadata", "name"]);
+    for path in columns.iter().filter_map(|column| column.path.as_ref()) {
+        wanted.add(path.iter().map_while(|step| match step {
+            Step::Member(name) => Some(name.as_str()),
+            Step::Entry(_) | Step::Every | Step::Where(..) => None,
+        }));
+    }
+    wanted
 }
 
 /// The name's definition and those of the declared columns.

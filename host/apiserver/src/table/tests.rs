@@ -1,3 +1,4 @@
+use allocation_counter::measure;
 use informant_apimachinery::GroupVersionResource;
 use serde_json::{Value, json};
 
@@ -15,7 +16,18 @@ fn options() -> TableOptions {
 
 fn table(resource: &str, custom: Option<&Value>, object: Value) -> Value {
     let resource: GroupVersionResource = resource.parse().expect("a resource");
-    render(&resource, custom, json!({"resourceVersion": "7"}), &[object], &options())
+    rendered(&resource, custom, &object, &options())
+}
+
+fn rendered(
+    resource: &GroupVersionResource,
+    custom: Option<&Value>,
+    object: &Value,
+    options: &TableOptions,
+) -> Value {
+    let (metadata, object) = (json!({"resourceVersion": "7"}), object.to_string().into());
+    let table = render(resource, custom, metadata, &[object], options);
+    serde_json::from_slice(&table).expect("it is JSON")
 }
 
 /// The table of one object as kubectl shows it wide: titles in capitals, one row; an hour is its age.
@@ -386,7 +398,7 @@ fn rows_carry_as_much_of_the_object_as_asked_for() {
     let row = |include_object| {
         let resource = "v1/configmaps".parse().expect("a resource");
         let options = TableOptions { include_object, no_headers: true, ..options() };
-        let table = render(&resource, None, json!({}), std::slice::from_ref(&object), &options);
+        let table = rendered(&resource, None, &object, &options);
         assert_eq!(table["columnDefinitions"], json!([]));
         table["rows"][0]["object"].clone()
     };
@@ -432,5 +444,30 @@ fn an_object_that_is_quite_wrong_still_has_a_row() {
                 table["columnDefinitions"].as_array().map(Vec::len),
             );
         }
+    }
+}
+
+/// An object of 1.5 MB of the values that take most as a tree, also in its metadata.
+#[track_caller]
+fn check_memory(path: &str, include_object: IncludeObject) {
+    const MEMORY_MAX: u64 = 40 << 20;
+    let many = vec![r#"{"":0}"#; 110_000].join(",");
+    let object = format!(r#"{{"metadata":{{"name":"x","m":[{many}]}},"spec":{{"a":[{many}]}}}}"#);
+    let columns = json!([{"name": "A", "type": "string", "jsonPath": path}]);
+    let resource = "example.com/v1/things".parse().expect("a resource");
+    let options = TableOptions { include_object, ..options() };
+    let object = Bytes::from(object);
+    let made = measure(|| {
+        let objects = std::slice::from_ref(&object);
+        drop(render(&resource, Some(&columns), json!({}), objects, &options));
+    });
+    assert!(made.bytes_max < MEMORY_MAX, "{path}: {} bytes", made.bytes_max);
+}
+
+#[test]
+fn a_row_of_a_large_object_takes_a_bounded_memory() {
+    for path in [".spec.b", ".spec", ".spec.a[*].z", ".metadata"] {
+        check_memory(path, IncludeObject::Object);
+        check_memory(path, IncludeObject::Metadata);
     }
 }

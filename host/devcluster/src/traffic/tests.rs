@@ -114,8 +114,10 @@ impl Bench {
             now: self.now,
         };
         let resource = Kind::Pod.resource();
-        let pods = self.list(Kind::Pod);
+        let pods =
+            self.list(Kind::Pod).iter().map(|pod| pod.to_string().into()).collect::<Vec<_>>();
         let table = informant_apiserver::table::render(&resource, None, json!({}), &pods, &options);
+        let table: Value = serde_json::from_slice(&table).expect("it is JSON");
         let rows = edit::entries(&table["rows"]).iter().map(|row| {
             let cell = |index: usize| row["cells"][index].as_str().unwrap_or_default().to_owned();
             let restarts = cell(3);
