@@ -197,6 +197,11 @@ impl LogReader {
         self.tail.upgrade().is_some_and(|tail| tail.may_hold_secrets.load(Relaxed))
     }
 
+    /// The id after whose line the reader continues.
+    pub fn place(&self) -> u64 {
+        self.seen
+    }
+
     /// The lines that are there now and that the reader did not get. Empty: there are none.
     pub fn take(&mut self) -> LogPiece {
         let Some(tail) = self.tail.upgrade() else { return LogPiece::default() };

@@ -39,6 +39,16 @@ const SEGMENTS: &[&str] = &[
     "%ff",
     "a%0d%0ab",
     "configmaps",
+    "good",
+    "pause",
+    "resume",
+    "reload",
+    "rollback",
+    "dead-letters",
+    "redrive",
+    "purge",
+    "actions",
+    "logs",
     "\u{e9}",
 ];
 const PARAMETERS: &[&str] = &[
@@ -92,6 +102,8 @@ const HEADERS: &[&str] = &[
     "X-Forwarded-For: 127.0.0.1",
     "Authorization: Bearer x",
     "If-None-Match: *",
+    "X-Informant-Action: true",
+    "Content-Type: application/json",
     "\0: \0",
 ];
 const VERSIONS: &[&str] =
@@ -187,9 +199,11 @@ pub fn attempt(rng: &mut Rng) -> Attempt {
 fn request(rng: &mut Rng) -> Vec<u8> {
     // Most of what strays is refused at once; what does not comes further.
     let strays = |rng: &mut Rng| rng.u32(..6) == 0;
-    let method = if strays(rng) { pick(METHODS, rng) } else { "GET" };
+    let path = path(rng);
+    let usual = if is_action(&path) { "POST" } else { "GET" };
+    let method = if strays(rng) { pick(METHODS, rng) } else { usual };
     let version = if strays(rng) { pick(VERSIONS, rng) } else { "HTTP/1.1" };
-    let mut text = format!("{method} {}{} {version}\r\n", path(rng), query(rng));
+    let mut text = format!("{method} {path}{} {version}\r\n", query(rng));
     if !strays(rng) {
         text += "Host: localhost\r\n";
     }
@@ -209,12 +223,24 @@ fn request(rng: &mut Rng) -> Vec<u8> {
     text.into_bytes()
 }
 
+fn is_action(path: &str) -> bool {
+    ["/pause", "/resume", "/reload", "/rollback", "/redrive", "/purge"]
+        .iter()
+        .any(|action| path.ends_with(action))
+}
+
 fn path(rng: &mut Rng) -> String {
     let whole: &[&str] = &[
         "/livez",
         "/readyz",
         "/metrics",
         "/plugins",
+        "/plugins/good/pause",
+        "/plugins/good/reload",
+        "/plugins/good/dead-letters/redrive",
+        "/plugins/good/dead-letters",
+        "/plugins/good/actions",
+        "/plugins/good/logs",
         "/problems",
         "/deploy",
         "/core/v1/pods",
@@ -258,6 +284,16 @@ mod tests {
         manners.sort_unstable();
         manners.dedup();
         assert_eq!(manners, Manner::ALL);
+    }
+
+    #[test]
+    fn actions_are_asked_for_with_their_method_and_their_header() {
+        let made = (0..2_000).map(|seed| attempt(&mut Rng::with_seed(seed)).bytes);
+        let action = made.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).find(|text| {
+            text.starts_with("POST /plugins/good/pause")
+                && text.contains("X-Informant-Action: true")
+        });
+        assert!(action.is_some());
     }
 
     #[test]

@@ -41,6 +41,10 @@ async fn follow(client: &Client, path: &str, shown: &Shown) -> Result<()> {
                 note("some lines are missing: the host does not keep them any more");
                 continue;
             }
+            if event.data.is_empty() {
+                last = event.id.or(last);
+                continue;
+            }
             let line: LogLine = serde_json::from_str(&event.data)
                 .context("the host is another version, whose line cannot be read")?;
             if shown.text(&line).is_some_and(|text| !say(&text)) {
@@ -78,7 +82,7 @@ impl SentEvent {
             Some(("id", id)) => self.id = Some(id.to_owned()),
             Some(("data", data)) => self.data = data.to_owned(),
             // The end of an event, or of a comment.
-            _ => return line.is_empty() && !self.data.is_empty(),
+            _ => return line.is_empty() && (self.id.is_some() || !self.data.is_empty()),
         }
         false
     }
@@ -138,6 +142,9 @@ mod tests {
             data: "{\"a\": \": \"}".to_owned(),
         };
         assert_eq!(event, expect);
+        // Where the stream begins.
+        let mut event = SentEvent::default();
+        assert!(!event.takes("id: 6") && event.takes(""));
     }
 
     #[track_caller]

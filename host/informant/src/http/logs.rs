@@ -80,7 +80,9 @@ async fn logs(
     match shared.kubernetes.watch_place(&caller) {
         Ok(place) => {
             let life = shared.kubernetes.watch_life();
-            let lines = LogEvents { reader, secrets, ready: Vec::new().into_iter(), life };
+            // A client that gets no line before the end of the stream continues here, too.
+            let begins = Event::default().id(reader.place().to_string());
+            let lines = LogEvents { reader, secrets, ready: vec![begins].into_iter(), life };
             stream_of(stream::unfold((lines, place), |(mut lines, place)| async move {
                 let event = lines.next().await?;
                 Some((Ok::<_, Infallible>(event), (lines, place)))

@@ -3,7 +3,7 @@
 //! A piece is as large as the object in it, and hundreds of callers that read nothing would have one each until they
 //! are cut off at their deadline. So the sum has a bound. Above it, connections are cut off: first those of which the
 //! caller has never taken anything that waited, then those of which it did so the longest time ago. A slow reader takes
-//! something again and again.
+//! something again and again. A piece counts as half of the bound at most, so that none cuts off all others.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -60,7 +60,8 @@ impl ConnectionPiece {
         let mut waiting = self.waiting.lock();
         let mut pieces = self.of.0.lock();
         pieces.remove(waiting.rank.take());
-        pieces.make_room(UNREAD_BYTES_MAX.saturating_sub(bytes));
+        let bytes = bytes.min(UNREAD_BYTES_MAX / 2);
+        pieces.make_room(UNREAD_BYTES_MAX - bytes);
         let piece = UnreadPiece { bytes, cut_off: self.cut_off.clone() };
         waiting.rank = Some(pieces.add(waiting.has_taken, piece));
     }
@@ -157,7 +158,7 @@ mod tests {
         check(&[Waits(0, 16), Waits(1, 16), Waits(2, 1)], &[0]);
         check(&[Waits(0, 16), Waits(1, 16), Waits(0, 16), Waits(2, 1)], &[1]);
         check(&[Waits(0, 16), Waits(1, 16), Taken(0), Waits(2, 16)], &[]);
-        check(&[Waits(0, 8), Waits(1, 8), Waits(2, 8), Waits(3, 8), Waits(4, 20)], &[0, 1, 2]);
+        check(&[Waits(0, 8), Waits(1, 8), Waits(2, 8), Waits(3, 8), Waits(4, 16)], &[0, 1]);
     }
 
     #[test]
@@ -165,21 +166,22 @@ mod tests {
         check(&[Waits(0, 16), Moves(0), Waits(1, 16), Waits(2, 1)], &[1]);
         // Callers that come and go beside it, each with a newer piece.
         let come_and_go =
-            [Waits(0, 8), Moves(0), Waits(0, 8), Waits(1, 20), Waits(2, 20), Waits(3, 20)];
+            [Waits(0, 8), Moves(0), Waits(0, 8), Waits(1, 16), Waits(2, 16), Waits(3, 16)];
         check(&come_and_go, &[1, 2]);
         // Of two that have read, the one that read last stays.
         check(&[Waits(0, 16), Moves(0), Waits(1, 16), Moves(1), Moves(0), Waits(2, 1)], &[1]);
     }
 
     #[test]
-    fn a_piece_above_the_bound_is_sent_alone() {
+    fn a_piece_above_the_bound_does_not_cut_off_all_others() {
         check(&[Waits(0, 64)], &[]);
-        check(&[Waits(0, 1), Waits(1, 64)], &[0]);
-        check(&[Waits(0, 64), Waits(1, 1)], &[0]);
+        check(&[Waits(0, 1), Waits(1, 64), Waits(2, 1)], &[]);
+        check(&[Waits(0, 64), Waits(1, 64)], &[]);
+        check(&[Waits(0, 64), Waits(1, 64), Waits(2, 1)], &[0]);
     }
 
     #[test]
     fn what_was_cut_off_takes_no_place_again() {
-        check(&[Waits(0, 20), Waits(1, 20), Moves(0), Taken(0)], &[0]);
+        check(&[Waits(0, 16), Waits(1, 16), Waits(2, 1), Moves(0), Taken(0)], &[0]);
     }
 }

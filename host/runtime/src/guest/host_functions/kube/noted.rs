@@ -27,18 +27,18 @@ impl GuestState {
         let NamedObject { resource, namespace, name, subresource } = *named;
         let separator = if self.notes.wrote.is_empty() { "" } else { ", " };
         // Writing to a String never fails.
-        let _ = write!(self.notes.wrote, "{separator}{verb} {resource}");
+        let _ = write!(self.notes.wrote, "{separator}{verb} {}", cut(resource));
         if !subresource.is_empty() {
-            let _ = write!(self.notes.wrote, "/{subresource}");
+            let _ = write!(self.notes.wrote, "/{}", cut(subresource));
         }
         if !is_of_secrets(resource) {
             let slash = if namespace.is_empty() { "" } else { "/" };
-            let _ = write!(self.notes.wrote, " {namespace}{slash}{name}");
+            let _ = write!(self.notes.wrote, " {}{slash}{}", cut(namespace), cut(name));
         }
         let _ = match written {
             Ok(_) => write!(self.notes.wrote, ": ok"),
             Err(Error::Status(status)) => {
-                write!(self.notes.wrote, ": {} {}", status.code, status.reason)
+                write!(self.notes.wrote, ": {} {}", status.code, cut(&status.reason))
             }
             Err(Error::NotGranted(_)) => write!(self.notes.wrote, ": not granted"),
             Err(Error::NotLeader) => write!(self.notes.wrote, ": not leader"),
@@ -46,6 +46,11 @@ impl GuestState {
             Err(Error::Invalid(_)) => write!(self.notes.wrote, ": invalid"),
         };
     }
+}
+
+/// No more of a text is shown, and a guest's may have megabytes.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(WROTE_BYTES_MAX)]
 }
 
 fn end<T>(written: &Result<T, Error>) -> RequestEnd {
