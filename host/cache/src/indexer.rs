@@ -193,19 +193,20 @@ impl Indexer {
 
     /// Files existing objects in a declared index, and makes the index visible. For a thread that may be busy: it
     /// takes as long as the index function takes for all objects. Does nothing if the index is visible or unknown.
-    /// Asks `goes_on` after each turn of the writer; without it, the index stays as it is, and another call continues.
-    pub fn fill_index(&self, name: &str, mut goes_on: impl FnMut() -> bool) {
-        let Some((id, function)) = self.write().index_to_fill(name) else { return };
-        let mut after = None;
+    /// Asks `goes_on` after each turn of the writer; without it, the index stays as it is, and another call continues
+    /// there. Returns whether the index is visible, or unknown.
+    pub fn fill_index(&self, name: &str, mut goes_on: impl FnMut() -> bool) -> bool {
+        let Some((id, function, mut after)) = self.write().index_to_fill(name) else { return true };
         loop {
             let chunk = self.chunk(after.as_ref(), INDEX_CHUNK_OBJECTS);
             let Some(last) = chunk.last() else { break };
             after = Some(last.key().clone());
             if !self.file_chunk(id, &function, chunk, &mut goes_on) {
-                return;
+                return false;
             }
         }
         self.write().index_is_ready(id);
+        true
     }
 
     /// Returns whether the index still exists, and the caller goes on.

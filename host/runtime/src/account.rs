@@ -10,7 +10,7 @@ mod watches;
 
 pub(crate) use held::Held;
 pub use held::Overdraft;
-pub(crate) use ledger::{Holding, Ledger, Weighed};
+pub(crate) use ledger::{Holding, INDEXES, Ledger, Weighed};
 pub(crate) use watches::Watches;
 
 use serde_json::{Map, Value, json};

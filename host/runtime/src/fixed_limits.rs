@@ -136,7 +136,7 @@ pub const FIXED: &[FixedLimit] = &[
     fixed(
         "indexValues",
         (Unit::Count, VALUES_MAX as u64),
-        "the object is filed under its first values",
+        "of one object in all of the plugin's indexes of a resource, in equal shares; the object is filed under its first values",
         "informant_index_values_cut_total",
         "values_of_one_object_are_bounded_and_counted",
     ),

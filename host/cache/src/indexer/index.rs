@@ -11,8 +11,10 @@ use std::fmt;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 type IndexClosure = dyn Fn(&Object) -> Vec<String> + Send + Sync;
+type ChargeClosure = dyn Fn(Duration) + Send + Sync;
 
 /// Returns the values under which an object is filed: none, one or many.
 ///
@@ -22,12 +24,19 @@ type IndexClosure = dyn Fn(&Object) -> Vec<String> + Send + Sync;
 #[derive(Clone)]
 pub struct IndexFunc {
     function: Arc<IndexClosure>,
+    charge: Option<Arc<ChargeClosure>>,
 }
 
 impl IndexFunc {
     /// Any function of the object.
     pub fn new(function: impl Fn(&Object) -> Vec<String> + Send + Sync + 'static) -> Self {
-        Self { function: Arc::new(function) }
+        Self { function: Arc::new(function), charge: None }
+    }
+
+    /// Passes the time of the function, and that of the entries that are written and removed, to `charge`.
+    #[must_use]
+    pub fn charged_to(self, charge: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        Self { charge: Some(Arc::new(charge)), ..self }
     }
 
     /// The strings, numbers and booleans at a JSON pointer; `*` steps into every member.
@@ -37,10 +46,25 @@ impl IndexFunc {
 
     /// The values in order, each once; `None` after a panic.
     pub(super) fn values(&self, object: &Object) -> Option<Vec<String>> {
-        let mut values = catch_unwind(AssertUnwindSafe(|| (self.function)(object))).ok()?;
-        values.sort_unstable();
-        values.dedup();
-        Some(values)
+        let began = self.begins();
+        let values = catch_unwind(AssertUnwindSafe(|| (self.function)(object))).ok();
+        let values = values.map(|mut values| {
+            values.sort_unstable();
+            values.dedup();
+            values
+        });
+        self.ends(began);
+        values
+    }
+
+    fn begins(&self) -> Option<Instant> {
+        self.charge.as_ref().map(|_| Instant::now())
+    }
+
+    fn ends(&self, began: Option<Instant>) {
+        if let (Some(charge), Some(began)) = (&self.charge, began) {
+            charge(began.elapsed());
+        }
     }
 }
 
@@ -166,11 +190,13 @@ pub(super) struct Filing {
     pub(super) id: u64,
     /// By slot: the values of the slot's object, in order. `None`: not computed yet.
     values: Vec<Option<Box<[Arc<str>]>>>,
+    /// All objects up to this key are filed, while the index is being filled.
+    pub(super) filled_to: Option<ObjectKey>,
 }
 
 impl Filing {
     pub(super) fn new(id: u64) -> Self {
-        Self { id, values: Vec::new() }
+        Self { id, values: Vec::new(), filled_to: None }
     }
 
     /// Whether an object's values are known.
@@ -195,6 +221,7 @@ impl Filing {
             self.values[slot] = Some(before);
             return;
         }
+        let began = index.function.begins();
         let stays = |value: &Arc<str>| values.binary_search_by(|v| v.as_str().cmp(value)).is_ok();
         for value in before.iter().filter(|value| !stays(value)) {
             index.remove(value.clone(), key);
@@ -204,13 +231,16 @@ impl Filing {
             Err(_) => index.file(&value, key),
         };
         self.values[slot] = Some(values.into_iter().map(file).collect());
+        index.function.ends(began);
     }
 
     /// Removes the entries of a slot's object.
     pub(super) fn clear(&mut self, index: &mut Index, slot: u32, key: &ObjectKey) {
+        let began = index.function.begins();
         let values = self.values.get_mut(slot as usize).and_then(Option::take);
         for value in values.into_iter().flatten() {
             index.remove(value, key);
         }
+        index.function.ends(began);
     }
 }

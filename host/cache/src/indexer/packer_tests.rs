@@ -124,6 +124,19 @@ fn a_dictionary_that_has_become_worse_is_replaced_and_one_that_has_not_is_kept()
 }
 
 #[test]
+fn objects_are_packed_anew_while_an_index_is_being_built() {
+    let indexer = Indexer::default();
+    put(&indexer, (0..600).map(|number| object(0, number, 1)));
+    list_is_complete(&indexer);
+    let by_name = IndexFunc::new(|object| vec![object.key().name().to_owned()]);
+    indexer.declare_index("name", by_name).expect("it is new");
+    tidy(&indexer);
+    check(&indexer, &[(600, WITH_DICTIONARY)]);
+    indexer.fill_index("name", || true);
+    assert_eq!(indexer.index_values("name", 0, None).expect("it is there").items.len(), 600);
+}
+
+#[test]
 fn an_index_that_is_being_built_misses_nothing_that_is_packed_anew() {
     let indexer = Indexer::default();
     put(&indexer, (0..600).map(|number| object(0, number, 1)));

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 fn object(namespace: &str, name: &str, version: u64, extra: &str) -> Object {
     let json = format!(
@@ -215,7 +216,7 @@ fn an_index_is_filled_beside_the_writer_and_visible_once_complete() {
     let unknown = IndexerError::UnknownIndex("words".into());
     assert_eq!(indexer.index_values("words", 0, None), Err(unknown));
     // The second one has nothing to do, and so has one for no index.
-    ["words", "words", "none"].iter().for_each(|name| indexer.fill_index(name, || true));
+    assert!(["words", "words", "none"].iter().all(|name| indexer.fill_index(name, || true)));
     let values = indexer.index_values("words", 0, None).expect("it is visible").items;
     assert_eq!(values.len(), 11 * 1000);
     check_index(&indexer, "late 999", &["late"]);
@@ -227,7 +228,13 @@ fn a_fill_ends_when_its_caller_does_not_go_on_and_continues() {
     for number in 0..2000 {
         put(&indexer, filed(&format!("p{number}"), 1, "x"));
     }
-    indexer.declare_index("words", by_words()).expect("it is new");
+    let (calls, words) = (Arc::new(AtomicUsize::new(0)), by_words());
+    let of_function = calls.clone();
+    let counted = IndexFunc::new(move |object| {
+        of_function.fetch_add(1, Relaxed);
+        words.values(object).unwrap_or_default()
+    });
+    indexer.declare_index("words", counted).expect("it is new");
     for turns in [0, 2] {
         let mut left = turns;
         indexer.fill_index("words", || {
@@ -240,6 +247,28 @@ fn a_fill_ends_when_its_caller_does_not_go_on_and_continues() {
     }
     indexer.fill_index("words", || true);
     assert_eq!(indexer.index_keys("words", "x", 0, None).expect("visible").items.len(), 2000);
+    assert_eq!(calls.load(Relaxed), 2000, "no object is looked at twice");
+}
+
+#[test]
+fn the_time_of_entries_is_charged() {
+    let indexer = Indexer::default();
+    let charges = Arc::new(AtomicUsize::new(0));
+    let counted = charges.clone();
+    let function = by_words().charged_to(move |_| {
+        counted.fetch_add(1, Relaxed);
+    });
+    indexer.add_index("words", function).expect("it is new");
+    let check = |expect: usize| assert_eq!(charges.swap(0, Relaxed), expect);
+    put(&indexer, filed("a", 1, "x"));
+    check(2);
+    // Its values are found, and nothing is written.
+    put(&indexer, filed("a", 2, "x"));
+    check(1);
+    put(&indexer, filed("a", 3, "y"));
+    check(2);
+    indexer.write().remove(&ObjectKey::new("", "a"));
+    check(1);
 }
 
 #[test]

@@ -190,10 +190,6 @@ impl<'a> IndexerWrite<'a> {
     /// Packs some objects again if necessary, and trains the dictionary for that. Returns whether there is more to do
     /// now.
     pub(crate) fn tidy(&mut self) -> bool {
-        // A caller that builds an index compares an object's handle to see whether the object was written meanwhile.
-        if self.writer.state.indexes.iter().any(|index| !index.ready) {
-            return false;
-        }
         self.writer.train_if_due();
         self.writer.pack_anew(ANEW_OBJECTS);
         self.writer.packer.anew().is_some()

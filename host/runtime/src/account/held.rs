@@ -107,8 +107,12 @@ mod tests {
     #[test]
     fn what_others_parts_held_when_they_were_read_counts() {
         let ledger = Arc::<Ledger>::default();
-        ledger.has_read(90);
+        ledger.has_read(40, 50);
         assert!(Held::of(&ledger, Holding::Code, 11, 100).is_err());
         assert!(Held::of(&ledger, Holding::Code, 10, 100).is_ok());
+        // Of indexes the newest size counts, which is nothing here.
+        assert!(ledger.check_indexes(50).is_ok());
+        let text = ledger.check_indexes(49).map_err(|overdraft| overdraft.to_string());
+        assert!(text.is_err_and(|text| text.ends_with("others 1 MiB")));
     }
 }

@@ -7,6 +7,9 @@ use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+/// The part of the account that a plugin's indexes have.
+pub(crate) const INDEXES: &str = "indexes";
+
 /// A part with the life time of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holding {
@@ -35,8 +38,10 @@ pub(crate) trait Weighed: Send + Sync {
 pub(crate) struct Ledger {
     /// By [`Holding`].
     held: [AtomicU64; 5],
-    /// The bytes of all other parts at the last reading, at most a second ago.
+    /// The bytes of all other parts but indexes at the last reading, at most a second ago.
     read: AtomicU64,
+    /// The bytes of indexes at that reading.
+    indexes_read: AtomicU64,
     /// Indexes, possibly shared with other plugins, and recordings.
     weighed: Mutex<Vec<Weak<dyn Weighed>>>,
     /// Nanoseconds of its selectors, pointers and indexes in informers' tasks, and of its filters.
@@ -85,12 +90,18 @@ impl Ledger {
     /// The held bytes and the last reading of the other parts, by part.
     pub(super) fn parts(&self) -> Vec<(&'static str, u64)> {
         let held = Holding::ALL.map(|holding| (holding.name(), self.held(holding)));
-        held.into_iter().chain([("others", self.read.load(Relaxed))]).collect()
+        let indexes = self.indexes_read.load(Relaxed);
+        held.into_iter().chain(self.others()).chain([(INDEXES, indexes)]).collect()
     }
 
-    /// Notes the bytes of all other parts, for requests before the next reading.
-    pub(crate) fn has_read(&self, bytes: u64) {
-        self.read.store(bytes, Relaxed);
+    fn others(&self) -> [(&'static str, u64); 1] {
+        [("others", self.read.load(Relaxed))]
+    }
+
+    /// Notes the bytes of indexes, and those of all other parts, for requests before the next reading.
+    pub(crate) fn has_read(&self, indexes: u64, others: u64) {
+        self.indexes_read.store(indexes, Relaxed);
+        self.read.store(others, Relaxed);
     }
 
     /// Charges the object to the plugin while it lives. May be called again.
@@ -107,10 +118,11 @@ impl Ledger {
         of_part.map(|one| one.bytes()).sum()
     }
 
-    /// Whether all parts together may have what they have, with the newest size of the weighed objects of this part.
-    pub(crate) fn check_weighed(&self, part: &'static str, most: u64) -> Result<(), Overdraft> {
+    /// Whether all parts together may have what they have, with the newest size of the indexes.
+    pub(crate) fn check_indexes(&self, most: u64) -> Result<(), Overdraft> {
         let held = Holding::ALL.map(|holding| (holding.name(), self.held(holding)));
-        let parts: Vec<_> = held.into_iter().chain([(part, self.weighed_bytes(part))]).collect();
+        let indexes = [(INDEXES, self.weighed_bytes(INDEXES))];
+        let parts: Vec<_> = held.into_iter().chain(self.others()).chain(indexes).collect();
         let sum = parts.iter().map(|(_, bytes)| *bytes).sum();
         if sum <= most {
             return Ok(());

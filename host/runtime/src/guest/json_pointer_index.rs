@@ -1,34 +1,52 @@
 //! Indexes that plugins declare. Plugins with the same pointer share one index, which is removed with its last user.
 //!
-//! An object has at most `VALUES_MAX` values in an index: each value costs memory, and no queue bounds it. The objects
+//! An object has at most `VALUES_MAX` values in all indexes of a plugin together. Each index has an equal share: each
+//! value costs memory, which no queue bounds, and the informer's task replaces the values with each change. The objects
 //! with more values are counted, because a plugin that searches for one of the other values does not find them.
 //!
 //! The memory and the informer's time that an index takes are charged in full to every plugin that uses it.
 
-use crate::account::{Ledger, Overdraft, Weighed};
+use crate::account::{INDEXES, Ledger, Overdraft, Weighed};
 use crate::contract::descriptor::IndexSpec;
 use crate::guest::load_steps::LoadSteps;
 use crate::guest::reads::Reads;
-use hashbrown::HashMap;
 use informant_apimachinery::GroupVersionResource;
-use informant_cache::{DetachedIndex, IndexFunc, Indexer, JsonPointer, Object};
+use informant_cache::{DetachedIndex, IndexFunc, Indexer, Object};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// The most values of one object in one index: as many as an EndpointSlice has endpoints.
+/// The most values of one object in all indexes of one plugin over its resource: as many as an EndpointSlice has
+/// endpoints. If all of them change with each change of the object, they cost its informer a millisecond or two.
 pub(crate) const VALUES_MAX: usize = 1_000;
 
-/// The indexes that plugins use, by resource and name in the resource's indexer. Clones share them.
+/// Turns of the writer for one plugin, before the next plugin's indexes are filled: a fraction of a second.
+const FILL_TURNS: usize = 64;
+
+/// The indexes that plugins use. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct SharedIndexes {
-    used: Arc<Mutex<HashMap<IndexId, Arc<FilingCost>>>>,
-    /// Indexes of many objects take seconds: they are filled for one version after the other.
+    used: Arc<Mutex<BTreeMap<IndexId, Arc<FilingCost>>>>,
+    /// Indexes of many objects take seconds: they are filled for one plugin at a time, for so many turns.
     fills: LoadSteps,
+}
+
+/// An index in the indexer of its resource. Plugins whose shares of values differ share no index.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct IndexId {
+    resource: GroupVersionResource,
+    pointer: String,
+    values_max: usize,
+}
+
+impl IndexId {
+    fn name(&self) -> String {
+        format!("pointer:{}:{}", self.values_max, self.pointer)
+    }
 }
 
 /// The cost of an index.
@@ -77,21 +95,22 @@ impl FilingCost {
         payers.is_empty()
     }
 
-    /// The values of an object in the index.
-    fn values(&self, pointer: &JsonPointer, object: &Object) -> Vec<String> {
-        let began = Instant::now();
-        let (values, is_cut) = pointer.first_values(&object.json(), VALUES_MAX);
-        self.cut.fetch_add(u64::from(is_cut), Relaxed);
-        let time = began.elapsed();
+    /// Charges the time of filing an object.
+    fn took(&self, time: Duration) {
         self.payers.lock().iter().for_each(|payer| payer.ledger.evaluated(time));
-        values
     }
 }
 
-/// The part of an account.
-const INDEXES: &str = "indexes";
-
-type IndexId = (GroupVersionResource, String);
+/// Files an object under its first values.
+fn index_func(spec: &IndexSpec, values_max: usize, cost: &Arc<FilingCost>) -> IndexFunc {
+    let (pointer, counted, charged) = (spec.pointer.clone(), cost.clone(), cost.clone());
+    let values = move |object: &Object| {
+        let (values, is_cut) = pointer.first_values(&object.json(), values_max);
+        counted.cut.fetch_add(u64::from(is_cut), Relaxed);
+        values
+    };
+    IndexFunc::new(values).charged_to(move |time| charged.took(time))
+}
 
 /// The reason for which indexes are not filled.
 pub(crate) enum FillError {
@@ -104,38 +123,40 @@ pub(crate) enum FillError {
 /// One plugin version's use of an index. Dropping it ends the use.
 pub(crate) struct IndexUse {
     id: IndexId,
+    /// The index's name in the shared indexer.
+    name: String,
     indexer: Indexer,
     indexes: SharedIndexes,
     payer: Arc<Ledger>,
 }
 
 impl SharedIndexes {
-    /// Makes sure that the index of this pointer is declared, and charges it to the account. Nobody reads it before
-    /// [`IndexUse::fill`].
+    /// Makes sure that the index of this pointer is declared, and charges it to the account. It is one of so many
+    /// indexes of the plugin over the resource. Nobody reads it before [`IndexUse::fill`].
     pub(crate) fn declare(
         &self,
         indexer: &Indexer,
-        index: &IndexSpec,
+        (spec, among): (&IndexSpec, usize),
         payer: &Arc<Ledger>,
     ) -> Arc<IndexUse> {
-        let name = format!("pointer:{}", index.pointer_text);
-        let id = (index.resource.clone(), name);
+        let (resource, pointer) = (spec.resource.clone(), spec.pointer_text.clone());
+        let values_max = VALUES_MAX / among.max(1);
+        let id = IndexId { resource, pointer, values_max };
+        let name = id.name();
         let filing = {
             let mut used = self.used.lock();
             let filing = used.entry(id.clone()).or_default();
-            filing.charge(payer, indexer, &id.1);
+            filing.charge(payer, indexer, &name);
             filing.clone()
         };
-        let pointer = index.pointer.clone();
-        let values = move |object: &Object| filing.values(&pointer, object);
         // The index exists already if another plugin declared it first.
-        let _ = indexer.declare_index(&id.1, IndexFunc::new(values));
+        let _ = indexer.declare_index(&name, index_func(spec, values_max, &filing));
         let (indexer, indexes, payer) = (indexer.clone(), self.clone(), payer.clone());
-        Arc::new(IndexUse { id, indexer, indexes, payer })
+        Arc::new(IndexUse { id, name, indexer, indexes, payer })
     }
 
     /// Fills the indexes of a version, before it reads, while the account has room for them and the plugin has not
-    /// `ended`.
+    /// `ended`. Plugins take turns.
     pub(crate) async fn fill(
         &self,
         reads: &Arc<Reads>,
@@ -146,41 +167,57 @@ impl SharedIndexes {
             return Ok(());
         }
         let reads = reads.clone();
-        let fill = move || {
-            let mut room = Ok(());
-            reads.fill_indexes(|| {
-                room = ledger.check_weighed(INDEXES, most);
-                room.is_ok() && !ended.is_cancelled()
+        let turn = move || {
+            let (mut room, mut turns) = (Ok(()), 0);
+            let filled = reads.fill_indexes(|| {
+                room = ledger.check_indexes(most);
+                turns += 1;
+                room.is_ok() && !ended.is_cancelled() && turns <= FILL_TURNS
             });
             match ended.is_cancelled() {
                 true => Err(FillError::Ended("the plugin has ended".to_owned())),
-                false => room.map_err(FillError::Room),
+                false => room.map(|()| filled).map_err(FillError::Room),
             }
         };
-        let filled = self.fills.run(fill).await;
-        filled.unwrap_or_else(|error| Err(FillError::Ended(error.to_string())))
+        in_turns(self.fills.clone(), turn).await
     }
 
     /// How often an object had more values than the index took, by the resource and the pointer of the index.
     pub(crate) fn cut(&self) -> BTreeMap<(String, String), u64> {
-        let used = self.used.lock();
-        let cut = used.iter().map(|((resource, name), filing)| {
-            let pointer = name.trim_start_matches("pointer:").to_owned();
-            ((resource.to_string(), pointer), filing.cut.load(Relaxed))
-        });
-        cut.collect()
+        let mut cut = BTreeMap::new();
+        for (id, filing) in &*self.used.lock() {
+            let of_pointer = cut.entry((id.resource.to_string(), id.pointer.clone())).or_default();
+            *of_pointer += filing.cut.load(Relaxed);
+        }
+        cut
+    }
+}
+
+/// Fills until a turn returns that all is filled. Each turn waits for one of every other plugin that waits.
+async fn in_turns(
+    fills: LoadSteps,
+    turn: impl FnMut() -> Result<bool, FillError> + Send + 'static,
+) -> Result<(), FillError> {
+    let turn = Arc::new(Mutex::new(turn));
+    loop {
+        let turn = turn.clone();
+        let filled = fills.run(move || (*turn.lock())()).await;
+        if filled.unwrap_or_else(|error| Err(FillError::Ended(error.to_string())))? {
+            return Ok(());
+        }
     }
 }
 
 impl IndexUse {
-    /// Files the objects of the indexer, unless another user has. It takes long where the objects are many.
-    pub(crate) fn fill(&self, goes_on: impl FnMut() -> bool) {
-        self.indexer.fill_index(self.name(), goes_on);
+    /// Files the objects of the indexer, unless another user has. It takes long where the objects are many. Returns
+    /// whether the index is complete.
+    pub(crate) fn fill(&self, goes_on: impl FnMut() -> bool) -> bool {
+        self.indexer.fill_index(&self.name, goes_on)
     }
 
     /// The index's name in the shared indexer.
     pub(crate) fn name(&self) -> &str {
-        &self.id.1
+        &self.name
     }
 }
 
@@ -200,7 +237,7 @@ impl Drop for IndexUse {
         if used.get(&self.id).is_some_and(|filing| filing.discharge(&self.payer)) {
             used.remove(&self.id);
             // Under the lock: the next `declare` adds the index after this.
-            let detached = self.indexer.detach_index(&self.id.1);
+            let detached = self.indexer.detach_index(&self.name);
             drop(used);
             drop_aside(detached);
         }
@@ -217,6 +254,7 @@ fn drop_aside(detached: Option<DetachedIndex>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use informant_cache::{ObjectKey, Store};
 
     fn spec(name: &str) -> IndexSpec {
         IndexSpec {
@@ -227,16 +265,20 @@ mod tests {
         }
     }
 
+    fn declare(indexes: &SharedIndexes, indexer: &Indexer, name: &str) -> Arc<IndexUse> {
+        indexes.declare(indexer, (&spec(name), 1), &Arc::default())
+    }
+
     #[track_caller]
     fn check(indexer: &Indexer, exists: bool) {
-        assert_eq!(indexer.index_values("pointer:/spec/nodeName", 0, None).is_ok(), exists);
+        assert_eq!(indexer.index_values("pointer:1000:/spec/nodeName", 0, None).is_ok(), exists);
     }
 
     #[test]
     fn an_index_lives_as_long_as_somebody_uses_it() {
         let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
-        let one = indexes.declare(&indexer, &spec("node"), &Arc::default());
-        let other = indexes.declare(&indexer, &spec("by-node"), &Arc::default());
+        let one = declare(&indexes, &indexer, "node");
+        let other = declare(&indexes, &indexer, "by-node");
         check(&indexer, false);
         one.fill(|| true);
         assert_eq!(one.name(), other.name());
@@ -244,7 +286,7 @@ mod tests {
         check(&indexer, true);
         drop(other);
         check(&indexer, false);
-        let again = indexes.declare(&indexer, &spec("node"), &Arc::default());
+        let again = declare(&indexes, &indexer, "node");
         again.fill(|| true);
         check(&indexer, true);
         drop(again);
@@ -259,29 +301,61 @@ mod tests {
         Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
     }
 
+    /// A Pod with so many values, in so many indexes of one plugin.
+    #[track_caller]
+    fn check_values(values: usize, among: usize, filed: usize, cut: u64) {
+        let (indexes, store, payer) = (SharedIndexes::default(), Store::default(), Arc::default());
+        let mut every = spec("every");
+        every.pointer = "/spec/nodeName/*".parse().expect("a pointer");
+        let declare = |number: usize| {
+            every.pointer_text = number.to_string();
+            indexes.declare(store.indexer(), (&every, among), &payer)
+        };
+        store.put(pod(values));
+        let used: Vec<_> = (0..among).map(declare).collect();
+        assert!(used.iter().all(|index| index.fill(|| true)));
+        let of_index = |index: &Arc<IndexUse>| {
+            store.indexer().index_values(index.name(), 0, None).expect("it is filled").items.len()
+        };
+        assert_eq!(used.iter().map(of_index).sum::<usize>(), filed);
+        assert_eq!(indexes.cut().values().sum::<u64>(), cut);
+    }
+
     #[test]
     fn values_of_one_object_are_bounded_and_counted() {
-        let filing = FilingCost::default();
-        let pointer: JsonPointer = "/spec/nodeName/*".parse().expect("a pointer");
-        assert_eq!(filing.values(&pointer, &pod(VALUES_MAX)).len(), VALUES_MAX);
-        assert_eq!(filing.cut.load(Relaxed), 0);
-        assert_eq!(filing.values(&pointer, &pod(VALUES_MAX + 1)).len(), VALUES_MAX);
-        assert_eq!(filing.cut.load(Relaxed), 1);
+        check_values(VALUES_MAX, 1, VALUES_MAX, 0);
+        check_values(VALUES_MAX + 1, 1, VALUES_MAX, 1);
+        check_values(VALUES_MAX / 2, 2, VALUES_MAX, 0);
+        check_values(VALUES_MAX, 16, 16 * (VALUES_MAX / 16), 16);
     }
 
     #[test]
     fn an_index_is_charged_to_whoever_uses_it_for_as_long_as_that_is() {
-        let (indexes, indexer) = (SharedIndexes::default(), Indexer::default());
+        let (indexes, store) = (SharedIndexes::default(), Store::default());
         let [one, other] = [0; 2].map(|_| Arc::<Ledger>::default());
-        let used = [&one, &other].map(|ledger| indexes.declare(&indexer, &spec("node"), ledger));
-        let filing = indexes.used.lock().values().next().expect("one").clone();
-        let pointer: JsonPointer = "/spec/nodeName/*".parse().expect("a pointer");
-        filing.values(&pointer, &pod(10));
+        let declare = |ledger| indexes.declare(store.indexer(), (&spec("node"), 1), ledger);
+        let [first, _second] = [&one, &other].map(declare);
+        store.put(pod(10));
         assert!(!one.evaluation().is_zero());
         assert_eq!(one.evaluation(), other.evaluation());
-        let [first, _second] = used;
         drop(first);
-        filing.values(&pointer, &pod(10));
+        store.remove(&ObjectKey::new("", "p"));
         assert!(one.evaluation() < other.evaluation());
+    }
+
+    #[tokio::test]
+    async fn indexes_are_filled_for_one_plugin_after_the_other_in_turns() {
+        let (steps, turns) = (LoadSteps::default(), Arc::new(Mutex::new(Vec::new())));
+        let fill = |plugin: &'static str, count: usize| {
+            let (steps, turns) = (steps.clone(), turns.clone());
+            in_turns(steps, move || {
+                let mut turns = turns.lock();
+                turns.push(plugin);
+                Ok(turns.iter().filter(|it| **it == plugin).count() == count)
+            })
+        };
+        let (large, small) = tokio::join!(fill("large", 9), fill("small", 2));
+        assert!(large.is_ok() && small.is_ok());
+        assert_eq!(turns.lock()[..4], ["large", "small", "large", "small"]);
     }
 }

@@ -9,7 +9,7 @@ pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
 
 use crate::account::{Ledger, Watches};
 use crate::contract::coverage::{subscribed_scope, watched_scope};
-use crate::contract::descriptor::{Delivery, Descriptor};
+use crate::contract::descriptor::{Delivery, Descriptor, IndexSpec};
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
 use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
@@ -145,8 +145,10 @@ impl Reads {
             readable((&spec.resource, scope), (View::from(spec), false), permissions);
         }
         for index in &descriptor.indexes {
+            let of_resource = |other: &&IndexSpec| other.resource == index.resource;
+            let among = descriptor.indexes.iter().filter(of_resource).count();
             let Some(readable) = resources.get_mut(&index.resource.to_string()) else { continue };
-            let used = shared.declare(&readable.indexer, index, ledger);
+            let used = shared.declare(&readable.indexer, (index, among), ledger);
             readable.indexes.insert(index.name.clone(), used);
         }
         let _watches = Watches::charged(descriptor.watches(), ledger);
@@ -158,14 +160,10 @@ impl Reads {
     }
 
     /// Fills the indexes, before the plugin reads. It takes as long as the objects are many: no work for a thread of
-    /// the async runtime.
-    pub(crate) fn fill_indexes(&self, mut goes_on: impl FnMut() -> bool) {
-        for index in self.resources.values().flat_map(|it| it.indexes.values()) {
-            if !goes_on() {
-                return;
-            }
-            index.fill(&mut goes_on);
-        }
+    /// the async runtime. Returns whether all are complete; where `goes_on` said no, another call continues.
+    pub(crate) fn fill_indexes(&self, mut goes_on: impl FnMut() -> bool) -> bool {
+        let mut indexes = self.resources.values().flat_map(|it| it.indexes.values());
+        indexes.all(|index| goes_on() && index.fill(&mut goes_on))
     }
 
     fn readable(&self, resource: &str) -> Result<&Readable, ReadError> {

@@ -4,7 +4,7 @@ use super::IndexerWrite;
 use crate::indexer::index::{Filing, Index, IndexFunc};
 use crate::indexer::state::IndexerState;
 use crate::indexer::{IndexerError, NAMESPACE_INDEX};
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -28,11 +28,14 @@ impl IndexerWrite<'_> {
         }
     }
 
-    /// The identity and the function of an index that no reader sees yet.
-    pub(in super::super) fn index_to_fill(&self, name: &str) -> Option<(u64, IndexFunc)> {
+    /// The identity and the function of an index that no reader sees yet, and the key up to which it is filled.
+    pub(in super::super) fn index_to_fill(
+        &self,
+        name: &str,
+    ) -> Option<(u64, IndexFunc, Option<ObjectKey>)> {
         let at = self.writer.state.index(name).ok()?;
-        let index = &self.writer.state.indexes[at];
-        (!index.ready).then(|| (self.writer.filings[at].id, index.function.clone()))
+        let (index, filing) = (&self.writer.state.indexes[at], &self.writer.filings[at]);
+        (!index.ready).then(|| (filing.id, index.function.clone(), filing.filled_to.clone()))
     }
 
     pub(in super::super) fn remove_index(&mut self, name: &str) -> Option<(Index, Filing)> {
@@ -47,8 +50,8 @@ impl IndexerWrite<'_> {
         std::mem::take(&mut self.writer.retired)
     }
 
-    /// Files objects in an index that is being built, unless they were written meanwhile. Returns whether the index
-    /// still exists.
+    /// Files objects in an index that is being built, unless they were written meanwhile: every write files its object.
+    /// Returns whether the index still exists.
     pub(in super::super) fn file(
         &mut self,
         id: u64,
@@ -59,8 +62,9 @@ impl IndexerWrite<'_> {
             return false;
         };
         for (object, values) in filed {
+            writer.filings[at].filled_to = Some(object.key().clone());
             let Some(stored) = writer.state.objects.get(object.key()) else { continue };
-            if stored.object.same_handle(&object) && !writer.filings[at].has(stored.slot) {
+            if !writer.filings[at].has(stored.slot) {
                 let slot = stored.slot;
                 writer.state.index_panics += u64::from(values.is_none());
                 let (filing, index) = (&mut writer.filings[at], &mut writer.state.indexes[at]);

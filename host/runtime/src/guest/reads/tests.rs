@@ -265,7 +265,8 @@ async fn a_search_ends_at_the_deadline() {
     assert_eq!(bench.reads.index_values("v1/pods", "node", bounds, None).err(), late);
     assert_eq!(bench.reads.index_keys("v1/pods", "node", "n1", bounds, None).err(), late);
     let readable = bench.reads.readable("v1/pods").expect("it is granted");
-    assert_eq!(readable.sees_any("pointer:/spec/nodeName", "n1", bounds).err(), late);
+    let used = readable.index("v1/pods", "node").expect("it is declared");
+    assert_eq!(readable.sees_any(used, "n1", bounds).err(), late);
 }
 
 /// The functions that refuse a plugin with [`NARROW`] whose subscription, or whose read of namespace `c`, is refused.

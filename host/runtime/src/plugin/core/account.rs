@@ -1,7 +1,7 @@
 //! The plugin's account, read from the parts of its name.
 
 use super::{PluginCore, RunningVersion};
-use crate::account::{Account, Holding};
+use crate::account::{Account, Holding, INDEXES};
 use crate::counters::Counters;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -20,8 +20,8 @@ impl PluginCore {
         let (queue, history, workqueue) =
             self.queue.look(|it| (it.load().bytes, it.history.bytes(), it.keys.bytes()));
         let series = self.metrics.lock().size().1;
+        let indexes = ledger.weighed_bytes(INDEXES);
         let read = [
-            ("indexes", ledger.weighed_bytes("indexes")),
             ("watches", ledger.weighed_bytes("watches")),
             ("recordings", ledger.weighed_bytes("recordings")),
             ("queue", queue as u64),
@@ -32,11 +32,11 @@ impl PluginCore {
             ("state", state as u64),
             ("deadLetters", letters as u64),
         ];
-        ledger.has_read(read.iter().map(|(_, bytes)| bytes).sum());
+        ledger.has_read(indexes, read.iter().map(|(_, bytes)| bytes).sum());
         let held = Holding::ALL.map(|holding| (holding.name(), ledger.held(holding)));
         let kept = self.archive.snapshot();
         Account {
-            memory: held.into_iter().chain(read).collect(),
+            memory: held.into_iter().chain([(INDEXES, indexes)]).chain(read).collect(),
             memory_max: running.map(|running| running.settings.limits.host_memory_max),
             time: time(&self.counters),
             processor: ledger.processor(),
