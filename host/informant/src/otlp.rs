@@ -1,6 +1,6 @@
 //! Traces and metrics for OpenTelemetry: OTLP over HTTP, in protobuf. Off unless an endpoint is given.
 //!
-//! The messages are declared here (`messages.rs`) and not taken from OpenTelemetry's crates, which are about ten more and
+//! The messages are declared here (`messages.rs`; those of spans are written by `span_bytes.rs`) and not taken from OpenTelemetry's crates, which are about ten more and
 //! take longer to compile (`host/docs/designs/choices.md`). The spans are made in `host/runtime`, and the metrics are
 //! those of `/metrics`.
 
@@ -13,7 +13,9 @@ mod page;
 mod queue;
 mod sender;
 mod settings;
+mod span_bytes;
 mod spans;
+mod wire;
 
 use crate::metrics::{MetricSources, OtlpCounts};
 use crate::task::{Task, end, ended_early};
@@ -23,7 +25,7 @@ use health::ExportHealth;
 use informant_runtime::Tracer;
 use messages::Resource;
 use metrics::MetricsExport;
-use queue::{QueuedSpan, SpanQueue};
+use queue::SpanQueue;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use sender::Sender;
 pub(crate) use settings::OtlpSettings;
@@ -32,14 +34,11 @@ use spans::SpansExport;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 /// How long the end of the host waits for the last spans and metrics.
 const FLUSH_MAX: Duration = Duration::from_secs(3);
-/// Bytes of the key of changes' ids.
-const KEY_BYTES: usize = 32;
 
 /// The export, before its tasks run.
 pub(crate) struct Otlp {
@@ -53,7 +52,7 @@ pub(crate) struct Otlp {
 struct TracesParts {
     client: OtlpClient,
     tracer: Tracer,
-    spans: mpsc::Receiver<QueuedSpan>,
+    queue: SpanQueue,
 }
 
 /// The running export. Its tasks end before the host.
@@ -67,13 +66,12 @@ impl Otlp {
     pub(crate) fn new(mut settings: OtlpSettings) -> Result<Self> {
         let counts = Arc::<OtlpCounts>::default();
         let traces = client(settings.traces.take())?.map(|client| {
-            let (processor, spans) = SpanQueue::new(settings.queue.spans_max, counts.clone());
+            let queue = SpanQueue::new(settings.queue, counts.clone());
             let sampled = (settings.ratio, settings.propagates);
-            let tracer = Tracer::new(&random::<KEY_BYTES>()?, sampled, processor);
-            anyhow::Ok(TracesParts { client, tracer, spans })
+            TracesParts { client, tracer: Tracer::new(sampled, queue.clone()), queue }
         });
         let metrics = client(settings.metrics.take())?;
-        Ok(Self { settings, traces: traces.transpose()?, metrics, counts })
+        Ok(Self { settings, traces, metrics, counts })
     }
 
     /// The maker of spans for plugins' calls. `None`: no traces are exported.
@@ -89,7 +87,7 @@ impl Otlp {
     /// Starts the tasks. Call it within the async runtime.
     pub(crate) fn start(self, sources: MetricSources) -> Result<OtlpTasks> {
         let Self { settings, traces, metrics, counts } = self;
-        let OtlpSettings { resource, queue, metric_interval, .. } = settings;
+        let OtlpSettings { resource, metric_interval, .. } = settings;
         let instance = u128::from_be_bytes(random()?);
         let resource = Resource::new(resource, &format!("{instance:032x}"));
         let token = CancellationToken::new();
@@ -97,9 +95,9 @@ impl Otlp {
             info!("{signal} are sent to {}", client.endpoint());
             Sender::new(client, ExportHealth::new(signal), counts.clone())
         };
-        let traces = traces.map(|TracesParts { client, spans, .. }| {
+        let traces = traces.map(|TracesParts { client, queue, .. }| {
             let export = SpansExport::new(sender("traces", client), resource.clone(), queue);
-            Task::spawn("the export of traces", export.run(spans, token.clone()))
+            Task::spawn("the export of traces", export.run(token.clone()))
         });
         let metrics = metrics.map(|client| {
             let (sender, began) = (sender("metrics", client), unix_nanoseconds());
@@ -123,8 +121,8 @@ fn client(settings: Option<SignalSettings>) -> Result<Option<OtlpClient>> {
     }
 }
 
-fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
-    let mut bytes = [0; BYTES];
+fn random() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| anyhow!("the system has no random numbers"))?;
     Ok(bytes)

@@ -116,7 +116,7 @@ pub use recording::{
     RECORDING_BYTES_DEFAULT, RECORDING_BYTES_MAX, RecordError, RecordOptions, Recording,
     RecordingError,
 };
-pub use trace::{Span, SpanId, SpanKind, SpanProcessor, SpanValue, TraceId, Tracer};
+pub use trace::{Span, SpanAttribute, SpanId, SpanKind, SpanProcessor, SpanValue, TraceId, Tracer};
 pub use why::{
     CachedObject, DeliveryWhy, KeyWhy, LetterWhy, PluginWhy, SubscriptionWhy, UnmetQuestion,
     WaitingWhy, Why, WhyQuestion,

@@ -12,7 +12,7 @@ pub(crate) const LOAD_ERROR_BYTES_MAX: usize = 2 << 10;
 /// Escapes characters that begin another line, move the cursor or turn the reading direction. Cuts the text to at most
 /// `bytes_max` bytes, with the escapes.
 pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
-    if text.len() <= bytes_max && !text.chars().any(disturbs) {
+    if text.len() <= bytes_max && (is_plain(text) || !text.chars().any(disturbs)) {
         return text.into();
     }
     let mut line = String::with_capacity(text.len().min(bytes_max) + 32);
@@ -34,6 +34,12 @@ pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
         }
     }
     line.into()
+}
+
+/// Whether it has nothing but visible characters of ASCII and spaces, as nearly all texts. The loop has no branch, so it
+/// takes several bytes at a time.
+fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
 }
 
 /// Control characters, Unicode's line ends, and characters that reorder the text around them.

@@ -10,21 +10,23 @@ mod clocks;
 mod ids;
 mod resources;
 mod span;
+mod traced_event;
 
 pub(crate) use call::{CallCause, CallOrigin, CallTrace, TracedCall};
 use change::Roots;
 pub use ids::{SpanId, TraceId};
 use parking_lot::Mutex;
 pub(crate) use resources::object_attributes;
-use ring::hmac;
 pub(crate) use span::Child;
-pub use span::{Span, SpanKind, SpanValue};
+pub use span::{Span, SpanAttribute, SpanKind, SpanValue};
+use std::hash::RandomState;
 use std::sync::Arc;
+pub(crate) use traced_event::TracedEvent;
 
 /// Takes ended spans, as OpenTelemetry's interface of this name does.
 pub trait SpanProcessor: Send + Sync + 'static {
     /// Takes a span. Threads of informers and of guests call it, so it must not block.
-    fn on_end(&self, span: Span);
+    fn on_end(&self, span: &Span<'_>);
 }
 
 /// Makes spans of sampled traces. Clones share all state.
@@ -32,7 +34,8 @@ pub trait SpanProcessor: Send + Sync + 'static {
 pub struct Tracer(Arc<TracerState>);
 
 struct TracerState {
-    key: hmac::Key,
+    /// The keyed hash of changes: SipHash with random keys, so a plugin cannot predict a change's ids.
+    hash: RandomState,
     /// Traces with a smaller number are sampled.
     threshold: u64,
     /// Whether requests have the header of their trace.
@@ -42,15 +45,10 @@ struct TracerState {
 }
 
 impl Tracer {
-    /// Samples this part of all traces, from 0 to 1. The ids of changes cannot be predicted without the key. `propagates`:
-    /// requests have the header of their trace.
-    pub fn new(
-        key: &[u8],
-        (ratio, propagates): (f64, bool),
-        processor: impl SpanProcessor,
-    ) -> Self {
+    /// Samples this part of all traces, from 0 to 1. `propagates`: requests have the header of their trace.
+    pub fn new((ratio, propagates): (f64, bool), processor: impl SpanProcessor) -> Self {
         Self(Arc::new(TracerState {
-            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            hash: RandomState::new(),
             threshold: ids::threshold(ratio),
             propagates,
             roots: Mutex::new(Roots::default()),
@@ -62,7 +60,7 @@ impl Tracer {
         trace.sample() < self.0.threshold
     }
 
-    fn on_end(&self, span: Span) {
+    fn on_end(&self, span: &Span<'_>) {
         self.0.processor.on_end(span);
     }
 }

@@ -16,7 +16,6 @@ use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use prost::Message;
 use rustls::pki_types::ServerName;
 use std::io::Write as _;
 use std::time::Duration;
@@ -59,9 +58,8 @@ struct OpenAnswer {
 }
 
 impl OtlpBody {
-    /// Encodes a message, which takes milliseconds for a large one. Call it on a thread for such work.
-    pub(super) fn new(message: &impl Message, is_compressed: bool) -> Self {
-        let bytes = message.encode_to_vec();
+    /// Compresses an encoded message, which takes milliseconds for a large one. Call it on a thread for such work.
+    pub(super) fn new(bytes: Vec<u8>, is_compressed: bool) -> Self {
         match is_compressed.then(|| packed(&bytes)).flatten() {
             Some(small) => Self { bytes: small.into(), is_packed: true },
             None => Self { bytes: bytes.into(), is_packed: false },

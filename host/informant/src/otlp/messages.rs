@@ -1,13 +1,10 @@
-//! The messages of OTLP 1 that the host sends: `opentelemetry/proto`, without the fields that it leaves empty. The
-//! behaviour suite reads them with OpenTelemetry's own declarations.
+//! The messages of OTLP 1 that the host sends, except those of traces: `opentelemetry/proto`, without the fields that it
+//! leaves empty. The behaviour suite reads them with OpenTelemetry's own declarations.
 
 use prost::Message;
 
 /// The values in a total since the start of the host.
 pub(super) const CUMULATIVE: i32 = 2;
-pub(super) const STATUS_ERROR: i32 = 2;
-/// The flag of W3C's Trace Context: the trace is sampled.
-pub(super) const SAMPLED: u32 = 1;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct KeyValue {
@@ -43,68 +40,6 @@ pub(super) struct Scope {
     pub(super) name: String,
     #[prost(string, tag = "2")]
     pub(super) version: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TracesRequest {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) resource_spans: Vec<ResourceSpans>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ResourceSpans {
-    #[prost(message, optional, tag = "1")]
-    pub(super) resource: Option<Resource>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) scope_spans: Vec<ScopeSpans>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ScopeSpans {
-    #[prost(message, optional, tag = "1")]
-    pub(super) scope: Option<Scope>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) spans: Vec<SpanMessage>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SpanMessage {
-    #[prost(bytes = "vec", tag = "1")]
-    pub(super) trace_id: Vec<u8>,
-    #[prost(bytes = "vec", tag = "2")]
-    pub(super) span_id: Vec<u8>,
-    #[prost(bytes = "vec", tag = "4")]
-    pub(super) parent_span_id: Vec<u8>,
-    #[prost(string, tag = "5")]
-    pub(super) name: String,
-    #[prost(int32, tag = "6")]
-    pub(super) kind: i32,
-    #[prost(fixed64, tag = "7")]
-    pub(super) start_time_unix_nano: u64,
-    #[prost(fixed64, tag = "8")]
-    pub(super) end_time_unix_nano: u64,
-    #[prost(message, repeated, tag = "9")]
-    pub(super) attributes: Vec<KeyValue>,
-    #[prost(message, repeated, tag = "13")]
-    pub(super) links: Vec<LinkMessage>,
-    #[prost(message, optional, tag = "15")]
-    pub(super) status: Option<SpanStatus>,
-    #[prost(fixed32, tag = "16")]
-    pub(super) flags: u32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct LinkMessage {
-    #[prost(bytes = "vec", tag = "1")]
-    pub(super) trace_id: Vec<u8>,
-    #[prost(bytes = "vec", tag = "2")]
-    pub(super) span_id: Vec<u8>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SpanStatus {
-    #[prost(int32, tag = "3")]
-    pub(super) code: i32,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -9,6 +9,7 @@ use super::page::{MetricsPage, POINTS_AT_ONCE};
 use super::sender::Sender;
 use super::unix_nanoseconds;
 use crate::metrics::{self, MetricSources};
+use prost::Message as _;
 use std::fmt;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -68,7 +69,8 @@ impl MetricsExport {
         tokio::task::spawn_blocking(move || {
             // It fails if the pieces are no longer taken.
             let hand_over = |metrics| {
-                let body = OtlpBody::new(&request(&resource, metrics), is_compressed);
+                let body =
+                    OtlpBody::new(request(&resource, metrics).encode_to_vec(), is_compressed);
                 pieces.blocking_send(body).map_err(|_| fmt::Error)
             };
             let mut page = MetricsPage::new((began, unix_nanoseconds), POINTS_AT_ONCE, hand_over);

@@ -1,101 +1,131 @@
-//! The queue of ended spans. A span that finds it full is dropped and counted: no call waits for the collector.
+//! The queue of ended spans: the bytes of the next requests. A span that finds it full is dropped and counted: no call waits
+//! for the collector.
 
+use super::settings::QueueSettings;
+use super::span_bytes::{append, encoded};
 use crate::metrics::OtlpCounts;
 use informant_runtime::{Span, SpanProcessor};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use tokio::sync::mpsc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-/// Bytes of all spans that wait, and of the batch that is encoded. A span for a write has about 1 KiB, and one whose texts
-/// are all cut has less than 16.
+/// Bytes of all spans that wait. A span of a change has about 400 bytes, and one whose texts are all cut less than 16 KiB.
 const BYTES_MAX: usize = 32 << 20;
+/// A batch of so many bytes is full: collectors refuse requests above some MiB.
+const BATCH_BYTES_MAX: usize = 4 << 20;
 
-pub(super) struct SpanQueue {
-    /// Its bound is `OTEL_BSP_MAX_QUEUE_SIZE`.
-    spans: mpsc::Sender<QueuedSpan>,
-    bytes: Arc<Semaphore>,
+/// The queue. Clones share all state.
+#[derive(Clone)]
+pub(super) struct SpanQueue(Arc<QueueState>);
+
+struct QueueState {
+    waiting: Mutex<WaitingSpans>,
+    /// A batch began or is full. One task waits for that.
+    changed: Notify,
+    settings: QueueSettings,
     counts: Arc<OtlpCounts>,
 }
 
-/// A span with its room in the queue.
-pub(super) struct QueuedSpan {
-    pub(super) span: Span,
-    _room: OwnedSemaphorePermit,
+/// The batches that wait, oldest first. All but the last are full.
+#[derive(Default)]
+struct WaitingSpans {
+    batches: VecDeque<SpanBatch>,
+    /// Of all batches. Their bounds are `OTEL_BSP_MAX_QUEUE_SIZE` and [`BYTES_MAX`].
+    spans: usize,
+    bytes: usize,
+}
+
+/// The spans of one request.
+#[derive(Default)]
+pub(super) struct SpanBatch {
+    /// Encoded, one after the other.
+    pub(super) bytes: Vec<u8>,
+    pub(super) spans: usize,
+}
+
+impl WaitingSpans {
+    /// Adds a span. Returns whether its batch began or is full now, or `None` without room.
+    fn push(&mut self, encoded: &[u8], settings: &QueueSettings) -> Option<bool> {
+        if self.spans >= settings.spans_max || self.bytes + encoded.len() > BYTES_MAX {
+            return None;
+        }
+        if self.batches.back().is_none_or(|batch| batch.is_full(settings)) {
+            self.batches.push_back(SpanBatch::default());
+        }
+        let batch = self.batches.back_mut()?;
+        let before = batch.bytes.len();
+        append(&mut batch.bytes, encoded);
+        batch.spans += 1;
+        self.spans += 1;
+        self.bytes += batch.bytes.len() - before;
+        Some(batch.spans == 1 || batch.is_full(settings))
+    }
+
+    fn pop(&mut self) -> Option<SpanBatch> {
+        let batch = self.batches.pop_front()?;
+        self.spans -= batch.spans;
+        self.bytes -= batch.bytes.len();
+        Some(batch)
+    }
+}
+
+impl SpanBatch {
+    fn is_full(&self, settings: &QueueSettings) -> bool {
+        self.spans >= settings.batch_max || self.bytes.len() >= BATCH_BYTES_MAX
+    }
 }
 
 impl SpanQueue {
-    /// A queue for so many spans, and its end.
-    pub(super) fn new(
-        spans_max: usize,
-        counts: Arc<OtlpCounts>,
-    ) -> (Self, mpsc::Receiver<QueuedSpan>) {
-        Self::of_size((spans_max, BYTES_MAX), counts)
+    pub(super) fn new(settings: QueueSettings, counts: Arc<OtlpCounts>) -> Self {
+        let (waiting, changed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(QueueState { waiting, changed, settings, counts }))
     }
 
-    fn of_size(
-        (spans_max, bytes_max): (usize, usize),
-        counts: Arc<OtlpCounts>,
-    ) -> (Self, mpsc::Receiver<QueuedSpan>) {
-        let (spans, taken) = mpsc::channel(spans_max);
-        (Self { spans, bytes: Arc::new(Semaphore::new(bytes_max)), counts }, taken)
+    /// The number of spans that wait.
+    pub(super) fn len(&self) -> usize {
+        self.0.waiting.lock().spans
     }
 
-    fn push(&self, span: Span) -> Option<()> {
-        let bytes = u32::try_from(span.bytes()).ok()?;
-        let _room = self.bytes.clone().try_acquire_many_owned(bytes).ok()?;
-        self.spans.try_send(QueuedSpan { span, _room }).ok()
+    /// The next batch: a full one, or the spans of the time that the first one waits. `None` after the end, once no span
+    /// waits. One task calls it.
+    pub(super) async fn next(&self, end: &CancellationToken) -> Option<SpanBatch> {
+        let settings = &self.0.settings;
+        tokio::select! {
+            () = self.until(|_| true) => {}
+            () = end.cancelled() => {}
+        }
+        tokio::select! {
+            _ = timeout(settings.delay, self.until(|first| first.is_full(settings))) => {}
+            () = end.cancelled() => {}
+        }
+        self.0.waiting.lock().pop()
+    }
+
+    /// Waits for a first batch that is such a one.
+    async fn until(&self, is_met: impl Fn(&SpanBatch) -> bool) {
+        while !self.0.waiting.lock().batches.front().is_some_and(&is_met) {
+            self.0.changed.notified().await;
+        }
     }
 }
 
 impl SpanProcessor for SpanQueue {
-    fn on_end(&self, span: Span) {
-        if self.push(span).is_none() {
-            self.counts.spans_dropped.fetch_add(1, Relaxed);
+    fn on_end(&self, span: &Span<'_>) {
+        let encoded = encoded(span);
+        let pushed = self.0.waiting.lock().push(&encoded, &self.0.settings);
+        match pushed {
+            Some(true) => self.0.changed.notify_one(),
+            Some(false) => {}
+            None => {
+                self.0.counts.spans_dropped.fetch_add(1, Relaxed);
+            }
         }
     }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use informant_runtime::{SpanId, SpanKind, TraceId};
-
-    pub(crate) fn span(name: &str) -> Span {
-        Span {
-            trace: TraceId([1; 16]),
-            id: SpanId([2; 8]),
-            parent: Some(SpanId([3; 8])),
-            name: name.to_owned(),
-            kind: SpanKind::Client,
-            start: 4,
-            end: 5,
-            attributes: vec![("a", "b".into()), ("c", 6.into())],
-            link: Some((TraceId([7; 16]), SpanId([8; 8]))),
-            is_error: true,
-        }
-    }
-
-    /// The names of the spans that a queue of this size takes, of three; twice.
-    #[track_caller]
-    fn check(size: (usize, usize), expect: &[&str]) {
-        let counts = Arc::<OtlpCounts>::default();
-        let (queue, mut taken) = SpanQueue::of_size(size, counts.clone());
-        for round in 1..=2 {
-            ["a", "b", "c"].into_iter().for_each(|name| queue.on_end(span(name)));
-            let names = std::iter::from_fn(|| taken.try_recv().ok()).map(|it| it.span.name);
-            assert_eq!(names.collect::<Vec<_>>(), expect, "{size:?}");
-            let dropped = round * (3 - expect.len() as u64);
-            assert_eq!(counts.spans_dropped.load(Relaxed), dropped, "{size:?}");
-        }
-    }
-
-    #[test]
-    fn spans_above_the_bounds_are_counted() {
-        check((2, BYTES_MAX), &["a", "b"]);
-        let bytes = span("a").bytes();
-        check((3, 3 * bytes), &["a", "b", "c"]);
-        check((3, 3 * bytes - 1), &["a", "b"]);
-        check((3, bytes - 1), &[]);
-    }
-}
+mod tests;

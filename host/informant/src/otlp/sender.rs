@@ -171,7 +171,8 @@ mod tests {
         let partial = [head.as_bytes(), &partial].concat();
         let busy = "HTTP/1.1 429 Busy\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n";
         let whole = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-        let (body, end) = (OtlpBody::new(&message(), false), CancellationToken::new());
+        let (body, end) =
+            (OtlpBody::new(message().encode_to_vec(), false), CancellationToken::new());
         for (answer, expect) in [
             (&partial[..], (Some(3), false)),
             (busy.as_bytes(), (None, true)),

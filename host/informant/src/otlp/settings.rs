@@ -12,6 +12,10 @@ const OPTION: &str = "--otlp-endpoint";
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The bounds of numbers. The queue of spans has a bound in bytes too.
 const SPANS_MAX: u64 = 1 << 16;
+/// More than OpenTelemetry's defaults, 2048 and 512, because two spans come with each change: a request every second or two on
+/// a busy host, and room for a collector that is away for some seconds.
+const QUEUE_DEFAULT: u64 = 16_384;
+const BATCH_DEFAULT: u64 = 4_096;
 const MILLISECONDS_MAX: u64 = 24 * 3_600_000;
 
 /// The settings of an export that is on.
@@ -149,8 +153,8 @@ impl Environment<'_> {
         if ratio == 0.0 {
             return Ok(None);
         }
-        let spans_max = self.number("OTEL_BSP_MAX_QUEUE_SIZE", 2_048, SPANS_MAX)?;
-        let batch_max = self.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, SPANS_MAX)?;
+        let spans_max = self.number("OTEL_BSP_MAX_QUEUE_SIZE", QUEUE_DEFAULT, SPANS_MAX)?;
+        let batch_max = self.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", BATCH_DEFAULT, SPANS_MAX)?;
         let queue = QueueSettings {
             spans_max: usize::try_from(spans_max)?,
             batch_max: usize::try_from(batch_max.min(spans_max))?,

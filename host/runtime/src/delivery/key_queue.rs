@@ -7,19 +7,22 @@
 //!
 //! A plugin in shards has a line for each one (`delivery/key_queue/line.rs`). Bounds and waits hold for all together.
 
+mod bounds;
+mod changes;
 mod hashed_key;
 mod held;
 mod line;
 mod place;
 mod snapshot;
 
+pub(crate) use bounds::{Bounds, Waits};
+use changes::KeyChanges;
 pub(crate) use hashed_key::HashedKey;
 pub(crate) use place::KeyPlace;
 pub use snapshot::KeysSnapshot;
 
-use crate::contract::limits::Limits;
-use crate::delivery::retry_waits::{RETRY_BASE, RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
+use crate::trace::TraceId;
 use hashbrown::{HashMap, HashSet};
 use hashed_key::checked;
 use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
@@ -40,39 +43,6 @@ const DELAY_MAX: Duration = Duration::from_secs(365 * 86_400);
 /// Once so many keys are gone, their containers are replaced: a container does not shrink by itself.
 const EMPTIED_MIN: usize = 4_096;
 
-/// The most keys that the queue keeps: keys that wait, are delayed or have only failed. Invariant 19.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
-    pub(crate) keys: usize,
-    /// Bytes of the keys' texts, with [`KEY_COST_BYTES`] for each key.
-    pub(crate) bytes: usize,
-}
-
-impl From<&Limits> for Bounds {
-    fn from(limits: &Limits) -> Self {
-        Self { keys: limits.workqueue_keys_max, bytes: limits.workqueue_bytes_max }
-    }
-}
-
-/// The waits of failed keys.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waits {
-    /// The wait after a key's first failure. Each further failure doubles it.
-    pub(crate) base: Duration,
-    pub(crate) max: Duration,
-    /// For all failures together: one retry in this time, after a burst.
-    pub(crate) interval: Duration,
-    pub(crate) burst: u32,
-}
-
-/// Failed keys wait as failed events do.
-impl Default for Waits {
-    fn default() -> Self {
-        let (base, max) = (RETRY_BASE, RETRY_MAX);
-        Self { base, max, interval: RETRY_INTERVAL, burst: RETRY_BURST }
-    }
-}
-
 /// A key that the guest works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyWork {
@@ -81,6 +51,8 @@ pub(crate) struct KeyWork {
     pub(crate) attempt: u32,
     /// How many instances the key has ended since then.
     pub(crate) crashes: u32,
+    /// The newest sampled changes that added the key since it was last done, oldest first.
+    pub(crate) changes: Vec<TraceId>,
 }
 
 /// The end of a call for a key.
@@ -125,6 +97,7 @@ pub(crate) struct KeyQueue {
     /// Keys that failed since the guest was last done with them.
     failed: HashMap<HashedKey, Failed>,
     given_up: VecDeque<GivenUp>,
+    changes: KeyChanges,
     /// The text of each known key. `bytes` is the cost of all known keys.
     texts: HashSet<HashedKey>,
     bytes: usize,
@@ -142,6 +115,7 @@ impl KeyQueue {
             held: BTreeSet::new(),
             failed: HashMap::new(),
             given_up: VecDeque::new(),
+            changes: KeyChanges::default(),
             texts: HashSet::new(),
             bytes: 0,
         }
@@ -166,15 +140,19 @@ impl KeyQueue {
     }
 
     /// Adds a key of an event. A full queue does not refuse it: no event is taken while the queue is full, so only one
-    /// event's keys exceed the bounds. While all keys are delayed, keys of events may double the bounds.
+    /// event's keys exceed the bounds. While all keys are delayed, keys of events may double the bounds. `change`: the
+    /// event's, if it is sampled.
     pub(crate) fn add_of_event(
         &mut self,
         key: impl Into<HashedKey>,
-        lane: Lane,
+        (lane, change): (Lane, Option<TraceId>),
         now: Instant,
     ) -> Result<usize, AddError> {
         let key = key.into();
         checked(&key)?;
+        if let Some(change) = change {
+            self.changes.note(&key, change);
+        }
         Ok(self.insert(key, AddOptions { lane, ..AddOptions::default() }, now))
     }
 
@@ -239,7 +217,8 @@ impl KeyQueue {
         let key = self.take_unheld(shard, now)?;
         let failed = self.failed.get(&key).copied();
         let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
-        let work = KeyWork { key, attempt: attempts + 1, crashes };
+        let changes = self.changes.take(&key);
+        let work = KeyWork { key, attempt: attempts + 1, crashes, changes };
         let in_flight = InFlight { work: work.clone(), rate_limited: false };
         self.lines[shard].in_flight = Some(in_flight);
         Some(work)
@@ -264,6 +243,7 @@ impl KeyQueue {
                 }
             }
             Worked::Failed { after, crashed } => {
+                self.changes.put_back(&key, work.changes);
                 let crashes = work.crashes + u32::from(crashed);
                 self.failed.insert(key.clone(), Failed { attempts: work.attempt, crashes });
                 let (rate_limited, after) = (after.is_none(), after.unwrap_or_default());
@@ -271,6 +251,7 @@ impl KeyQueue {
                 self.put(key.clone(), options, now);
             }
             Worked::NoRoom => {
+                self.changes.put_back(&key, work.changes);
                 let (attempts, crashes) = (work.attempt - 1, work.crashes);
                 if attempts > 0 {
                     self.failed.insert(key.clone(), Failed { attempts, crashes });
@@ -382,6 +363,7 @@ impl KeyQueue {
             return;
         }
         self.bytes -= cost(key);
+        self.changes.take(key);
         if self.texts.is_empty() && self.texts.capacity() >= EMPTIED_MIN {
             (self.limiter, self.failed) = (SharedLimiter::new(self.waits), HashMap::new());
             self.lines.iter_mut().for_each(|line| *line = Line::new(&self.limiter));

@@ -24,6 +24,7 @@ use crate::delivery::sync_calls::SyncCalls;
 use crate::delivery::timers::Timers;
 use crate::event::{Event, SubscriptionId};
 use crate::history::History;
+use crate::trace::TraceId;
 use call_rate::CallRate;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, RateLimiter};
@@ -161,10 +162,10 @@ impl Mailboxes {
     pub(crate) fn add_key_of_event(
         &mut self,
         key: impl Into<HashedKey>,
-        lane: Lane,
+        added: (Lane, Option<TraceId>),
         now: Instant,
     ) -> Result<(), AddError> {
-        self.keys.add_of_event(key, lane, now).map(|shard| self.woken.add(shard))
+        self.keys.add_of_event(key, added, now).map(|shard| self.woken.add(shard))
     }
 
     /// Forgets the failures of a key in its waits.

@@ -8,8 +8,10 @@ use crate::guest::guest_state::{GuestState, Phase};
 use crate::outside::outbound::OutboundRequest;
 use crate::outside::write::{Write, WriteVerb};
 use crate::trace::{
-    CallCause, CallOrigin, CallTrace, Child, SpanId, SpanValue, TracedCall, object_attributes,
+    CallCause, CallOrigin, CallTrace, Child, SpanAttribute, SpanId, SpanValue, TracedCall,
+    object_attributes,
 };
+use std::borrow::Cow;
 use std::time::Instant;
 
 /// The header of W3C's Trace Context.
@@ -21,22 +23,24 @@ pub(crate) struct TracedWrite {
     verb: WriteVerb,
     /// `None` until it is granted: spans have few names.
     resource: Option<String>,
-    attributes: Vec<(&'static str, SpanValue)>,
+    attributes: Vec<SpanAttribute<'static>>,
 }
 
 impl TracedWrite {
     fn begin(verb: WriteVerb) -> Self {
-        let attributes = object_attributes(OTHER_RESOURCES, "", "", "");
+        let attributes = object_attributes(OTHER_RESOURCES, [""; 3]).collect();
         Self { began: Instant::now(), verb, resource: None, attributes }
     }
 
     /// Takes the names of a write whose form was checked.
     pub(crate) fn checked(&mut self, write: &Write, is_dry_run: bool) {
         let resource = write.what.resource().to_string();
-        self.attributes = object_attributes(&resource, &write.namespace, &write.name, "");
+        let object = object_attributes(&resource, [&write.namespace, &write.name, ""]);
+        self.attributes = object.map(|(key, value)| (key, value.into_owned())).collect();
         let subresource = write.what.subresource();
         if !subresource.is_empty() {
-            self.attributes.push(("informant.subresource", subresource.into()));
+            let subresource = SpanValue::from(subresource).into_owned();
+            self.attributes.push(("informant.subresource", subresource));
         }
         if is_dry_run {
             self.attributes.push(("informant.dry_run", "true".into()));
@@ -48,14 +52,15 @@ impl TracedWrite {
         self.resource = Some(write.what.resource().to_string());
     }
 
-    fn ended(mut self, end: &RequestEnd) -> Child {
-        self.attributes.extend(end.attribute());
+    fn ended(&mut self, end: &RequestEnd) -> Child<'_> {
+        let mut attributes = std::mem::take(&mut self.attributes);
+        attributes.extend(end.attribute());
         let resource = self.resource.as_deref().unwrap_or(OTHER_RESOURCES);
         Child {
             id: SpanId::random(),
-            name: format!("{} {resource}", self.verb.name()),
+            name: (self.verb.name(), resource),
             began: self.began,
-            attributes: self.attributes,
+            attributes,
             error: end.error_type(),
         }
     }
@@ -65,7 +70,7 @@ impl TracedWrite {
 pub(crate) struct TracedRequest {
     id: SpanId,
     method: &'static str,
-    attributes: Vec<(&'static str, SpanValue)>,
+    attributes: Vec<SpanAttribute<'static>>,
     began: Instant,
     /// The header that the host adds. `None` if the plugin has set its own, which is kept, or if headers are left out.
     pub(crate) traceparent: Option<String>,
@@ -79,14 +84,14 @@ pub(crate) struct RequestEnd {
 
 impl RequestEnd {
     /// The value of `error.type`: the status if there is one.
-    fn error_type(&self) -> Option<String> {
+    fn error_type(&self) -> Option<Cow<'static, str>> {
         match self.status {
-            Some(status) if status >= 400 => Some(status.to_string()),
-            _ => self.error.map(str::to_owned),
+            Some(status) if status >= 400 => Some(status.to_string().into()),
+            _ => self.error.map(Cow::Borrowed),
         }
     }
 
-    fn attribute(&self) -> Option<(&'static str, SpanValue)> {
+    fn attribute(&self) -> Option<SpanAttribute<'static>> {
         Some(("http.response.status_code", u32::from(self.status?).into()))
     }
 }
@@ -94,15 +99,16 @@ impl RequestEnd {
 impl GuestState {
     /// Begins the span of a call for work.
     pub(crate) fn begin_trace(&mut self, origin: CallOrigin, called: Instant) {
-        let shows_keys = self.powers.as_ref().is_some_and(|it| !it.settings.grants_secrets());
-        let cause = match &self.phase {
-            Phase::Handle(event) => CallCause::Event(event),
+        self.notes.trace = self.trace(origin, called, || match &self.phase {
+            Phase::Handle(event) => CallCause::Event(event.into()),
             // The name of a Secret may be a key.
-            Phase::Reconcile(key) => CallCause::Key(Some(&**key).filter(|_| shows_keys)),
-            Phase::Fire(schedule) => CallCause::Schedule(schedule),
+            Phase::Reconcile(key, changes) => {
+                let key = (!self.grants_secrets()).then(|| key.clone());
+                CallCause::Key(key, changes.clone())
+            }
+            Phase::Fire(schedule) => CallCause::Schedule(schedule.clone()),
             _ => CallCause::Synced,
-        };
-        self.notes.trace = self.trace(cause, origin, called);
+        });
     }
 
     /// The same for an event that is not handed over.
@@ -112,18 +118,22 @@ impl GuestState {
         origin: CallOrigin,
         called: Instant,
     ) {
-        self.notes.trace = self.trace(CallCause::Event(event), origin, called);
+        self.notes.trace = self.trace(origin, called, || CallCause::Event(event.into()));
+    }
+
+    fn grants_secrets(&self) -> bool {
+        self.powers.as_ref().is_none_or(|it| it.settings.grants_secrets())
     }
 
     fn trace(
         &self,
-        cause: CallCause<'_>,
         origin: CallOrigin,
         called: Instant,
+        cause: impl FnOnce() -> CallCause,
     ) -> Option<Box<CallTrace>> {
         let tracer = self.powers.as_ref()?.powers.tracer.as_ref()?;
-        let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
-        tracer.call(&TracedCall { plugin, shard, cause, origin }, called)
+        let (plugin, shard) = (self.plugin.clone(), self.shard.logged());
+        tracer.call(TracedCall { plugin, shard, cause: cause(), origin }, called)
     }
 
     /// Ends the span of the call.
@@ -139,7 +149,7 @@ impl GuestState {
     }
 
     /// Sends the span of a write.
-    pub(crate) fn end_write(&mut self, write: TracedWrite, end: &RequestEnd) {
+    pub(crate) fn end_write(&mut self, mut write: TracedWrite, end: &RequestEnd) {
         if let Some(trace) = &mut self.notes.trace {
             trace.child(write.ended(end));
         }
@@ -153,7 +163,7 @@ impl GuestState {
         let is_own = request.headers.iter().any(|(name, _)| name == TRACEPARENT);
         let attributes = vec![
             ("http.request.method", method.into()),
-            ("server.address", target.host().into()),
+            ("server.address", SpanValue::from(target.host()).into_owned()),
             ("server.port", u32::from(target.port()).into()),
         ];
         let traceparent = Some(id).filter(|_| !is_own).and_then(|id| trace.traceparent(id));
@@ -165,7 +175,7 @@ impl GuestState {
         let Some(trace) = &mut self.notes.trace else { return };
         let TracedRequest { id, method, mut attributes, began, .. } = request;
         attributes.extend(end.attribute());
-        let name = method.to_owned();
+        let name = (method, "");
         trace.child(Child { id, name, began, attributes, error: end.error_type() });
     }
 }
@@ -196,7 +206,8 @@ mod tests {
         }
         let child = traced.ended(&RequestEnd { status: None, error: None });
         let attributes = child.attributes.iter().map(|(key, value)| format!(" {key}={value:?}"));
-        format!("{}:{}", child.name, attributes.collect::<String>()).replace("Text", "")
+        format!("{} {}:{}", child.name.0, child.name.1, attributes.collect::<String>())
+            .replace("Text", "")
     }
 
     #[track_caller]

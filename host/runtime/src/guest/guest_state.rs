@@ -21,7 +21,7 @@ use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::PluginPowers;
 use crate::shard::Shard;
-use crate::trace::CallTrace;
+use crate::trace::{CallTrace, TraceId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,7 +105,8 @@ pub(crate) enum Phase {
     /// The `synced` call after initial objects.
     Synced,
     /// The guest reconciles this key.
-    Reconcile(Arc<str>),
+    /// The key, and the sampled changes that added it.
+    Reconcile(Arc<str>, Vec<TraceId>),
     /// The guest is called for this schedule.
     Fire(Arc<str>),
 }
@@ -121,7 +122,7 @@ impl Phase {
             Self::Stop => "stop",
             Self::Handle(_) => "handle",
             Self::Synced => "synced",
-            Self::Reconcile(_) => "reconcile",
+            Self::Reconcile(..) => "reconcile",
             Self::Fire(_) => "fire",
         }
     }
@@ -130,7 +131,7 @@ impl Phase {
     /// no other version is in charge.
     pub(crate) fn is_work(&self) -> bool {
         match self {
-            Self::Handle(_) | Self::Synced | Self::Reconcile(_) | Self::Fire(_) => true,
+            Self::Handle(_) | Self::Synced | Self::Reconcile(..) | Self::Fire(_) => true,
             Self::Idle | Self::Describe | Self::Start | Self::Carry | Self::Stop => false,
         }
     }

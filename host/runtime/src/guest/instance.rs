@@ -13,7 +13,7 @@ use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::guest_state::{Exceeded, GuestState, Phase};
 use crate::guest::memory_room::MemoryShare;
 use crate::guest::tape::{CallAnswer, Called};
-use crate::trace::CallOrigin;
+use crate::trace::{CallOrigin, TraceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;
@@ -122,18 +122,18 @@ impl Instance {
         self.exports.reconciler.is_some()
     }
 
-    /// Calls the guest with a key. Returns the milliseconds after which the key is to come again.
+    /// Calls the guest with a key, which these changes added. Returns the milliseconds after which the key is to come again.
     pub(crate) async fn reconcile(
         &mut self,
-        key: &Arc<str>,
-        attempt: u32,
+        (key, attempt): (&Arc<str>, u32),
+        changes: &[TraceId],
         now: Instant,
     ) -> Result<Option<u64>, CallError> {
         let Some(reconciler) = self.exports.reconciler.clone() else {
             return Err(not_exported("reconciler"));
         };
         self.tell(&Called::Reconcile(key, attempt));
-        self.begin_work(Phase::Reconcile(key.clone()), origin(attempt, now), now);
+        self.begin_work(Phase::Reconcile(key.clone(), changes.into()), origin(attempt, now), now);
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)

@@ -305,9 +305,9 @@ impl Actor {
         let restriction = &self.core.restriction;
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let not_told = not_told(event, seen.as_ref());
+        let hears = (tape.as_deref(), self.powers.tracer.as_ref());
         let is_told = |event: &&Event| {
-            withheld.is_some()
-                || !becomes_keys(&self.core, subscription, event, tape.as_deref(), now)
+            withheld.is_some() || !becomes_keys(&self.core, subscription, event, hears, now)
         };
         let Some(event) = event.filter(is_told) else {
             let now = self.surroundings.now();

@@ -2,30 +2,33 @@
 
 use super::clocks::TraceClocks;
 use super::ids::{SpanId, TraceId, traceparent};
-use super::resources::object_attributes;
-use super::span::{Child, Span, SpanKind, SpanValue};
-use super::{Tracer, change};
-use crate::event::CurrentEvent;
+use super::span::{Child, Span, SpanAttribute, SpanKind, SpanValue};
+use super::{TracedEvent, Tracer};
+use crate::plugin_name::PluginName;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The requests of one call that have spans of their own. The others are counted in an attribute of the call.
 const CHILDREN_MAX: u32 = 128;
 
+/// The attributes of a call for an event, with room for one of its end.
+const ATTRIBUTES: usize = 10;
+
 /// The reason of a call.
-pub(crate) enum CallCause<'a> {
-    Event(&'a CurrentEvent),
-    /// `None`: the key is not shown.
-    Key(Option<&'a str>),
-    Schedule(&'a str),
+pub(crate) enum CallCause {
+    Event(TracedEvent),
+    /// A key, with the sampled changes that added it. `None`: the key is not shown.
+    Key(Option<Arc<str>>, Vec<TraceId>),
+    Schedule(Arc<str>),
     Synced,
 }
 
 /// A call that begins.
-pub(crate) struct TracedCall<'a> {
-    pub(crate) plugin: &'a str,
+pub(crate) struct TracedCall {
+    pub(crate) plugin: PluginName,
     /// `None` for a plugin with one instance.
     pub(crate) shard: Option<usize>,
-    pub(crate) cause: CallCause<'a>,
+    pub(crate) cause: CallCause,
     pub(crate) origin: CallOrigin,
 }
 
@@ -53,106 +56,91 @@ pub(crate) struct CallTrace {
 /// A call of a sampled trace.
 struct SampledCall {
     clocks: TraceClocks,
-    /// Its end is not known yet.
-    span: Span,
+    call: TracedCall,
+    called: Instant,
+    parent: Option<SpanId>,
+    links: Vec<TraceId>,
     children: u32,
 }
 
-impl CallCause<'_> {
+impl CallCause {
     /// The function of the contract.
     fn function(&self) -> &'static str {
         match self {
             Self::Event(_) => "handle",
-            Self::Key(_) => "reconcile",
+            Self::Key(..) => "reconcile",
             Self::Schedule(_) => "fire",
             Self::Synced => "synced",
         }
     }
 
-    fn event(&self) -> Option<&CurrentEvent> {
+    fn event(&self) -> Option<&TracedEvent> {
         match self {
             Self::Event(event) => Some(event),
-            Self::Key(_) | Self::Schedule(_) | Self::Synced => None,
+            Self::Key(..) | Self::Schedule(_) | Self::Synced => None,
         }
     }
 
-    fn is_news(&self) -> bool {
-        self.event().is_some_and(change::is_news)
-    }
-
-    fn attributes(&self, coalesced: u32) -> Vec<(&'static str, SpanValue)> {
+    /// The changes that added a key.
+    fn changes(&mut self) -> Vec<TraceId> {
         match self {
-            Self::Event(event) => event_attributes(event, coalesced),
-            Self::Key(Some(key)) => vec![("informant.key", (*key).into())],
-            Self::Schedule(name) => vec![("informant.schedule", (*name).into())],
-            Self::Key(None) | Self::Synced => Vec::new(),
+            Self::Key(_, changes) => std::mem::take(changes),
+            Self::Event(_) | Self::Schedule(_) | Self::Synced => Vec::new(),
         }
     }
 }
 
-fn event_attributes(event: &CurrentEvent, coalesced: u32) -> Vec<(&'static str, SpanValue)> {
-    let (object, key) = (&event.object, event.object.key());
-    let mut attributes =
-        object_attributes(&event.resource, key.namespace(), key.name(), object.uid());
-    attributes.push(("k8s.object.resource_version", object.resource_version().into()));
-    attributes.push(("informant.event.change", event.change.as_str().into()));
-    attributes.push(("informant.event.reason", event.reason.as_str().into()));
-    if coalesced > 0 {
-        attributes.push(("informant.event.coalesced", coalesced.into()));
+impl TracedCall {
+    fn attributes(&self) -> Vec<SpanAttribute<'_>> {
+        let mut attributes = Vec::with_capacity(ATTRIBUTES);
+        attributes.push(("informant.plugin", self.plugin.as_str().into()));
+        if let Some(shard) = self.shard {
+            attributes.push(("informant.shard", SpanValue::Number(shard as i64)));
+        }
+        if self.origin.attempt > 1 {
+            attributes.push(("informant.attempt", self.origin.attempt.into()));
+        }
+        match &self.cause {
+            CallCause::Event(event) => {
+                event.push_version(&mut attributes);
+                attributes.push(("informant.event.change", event.change.as_str().into()));
+                attributes.push(("informant.event.reason", event.reason.as_str().into()));
+            }
+            CallCause::Key(Some(key), _) => attributes.push(("informant.key", (&**key).into())),
+            CallCause::Schedule(name) => attributes.push(("informant.schedule", (&**name).into())),
+            CallCause::Key(None, _) | CallCause::Synced => {}
+        }
+        if self.origin.coalesced > 0 {
+            attributes.push(("informant.event.coalesced", self.origin.coalesced.into()));
+        }
+        attributes
     }
-    attributes
 }
 
 impl Tracer {
     /// Begins the trace of a call. `None`: the trace is not sampled, and no header names it.
-    pub(crate) fn call(&self, call: &TracedCall<'_>, called: Instant) -> Option<Box<CallTrace>> {
-        let change = match &call.cause {
-            CallCause::Event(event) => Some(self.change(event)),
-            _ => None,
-        };
-        let news = change.filter(|_| call.cause.is_news());
-        let trace = news.map_or_else(TraceId::random, |change| change.trace);
+    pub(crate) fn call(&self, mut call: TracedCall, called: Instant) -> Option<Box<CallTrace>> {
+        let mut links = call.cause.changes();
+        let change = call.cause.event().map(|event| self.change(event));
+        let news = change.filter(|_| call.cause.event().is_some_and(TracedEvent::is_news));
+        let trace = news.unwrap_or_else(TraceId::random);
         // The attempts of a repeated delivery have a trace each. They are sampled together, with the change.
-        let is_sampled = self.samples(change.map_or(trace, |change| change.trace));
+        let is_sampled = !links.is_empty() || self.samples(change.unwrap_or(trace));
         if !is_sampled && !self.0.propagates {
             return None;
         }
-        let id = SpanId::random();
         let sampled = is_sampled.then(|| {
             let clocks = TraceClocks::read();
-            let parent = news.zip(call.cause.event()).map(|(change, event)| {
+            if let Some((change, event)) = news.zip(call.cause.event()) {
                 self.begin_change(change, event, (clocks, call.origin.received, called));
-                change.root
-            });
-            let known = change.filter(|change| news.is_none() && self.knows(*change));
-            let span = Span {
-                trace,
-                id,
-                parent,
-                name: format!("{} {}", call.cause.function(), call.plugin),
-                kind: SpanKind::Internal,
-                start: clocks.unix_nanoseconds(called),
-                end: 0,
-                attributes: attributes(call),
-                link: known.map(|change| (change.trace, change.root)),
-                is_error: false,
-            };
-            SampledCall { clocks, span, children: 0 }
+            }
+            let parent = news.map(TraceId::root);
+            links.extend(change.filter(|change| news.is_none() && self.knows(*change)));
+            SampledCall { clocks, call, called, parent, links, children: 0 }
         });
+        let id = SpanId::random();
         Some(Box::new(CallTrace { tracer: self.clone(), trace, id, sampled }))
     }
-}
-
-fn attributes(call: &TracedCall<'_>) -> Vec<(&'static str, SpanValue)> {
-    let mut attributes = vec![("informant.plugin", call.plugin.into())];
-    if let Some(shard) = call.shard {
-        attributes.push(("informant.shard", SpanValue::Number(shard as i64)));
-    }
-    if call.origin.attempt > 1 {
-        attributes.push(("informant.attempt", call.origin.attempt.into()));
-    }
-    attributes.append(&mut call.cause.attributes(call.origin.coalesced));
-    attributes
 }
 
 impl CallTrace {
@@ -174,7 +162,7 @@ impl CallTrace {
     }
 
     /// Sends the span of a request that has ended now.
-    pub(crate) fn child(&mut self, child: Child) {
+    pub(crate) fn child(&mut self, child: Child<'_>) {
         let Some(call) = &mut self.sampled else { return };
         call.children += 1;
         if call.children > CHILDREN_MAX {
@@ -183,7 +171,7 @@ impl CallTrace {
         let Child { id, name, began, mut attributes, error } = child;
         let is_error = error.is_some();
         attributes.extend(error.map(|error| ("error.type", SpanValue::Text(error))));
-        self.tracer.on_end(Span {
+        self.tracer.on_end(&Span {
             trace: self.trace,
             id,
             parent: Some(self.id),
@@ -192,22 +180,35 @@ impl CallTrace {
             start: call.clocks.unix_nanoseconds(began),
             end: call.clocks.unix_nanoseconds(Instant::now()),
             attributes,
-            link: None,
+            links: &[],
             is_error,
         });
     }
 
     /// Ends the call. `error` is the type of its failure.
     pub(crate) fn end(self, error: Option<&'static str>) {
-        let Some(SampledCall { clocks, mut span, children }) = self.sampled else { return };
-        span.end = clocks.unix_nanoseconds(Instant::now());
-        span.is_error = error.is_some();
-        span.attributes.extend(error.map(|error| ("error.type", error.into())));
+        let Some(SampledCall { clocks, call, called, parent, links, children }) = self.sampled
+        else {
+            return;
+        };
+        let mut attributes = call.attributes();
+        attributes.extend(error.map(|error| ("error.type", error.into())));
         let untold = children.saturating_sub(CHILDREN_MAX);
         if untold > 0 {
-            span.attributes.push(("informant.requests_without_span", untold.into()));
+            attributes.push(("informant.requests_without_span", untold.into()));
         }
-        self.tracer.on_end(span);
+        self.tracer.on_end(&Span {
+            trace: self.trace,
+            id: self.id,
+            parent,
+            name: (call.cause.function(), call.plugin.as_str()),
+            kind: SpanKind::Internal,
+            start: clocks.unix_nanoseconds(called),
+            end: clocks.unix_nanoseconds(Instant::now()),
+            attributes,
+            links: &links,
+            is_error: error.is_some(),
+        });
     }
 }
 

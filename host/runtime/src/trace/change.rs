@@ -1,26 +1,17 @@
 //! The trace of a change: its ids, and the first span, which comes once.
 
-use super::Tracer;
 use super::clocks::TraceClocks;
-use super::ids::{SpanId, TraceId};
-use super::resources::object_attributes;
+use super::ids::TraceId;
 use super::span::{Span, SpanKind};
-use crate::event::{CurrentEvent, Gone, Reason};
+use super::{TracedEvent, Tracer};
 use hashbrown::HashSet;
-use ring::hmac;
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::time::Instant;
 
 /// The number of changes whose first span is known to have been sent. Three times as many as the events that wait for
 /// a plugin before they are merged. A call for an older change sends the span again, with the same ids.
 const ROOTS_MAX: usize = 32_768;
-
-/// The ids of one version of an object.
-#[derive(Clone, Copy)]
-pub(super) struct ChangeIds {
-    pub(super) trace: TraceId,
-    pub(super) root: SpanId,
-}
 
 /// The changes whose first span was sent, oldest first.
 #[derive(Default)]
@@ -45,67 +36,66 @@ impl Roots {
     }
 }
 
-/// Whether the event is a change that the API server reported. All plugins get it at once, so it has one trace. Other
-/// events repeat what the cache has, for one subscription, at any later time. So does the end of an object that the API
-/// server did not report: it has the last version that was known.
-pub(super) fn is_news(event: &CurrentEvent) -> bool {
-    match (event.reason, event.gone) {
-        (_, Some(Gone::LeftView | Gone::Unknown)) => false,
-        (Reason::Watch | Reason::Relist, None | Some(Gone::Deleted)) => true,
-        (Reason::Initial | Reason::Resync | Reason::Reload | Reason::Redrive, _) => false,
-    }
-}
-
 impl Tracer {
-    /// The ids of the event's version.
-    pub(super) fn change(&self, event: &CurrentEvent) -> ChangeIds {
+    /// The trace of the event's version.
+    pub(super) fn change(&self, event: &TracedEvent) -> TraceId {
         let (object, key) = (&event.object, event.object.key());
+        let mut hasher = self.0.hash.build_hasher();
         let version = [key.namespace(), key.name(), object.uid(), object.resource_version()];
-        let mut context = hmac::Context::with_key(&self.0.key);
-        for part in [&*event.resource].into_iter().chain(version) {
-            context.update(&(part.len() as u64).to_le_bytes());
-            context.update(part.as_bytes());
-        }
-        let tag = context.sign();
-        let (mut trace, mut root) = ([0; 16], [0; 8]);
-        trace.copy_from_slice(&tag.as_ref()[..16]);
-        root.copy_from_slice(&tag.as_ref()[16..24]);
-        ChangeIds { trace: TraceId(trace), root: SpanId(root) }
+        [&*event.resource].into_iter().chain(version).for_each(|part| part.hash(&mut hasher));
+        let first = hasher.finish();
+        hasher.write_u8(0);
+        TraceId::of(first, hasher.finish())
     }
 
-    /// Sends the first span of a change, if no call has sent it: from the read of the bytes to the begin of the first
-    /// call.
+    /// The trace that calls for the event's keys link to. `None`: it is not sampled, or was not sent lately.
+    pub(crate) fn becomes_keys(
+        &self,
+        event: &TracedEvent,
+        received: Instant,
+        now: Instant,
+    ) -> Option<TraceId> {
+        let change = self.change(event);
+        if !self.samples(change) {
+            return None;
+        }
+        if event.is_news() {
+            self.begin_change(change, event, (TraceClocks::read(), received, now));
+        }
+        self.knows(change).then_some(change)
+    }
+
+    /// Sends the first span of a change, if it was not sent: from the read of the bytes to the begin of the first call, or
+    /// to the time from which the first keys wait.
     pub(super) fn begin_change(
         &self,
-        change: ChangeIds,
-        event: &CurrentEvent,
+        change: TraceId,
+        event: &TracedEvent,
         (clocks, received, called): (TraceClocks, Instant, Instant),
     ) {
-        if !self.0.roots.lock().begin(change.trace) {
+        if !self.0.roots.lock().begin(change) {
             return;
         }
-        let (object, key) = (&event.object, event.object.key());
-        let mut attributes =
-            object_attributes(&event.resource, key.namespace(), key.name(), object.uid());
-        attributes.push(("k8s.object.resource_version", object.resource_version().into()));
+        let mut attributes = Vec::with_capacity(6);
+        event.push_version(&mut attributes);
         attributes.push(("informant.event.reason", event.reason.as_str().into()));
-        self.on_end(Span {
-            trace: change.trace,
-            id: change.root,
+        self.on_end(&Span {
+            trace: change,
+            id: change.root(),
             parent: None,
-            name: format!("watch {}", event.resource),
+            name: ("watch", &event.resource),
             kind: SpanKind::Consumer,
             start: clocks.unix_nanoseconds(received),
             end: clocks.unix_nanoseconds(called),
             attributes,
-            link: None,
+            links: &[],
             is_error: false,
         });
     }
 
     /// Whether the first span of a change was sent.
-    pub(super) fn knows(&self, change: ChangeIds) -> bool {
-        self.0.roots.lock().known.contains(&change.trace)
+    pub(super) fn knows(&self, change: TraceId) -> bool {
+        self.0.roots.lock().known.contains(&change)
     }
 }
 

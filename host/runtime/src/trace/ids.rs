@@ -16,6 +16,17 @@ impl TraceId {
         Self(fastrand::u128(1..).to_be_bytes())
     }
 
+    /// The id of a change with these two hashes.
+    pub(super) fn of(first: u64, second: u64) -> Self {
+        Self((u128::from(first) << 64 | u128::from(second)).to_be_bytes())
+    }
+
+    /// The id of a change's first span: the first half, because the sampler reads the other one.
+    pub fn root(self) -> SpanId {
+        let [id @ .., _, _, _, _, _, _, _, _] = self.0;
+        SpanId(id)
+    }
+
     /// The number that the sampler compares: the last 63 bits, as other programs with a sampler by ratio read them.
     pub(super) fn sample(self) -> u64 {
         let [.., a, b, c, d, e, f, g, h] = self.0;

@@ -1,7 +1,7 @@
 //! The attributes of an object. Names of Secrets are left out: a trace leaves the host, and nothing else of the host
 //! shows them to its reader.
 
-use super::span::SpanValue;
+use super::span::SpanAttribute;
 use crate::names::is_of_secrets;
 
 /// Resources with attributes of their own in OpenTelemetry's semantic conventions.
@@ -24,33 +24,31 @@ const KINDS: [(&str, &str, &str); 12] = [
     ("autoscaling/v2/horizontalpodautoscalers", "k8s.hpa.name", "k8s.hpa.uid"),
 ];
 
-/// The attributes of an object of this resource. Empty texts are left out.
-pub(crate) fn object_attributes(
-    resource: &str,
-    namespace: &str,
-    name: &str,
-    uid: &str,
-) -> Vec<(&'static str, SpanValue)> {
+/// The attributes of an object of this resource: its namespace, name and UID. Empty texts are left out.
+pub(crate) fn object_attributes<'a>(
+    resource: &'a str,
+    [namespace, name, uid]: [&'a str; 3],
+) -> impl Iterator<Item = SpanAttribute<'a>> {
     let known = KINDS.iter().find(|(known, ..)| *known == resource);
     let (name_key, uid_key) =
         known.map_or(("k8s.object.name", "k8s.object.uid"), |(_, name, uid)| (*name, *uid));
-    let is_shown = !is_of_secrets(resource);
-    let namespace = ("k8s.namespace.name", namespace);
-    let named = [namespace, (name_key, name), (uid_key, uid)];
-    let named = named.into_iter().filter(|(_, text)| is_shown && !text.is_empty());
+    let is_shown = known.is_some() || !is_of_secrets(resource);
+    let named = [("k8s.namespace.name", namespace), (name_key, name), (uid_key, uid)];
+    let named = named.into_iter().filter(move |(_, text)| is_shown && !text.is_empty());
     let all = std::iter::once(("informant.resource", resource)).chain(named);
-    all.map(|(key, text)| (key, text.into())).collect()
+    all.map(|(key, text)| (key, text.into()))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::span::SpanValue;
     use super::*;
 
     #[track_caller]
     fn check(object: [&str; 4], expect: &str) {
         let [resource, namespace, name, uid] = object;
-        let found = object_attributes(resource, namespace, name, uid);
-        let shown = found.iter().map(|(key, value)| match value {
+        let found = object_attributes(resource, [namespace, name, uid]);
+        let shown = found.map(|(key, value)| match value {
             SpanValue::Text(text) => format!("{key}={text}"),
             SpanValue::Number(number) => format!("{key}={number}"),
         });

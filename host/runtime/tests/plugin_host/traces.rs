@@ -6,20 +6,27 @@ use informant_runtime::{Limits, Span, SpanProcessor, SpanValue, Tracer};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// A span's name and its type of error.
+type Ended = (String, Option<SpanValue<'static>>);
+
 /// Keeps the spans.
 #[derive(Clone, Default)]
-struct KeptSpans(Arc<Mutex<Vec<Span>>>);
+struct KeptSpans(Arc<Mutex<Vec<Ended>>>);
 
 impl SpanProcessor for KeptSpans {
-    fn on_end(&self, span: Span) {
-        self.0.lock().expect("no test panics with it").push(span);
+    fn on_end(&self, span: &Span<'_>) {
+        let error = span.attributes.iter().find(|(key, _)| *key == "error.type");
+        assert_eq!(span.is_error, error.is_some());
+        let error = error.map(|(_, value)| value.clone().into_owned());
+        let name = format!("{} {}", span.name.0, span.name.1);
+        self.0.lock().expect("no test panics with it").push((name, error));
     }
 }
 
 /// The first span of the plugin's call for an existing pod, and its type of error.
-async fn called(limits: &Limits) -> (String, Option<SpanValue>) {
+async fn called(limits: &Limits) -> Ended {
     let kept = KeptSpans::default();
-    let tracer = Tracer::new(b"key", (1.0, true), kept.clone());
+    let tracer = Tracer::new((1.0, true), kept.clone());
     let ways = (Arc::new(NoCluster) as _, Arc::new(NoHttp) as _, Arc::new(NoReviews) as _);
     let configurations = Configurations::with_limits(limits);
     let bench = Bench::start_traced(None, configurations, (None, Some(tracer)), ways);
@@ -37,9 +44,7 @@ async fn called(limits: &Limits) -> (String, Option<SpanValue>) {
     let first = tokio::time::timeout(super::DEADLINE, first).await.expect("a span");
     bench.stop().await;
     assert_eq!(kept.0.lock().expect("no test panics with it").len(), 1);
-    let error = first.attributes.into_iter().find(|(key, _)| *key == "error.type");
-    assert_eq!(first.is_error, error.is_some());
-    (first.name, error.map(|(_, value)| value))
+    first
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Traces and metrics of a host, as a collector of OpenTelemetry gets them.
 
 mod collector;
+mod keys;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -188,45 +189,6 @@ fn one_change_is_one_trace_of_two_plugins_calls_with_their_writes_and_requests()
         assert!(asked.iter().all(|asked| asked.header("x-key") == Some("s3cr3t")));
         let told = host.lines().into_iter().find(|line| line.text.contains("s3cr3t"));
         assert!(told.is_none(), "{told:?}");
-    });
-}
-
-#[test]
-fn calls_for_keys_and_schedules_are_traces_of_their_own() {
-    host_fact(async |bench| {
-        let (collector, namespace) = (Collector::start(true), &bench.namespace);
-        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mood"}});
-        bench.api.create(&path, &object).await.expect(201);
-        let plugin = |name: &str, kind: &str| {
-            let config = format!(
-                "{{as: {kind}, resource: v1/configmaps, namespace: {namespace}, writes: true}}"
-            );
-            let writes = "[{resources: [v1/configmaps], verbs: [patch]}]";
-            bench.drop_plugin("moods", name);
-            format!("{name}: {{config: {config}, writes: {writes}}}")
-        };
-        let plugins = [plugin("keys", "controller"), plugin("ticks", "timer")].join(", ");
-        let directory = tempfile::tempdir().expect("a directory");
-        let file = directory.path().join("informant.yaml");
-        let text = format!("{HEAD}HostConfiguration\nplugins: {{{plugins}}}\n");
-        std::fs::write(&file, text).expect("a file");
-        let more = ["--config", &file.display().to_string()];
-        let host = start(&bench, &collector, &more, &[]).await;
-        for call in ["reconcile keys", "fire ticks"] {
-            let found = async || {
-                let spans: Vec<Span> = collector.spans().into_iter().map(|(_, it)| it).collect();
-                let call = spans.iter().find(|span| span.name == call)?.clone();
-                let of_trace = spans.into_iter().filter(|span| span.trace_id == call.trace_id);
-                Some((call.clone(), of_trace.collect::<Vec<_>>()))
-            };
-            let (call, spans) = poll::until(call, LINES_DEADLINE, found).await.unwrap();
-            assert!(call.parent_span_id.is_empty(), "{call:?}");
-            let trace = Trace(spans);
-            assert_eq!(trace.0.len(), 2, "{:?}", trace.names());
-            check_within(trace.one("patch v1/configmaps"), &call);
-        }
-        drop(host);
     });
 }
 

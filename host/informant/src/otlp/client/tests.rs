@@ -1,6 +1,7 @@
 use super::*;
 use crate::otlp::messages::KeyValue;
 use crate::otlp::settings::OtlpSettings;
+use prost::Message as _;
 use std::io::Read as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -55,7 +56,7 @@ async fn posted(
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let client = client_of(&format!("{scheme}://{address}/base"), variables);
-    let body = OtlpBody::new(&message(), client.is_compressed());
+    let body = OtlpBody::new(message().encode_to_vec(), client.is_compressed());
     let (answer, mut request) =
         tokio::join!(client.post(&body), serve(&listener, answer.as_bytes()));
     let shown = String::from_utf8_lossy(&request).replace(&address.to_string(), "ADDRESS");

@@ -54,7 +54,7 @@ fn the_export_is_off_without_an_endpoint() {
 fn defaults_are_those_of_opentelemetry() {
     let settings = on(BASE, &[]);
     let delay = Duration::from_secs(5);
-    assert_eq!(settings.queue, QueueSettings { spans_max: 2_048, batch_max: 512, delay });
+    assert_eq!(settings.queue, QueueSettings { spans_max: 16_384, batch_max: 4_096, delay });
     assert_eq!(settings.metric_interval, Duration::from_secs(60));
     assert_eq!((settings.ratio, settings.resource), (1.0, vec![]));
     let traces = settings.traces.expect("they are on");

@@ -133,7 +133,7 @@ fn check_held(delays: &[u64], expect: bool) {
     let mut keys = KeyQueue::new(Bounds { keys: 2, bytes: 1 << 20 }, WAITS);
     let now = Instant::now();
     for (number, seconds) in delays.iter().enumerate() {
-        keys.add_of_event(&number.to_string(), Lane::Live, now).expect("it fits");
+        keys.add_of_event(&number.to_string(), (Lane::Live, None), now).expect("it fits");
         keys.take(0, now).expect("it waits");
         keys.settle(0, Worked::Done { again: Some(Duration::from_secs(*seconds)) }, now);
     }
@@ -236,7 +236,7 @@ fn an_events_keys_go_in_whole_and_it_is_full_then() {
     let mut keys = KeyQueue::new(Bounds { keys: 2, bytes: 1 << 20 }, WAITS);
     let now = Instant::now();
     for (key, is_full) in [("a", false), ("b", true), ("c", true)] {
-        assert_eq!(keys.add_of_event(key, Lane::Background, now), Ok(0));
+        assert_eq!(keys.add_of_event(key, (Lane::Background, None), now), Ok(0));
         assert_eq!(keys.is_full(), is_full, "{key}");
     }
     assert_eq!(keys.add("d", plain(), now), Err(AddError::Full { keys: 3, bytes: 771 }));
@@ -494,4 +494,34 @@ fn keys_whose_time_has_come_become_due_in_steps() {
     }
     assert_eq!(steps, [44]);
     assert_eq!((delayed(&keys), keys.len(now)), (0, 299));
+}
+
+/// The changes of the next key, by their last byte. It is settled like this.
+#[track_caller]
+fn check_changes(keys: &mut KeyQueue, worked: Worked<'_>, expect: &[u8]) {
+    let now = Instant::now();
+    let work = keys.take(0, now).expect("a key waits");
+    let found: Vec<u8> = work.changes.iter().map(|change| change.0[15]).collect();
+    assert_eq!(found, expect);
+    keys.settle(0, worked, now);
+}
+
+#[test]
+fn a_key_keeps_the_changes_that_added_it_until_it_is_done() {
+    let now = Instant::now();
+    let mut keys = KeyQueue::new(Bounds { keys: 2, bytes: 9_000 }, Waits::default());
+    let add = |keys: &mut KeyQueue, change: u8| {
+        let change = Some(TraceId([change; 16]));
+        keys.add_of_event("a", (Lane::Live, change), now).expect("it fits");
+    };
+    let failed = Worked::Failed { after: Some(Duration::ZERO), crashed: false };
+    [1, 2].into_iter().for_each(|change| add(&mut keys, change));
+    check_changes(&mut keys, failed, &[1, 2]);
+    add(&mut keys, 3);
+    check_changes(&mut keys, Worked::Done { again: Some(Duration::ZERO) }, &[1, 2, 3]);
+    check_changes(&mut keys, Worked::Done { again: None }, &[]);
+    add(&mut keys, 4);
+    keys.clear();
+    keys.add("a", AddOptions::default(), now).expect("it fits");
+    check_changes(&mut keys, Worked::Done { again: None }, &[]);
 }

@@ -109,7 +109,7 @@ impl GuestState {
                 resource_version: Some(current.object.resource_version()),
                 ..line
             },
-            Phase::Reconcile(key) => LoggedLine { key: Some(key), ..line },
+            Phase::Reconcile(key, _) => LoggedLine { key: Some(key), ..line },
             Phase::Fire(schedule) => LoggedLine { schedule: Some(schedule), ..line },
             _ => line,
         });
@@ -147,7 +147,7 @@ impl GuestState {
                     "{message}"
                 );
             }
-            Phase::Reconcile(key) => {
+            Phase::Reconcile(key, _) => {
                 let key = &*one_line(key, MESSAGE_BYTES_MAX);
                 emit!(level, plugin, shard, key, fields, trace_id, span_id, "{message}");
             }

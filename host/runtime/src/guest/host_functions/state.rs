@@ -37,7 +37,7 @@ impl GuestState {
     /// The state, in calls whose success differs from a failure while no other version is in charge.
     fn writable(&mut self) -> Result<&mut StateCall, String> {
         match (&self.phase, &mut self.state) {
-            (Phase::Handle(_) | Phase::Reconcile(_) | Phase::Fire(_), Some(state)) => Ok(state),
+            (Phase::Handle(_) | Phase::Reconcile(..) | Phase::Fire(_), Some(state)) => Ok(state),
             _ => Err("state is written in `handle`, `reconcile` and `fire` only".to_owned()),
         }
     }

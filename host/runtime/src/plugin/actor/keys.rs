@@ -12,6 +12,7 @@ use crate::event::{Event, Reason};
 use crate::guest::tape::Tape;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::PluginCore;
+use crate::trace::{TracedEvent, Tracer};
 use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +25,7 @@ pub(super) fn becomes_keys(
     core: &PluginCore,
     subscription: &Subscription,
     event: &Event,
-    tape: Option<&dyn Tape>,
+    (tape, tracer): (Option<&dyn Tape>, Option<&Tracer>),
     now: Instant,
 ) -> bool {
     let rules = &subscription.spec.enqueue;
@@ -40,8 +41,11 @@ pub(super) fn becomes_keys(
         tape.became_keys(&subscription.spec.name, event, &mut found.iter());
     }
     let keys: Vec<_> = found.iter().map(HashedKey::new).collect();
+    let tracer = tracer.filter(|_| !keys.is_empty());
+    let traced = || TracedEvent::new(subscription.resource.clone(), event);
+    let change = tracer.and_then(|tracer| tracer.becomes_keys(&traced(), event.received, now));
     let too_long = core.queue.change(|it| {
-        let added = keys.into_iter().map(|key| it.add_key_of_event(key?, lane, now));
+        let added = keys.into_iter().map(|key| it.add_key_of_event(key?, (lane, change), now));
         added.filter(Result::is_err).count()
     });
     core.counters.keys_dropped.fetch_add(too_long as u64, Relaxed);
@@ -70,7 +74,8 @@ impl Actor {
         let Running::Alive { instance, .. } = &mut self.running else { return None };
         let called = self.surroundings.now();
         self.last_call.began = called;
-        let result = instance.reconcile(work.key.text(), work.attempt, called).await;
+        let result =
+            instance.reconcile((work.key.text(), work.attempt), &work.changes, called).await;
         let archive = &self.core.archive;
         let result = instance.state().finish(result, |changes| archive.wrote(changes));
         let now = self.surroundings.now();

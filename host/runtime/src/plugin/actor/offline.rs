@@ -67,7 +67,7 @@ impl Actor {
             GuestCall::Snapshot => instance.snapshot().await.map(drop),
             GuestCall::Synced(subscription) => instance.synced(subscription, 1).await,
             GuestCall::Reconcile(key, attempt) => {
-                instance.reconcile(&key, attempt, now).await.map(drop)
+                instance.reconcile((&key, attempt), &[], now).await.map(drop)
             }
             GuestCall::Fire(schedule, unix_ms) => instance.fire(&schedule, unix_ms, (1, now)).await,
             GuestCall::Handle(queued) => {
@@ -76,7 +76,7 @@ impl Actor {
                 let tape = instance.state().tape.clone();
                 let hears = (&*self.core.counters, tape.as_deref());
                 let Some(event) = to_tell(subscription, &queued, None, hears) else { return };
-                if becomes_keys(&self.core, subscription, event, tape.as_deref(), now) {
+                if becomes_keys(&self.core, subscription, event, (tape.as_deref(), None), now) {
                     return;
                 }
                 call(instance, subscription, &queued, event, now).await

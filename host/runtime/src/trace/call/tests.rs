@@ -1,18 +1,46 @@
 use super::*;
-use crate::event::{Change as EventChange, Event, Gone, Reason, SubscriptionId};
+use crate::event::{Change as EventChange, CurrentEvent, Event, Gone, Reason, SubscriptionId};
 use crate::trace::SpanProcessor;
 use crate::trace::span::TEXT_BYTES_MAX;
 use informant_cache::Object;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// A span with texts of its own.
+struct KeptSpan {
+    trace: TraceId,
+    id: SpanId,
+    parent: Option<SpanId>,
+    name: String,
+    kind: SpanKind,
+    start: u64,
+    attributes: Vec<SpanAttribute<'static>>,
+    links: Vec<TraceId>,
+    is_error: bool,
+}
+
 /// Keeps the spans.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Span>>>);
+struct Kept(Arc<Mutex<Vec<KeptSpan>>>);
 
 impl SpanProcessor for Kept {
-    fn on_end(&self, span: Span) {
-        self.0.lock().push(span);
+    fn on_end(&self, span: &Span<'_>) {
+        let Span { trace, id, parent, kind, start, is_error, .. } = *span;
+        let own = |(key, value): &SpanAttribute<'_>| (*key, value.clone().into_owned());
+        let attributes = span.attributes.iter().map(own).collect();
+        let name = format!("{} {}", span.name.0, span.name.1);
+        let links = span.links.to_vec();
+        self.0.lock().push(KeptSpan {
+            trace,
+            id,
+            parent,
+            name,
+            kind,
+            start,
+            attributes,
+            links,
+            is_error,
+        });
     }
 }
 
@@ -33,7 +61,11 @@ fn event(version: u32, reason: Reason) -> CurrentEvent {
 
 fn tracer(ratio: f64) -> (Tracer, Kept) {
     let kept = Kept::default();
-    (Tracer::new(b"key", (ratio, true), kept.clone()), kept)
+    (Tracer::new((ratio, true), kept.clone()), kept)
+}
+
+fn name(plugin: &str) -> PluginName {
+    plugin.parse().expect("a name")
 }
 
 fn origin(attempt: u32, coalesced: u32) -> CallOrigin {
@@ -41,13 +73,13 @@ fn origin(attempt: u32, coalesced: u32) -> CallOrigin {
 }
 
 /// Makes a call and ends it.
-fn call(tracer: &Tracer, plugin: &str, cause: CallCause<'_>) {
+fn call(tracer: &Tracer, plugin: &str, cause: CallCause) {
     call_from(tracer, plugin, cause, origin(1, 0));
 }
 
-fn call_from(tracer: &Tracer, plugin: &str, cause: CallCause<'_>, origin: CallOrigin) {
-    let call = TracedCall { plugin, shard: None, cause, origin };
-    if let Some(trace) = tracer.call(&call, Instant::now()) {
+fn call_from(tracer: &Tracer, plugin: &str, cause: CallCause, origin: CallOrigin) {
+    let call = TracedCall { plugin: name(plugin), shard: None, cause, origin };
+    if let Some(trace) = tracer.call(call, Instant::now()) {
         trace.end(None);
     }
 }
@@ -58,7 +90,7 @@ fn call_from(tracer: &Tracer, plugin: &str, cause: CallCause<'_>, origin: CallOr
 fn check(calls: &[(&str, u32, Reason)], expect: &[&str]) {
     let (tracer, kept) = tracer(1.0);
     for (plugin, version, reason) in calls {
-        call(&tracer, plugin, CallCause::Event(&event(*version, *reason)));
+        call(&tracer, plugin, CallCause::Event((&event(*version, *reason)).into()));
     }
     check_spans(&kept, expect);
 }
@@ -84,7 +116,7 @@ fn check_spans(kept: &Kept, expect: &[&str]) {
                 parent.name.clone()
             });
             let parent = parent.map_or_else(String::new, |parent| format!(" < {parent}"));
-            let link = span.link.map(|(trace, _)| format!(" ~ {}", letter(trace)));
+            let link = span.links.first().map(|trace| format!(" ~ {}", letter(*trace)));
             format!("{} {}{parent}{}", letter(span.trace), span.name, link.unwrap_or_default())
         })
         .collect();
@@ -116,14 +148,14 @@ fn a_repeated_delivery_has_a_trace_of_its_own_and_a_link_to_a_known_change() {
 #[test]
 fn an_object_that_left_a_view_joins_no_trace_of_its_last_version() {
     let (tracer, kept) = tracer(1.0);
-    call(&tracer, "a", CallCause::Event(&event(1, Reason::Watch)));
+    call(&tracer, "a", CallCause::Event((&event(1, Reason::Watch)).into()));
     for gone in [Gone::LeftView, Gone::Unknown, Gone::Deleted] {
         let left = CurrentEvent { gone: Some(gone), ..event(1, Reason::Watch) };
-        call(&tracer, "b", CallCause::Event(&left));
+        call(&tracer, "b", CallCause::Event((&left).into()));
     }
     // The trace of a version that the host has not shown is not begun by its end.
     let left = CurrentEvent { gone: Some(Gone::LeftView), ..event(2, Reason::Relist) };
-    call(&tracer, "b", CallCause::Event(&left));
+    call(&tracer, "b", CallCause::Event((&left).into()));
     check_spans(
         &kept,
         &[
@@ -142,7 +174,7 @@ fn an_object_that_left_a_view_joins_no_trace_of_its_last_version() {
 fn check_attributes(coalesced: u32, expect: &str) {
     let (tracer, kept) = tracer(1.0);
     let event = event(1, Reason::Watch);
-    call_from(&tracer, "a", CallCause::Event(&event), origin(1, coalesced));
+    call_from(&tracer, "a", CallCause::Event((&event).into()), origin(1, coalesced));
     let spans = kept.0.lock();
     let shown = spans[1].attributes.iter().map(|(key, value)| match value {
         SpanValue::Text(text) => format!("{key}={text}"),
@@ -162,27 +194,30 @@ fn a_call_names_its_event_and_how_many_were_merged_into_it() {
 }
 
 #[test]
-fn ids_of_a_change_depend_on_the_key_and_the_version() {
-    let change = |key: &[u8], version| {
-        let tracer = Tracer::new(key, (1.0, true), Kept::default());
-        tracer.change(&event(version, Reason::Watch)).trace
+fn ids_of_a_change_depend_on_the_start_and_the_version() {
+    let [(a, _), (b, _)] = [tracer(1.0), tracer(1.0)];
+    let change = |tracer: &Tracer, version| {
+        tracer.change(&TracedEvent::from(&event(version, Reason::Watch)))
     };
-    assert_eq!(change(b"a", 1), change(b"a", 1));
-    assert_ne!(change(b"a", 1), change(b"a", 2));
-    assert_ne!(change(b"a", 1), change(b"b", 1));
+    let found = change(&a, 1);
+    assert_eq!(found, change(&a, 1));
+    assert_ne!(found, change(&a, 2));
+    assert_ne!(found, change(&b, 1));
+    let (TraceId(trace), SpanId(root)) = (found, found.root());
+    assert!(trace[..8] == root && trace[..8] != trace[8..]);
 }
 
 #[test]
 fn a_ratio_of_zero_sends_nothing_and_a_half_sends_the_same_changes_of_all_plugins() {
     let (none, kept) = tracer(0.0);
-    call(&none, "a", CallCause::Event(&event(1, Reason::Watch)));
+    call(&none, "a", CallCause::Event((&event(1, Reason::Watch)).into()));
     call(&none, "a", CallCause::Synced);
     assert_eq!(kept.0.lock().len(), 0);
 
     let (half, kept) = tracer(0.5);
     for version in 0..200 {
         let event = event(version, Reason::Watch);
-        ["a", "b"].into_iter().for_each(|it| call(&half, it, CallCause::Event(&event)));
+        ["a", "b"].into_iter().for_each(|it| call(&half, it, CallCause::Event((&event).into())));
     }
     let spans = kept.0.lock();
     let roots = spans.iter().filter(|span| span.parent.is_none()).count();
@@ -191,37 +226,66 @@ fn a_ratio_of_zero_sends_nothing_and_a_half_sends_the_same_changes_of_all_plugin
 }
 
 #[test]
+fn a_call_for_a_key_links_to_its_sampled_changes_and_is_sampled_with_them() {
+    let (half, kept) = tracer(0.5);
+    for version in 0..50 {
+        let changes = [Reason::Watch, Reason::Resync].map(|reason| {
+            let event = TracedEvent::from(&event(version, reason));
+            half.becomes_keys(&event, Instant::now(), Instant::now())
+        });
+        let before = kept.0.lock().len();
+        assert_eq!(changes[0], changes[1], "the repeated delivery is about the same change");
+        let links: Vec<TraceId> = changes[0].into_iter().collect();
+        let is_linked = !links.is_empty();
+        call(&half, "a", CallCause::Key(Some("k".into()), links.clone()));
+        let spans = kept.0.lock();
+        match spans.get(before) {
+            Some(span) => assert_eq!((span.name.as_str(), &span.links), ("reconcile a", &links)),
+            None => assert!(!is_linked),
+        }
+        let root = spans.iter().filter(|span| Some(span.trace) == changes[0]);
+        assert_eq!(root.filter(|span| span.name == "watch v1/pods").count(), links.len());
+    }
+    let unseen = TracedEvent::from(&event(50, Reason::Initial));
+    assert_eq!(tracer(1.0).0.becomes_keys(&unseen, Instant::now(), Instant::now()), None);
+}
+
+#[test]
 fn attempts_of_a_repeated_delivery_are_sampled_with_their_change() {
     let (half, kept) = tracer(0.5);
     for version in 0..50 {
-        call(&half, "a", CallCause::Event(&event(version, Reason::Watch)));
+        call(&half, "a", CallCause::Event((&event(version, Reason::Watch)).into()));
         for attempt in 1..=2 {
             let resync = event(version, Reason::Resync);
-            call_from(&half, "a", CallCause::Event(&resync), origin(attempt, 0));
+            call_from(&half, "a", CallCause::Event((&resync).into()), origin(attempt, 0));
         }
     }
     let spans = kept.0.lock();
-    let linked = spans.iter().filter(|span| span.link.is_some()).count();
+    let linked = spans.iter().filter(|span| !span.links.is_empty()).count();
     let changes = spans.iter().filter(|span| span.kind == SpanKind::Consumer).count();
     assert_eq!((linked, spans.len()), (2 * changes, 4 * changes));
+}
+
+fn child(id: SpanId, error: Option<&'static str>) -> Child<'static> {
+    let (attributes, error) = (Vec::new(), error.map(Into::into));
+    Child { id, name: ("GET", ""), began: Instant::now(), attributes, error }
 }
 
 #[test]
 fn a_call_that_is_not_sampled_has_a_header_and_no_span() {
     let begin = |ratio, propagates| {
         let kept = Kept::default();
-        let tracer = Tracer::new(b"key", (ratio, propagates), kept.clone());
+        let tracer = Tracer::new((ratio, propagates), kept.clone());
         let cause = CallCause::Synced;
-        let call = TracedCall { plugin: "a", shard: None, cause, origin: origin(1, 0) };
-        (tracer.call(&call, Instant::now()), kept)
+        let call = TracedCall { plugin: name("a"), shard: None, cause, origin: origin(1, 0) };
+        (tracer.call(call, Instant::now()), kept)
     };
     let (trace, kept) = begin(0.0, true);
     let mut trace = trace.expect("headers name it");
     let expect = format!("00-{}-{}-00", trace.trace, trace.id);
     assert_eq!(trace.traceparent(SpanId::random()), Some(expect));
     assert_eq!(trace.ids(), None);
-    let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
-    trace.child(Child { id, name, began, attributes: Vec::new(), error: None });
+    trace.child(child(SpanId::random(), None));
     trace.end(None);
     assert_eq!(kept.0.lock().len(), 0);
 
@@ -234,16 +298,15 @@ fn a_call_that_is_not_sampled_has_a_header_and_no_span() {
 fn requests_are_children_of_their_call_up_to_a_bound() {
     let (tracer, kept) = tracer(1.0);
     let key = "k".repeat(8 << 20);
-    let cause = CallCause::Key(Some(&key));
-    let call = TracedCall { plugin: "a", shard: Some(3), cause, origin: origin(2, 0) };
-    let mut trace = tracer.call(&call, Instant::now()).expect("it is sampled");
+    let cause = CallCause::Key(Some(key.into()), Vec::new());
+    let call = TracedCall { plugin: name("a"), shard: Some(3), cause, origin: origin(2, 0) };
+    let mut trace = tracer.call(call, Instant::now()).expect("it is sampled");
     for number in 0..=CHILDREN_MAX {
-        let (id, name, began) = (SpanId::random(), String::new(), Instant::now());
+        let id = SpanId::random();
         let named = if number < CHILDREN_MAX { id } else { trace.id };
         let header = format!("00-{}-{named}-01", trace.trace);
         assert_eq!(trace.traceparent(id), Some(header), "{number}");
-        let error = (number == 0).then(|| "409".to_owned());
-        trace.child(Child { id, name, began, attributes: Vec::new(), error });
+        trace.child(child(id, (number == 0).then_some("409")));
     }
     trace.end(Some("trap"));
     let spans = kept.0.lock();
@@ -260,5 +323,4 @@ fn requests_are_children_of_their_call_up_to_a_bound() {
     assert_eq!(find("error.type"), Some(&"trap".into()));
     let Some(SpanValue::Text(key)) = find("informant.key") else { panic!("a key") };
     assert!(key.len() <= TEXT_BYTES_MAX + 32, "{}", key.len());
-    assert!(call.bytes() < 2 << 10, "{}", call.bytes());
 }
