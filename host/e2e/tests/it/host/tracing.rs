@@ -44,7 +44,11 @@ async fn start(
 ) -> Host {
     let url = collector.url();
     let kubeconfig = bench.cluster.kubeconfig(User::Admin);
-    let base = [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()), ("OTEL_BSP_SCHEDULE_DELAY", "20")];
+    let base = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_BSP_SCHEDULE_DELAY", "20"),
+        ("OTEL_TRACES_SAMPLER_ARG", "1"),
+    ];
     let variables = [&base[..], variables].concat();
     let started = Host::start_in(&bench.program, &kubeconfig, &bench.plugins, more, &variables);
     let host = started.await.unwrap();

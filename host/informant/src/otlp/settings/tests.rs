@@ -51,12 +51,12 @@ fn the_export_is_off_without_an_endpoint() {
 }
 
 #[test]
-fn defaults_are_those_of_opentelemetry() {
+fn defaults_have_times_of_opentelemetry_and_a_tenth_of_all_traces() {
     let settings = on(BASE, &[]);
     let delay = Duration::from_secs(5);
     assert_eq!(settings.queue, QueueSettings { spans_max: 16_384, batch_max: 4_096, delay });
     assert_eq!(settings.metric_interval, Duration::from_secs(60));
-    assert_eq!((settings.ratio, settings.resource), (1.0, vec![]));
+    assert_eq!((settings.ratio, settings.resource), (0.1, vec![]));
     let traces = settings.traces.expect("they are on");
     assert_eq!((traces.timeout, traces.is_compressed), (Duration::from_secs(10), false));
 }
