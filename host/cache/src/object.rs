@@ -201,10 +201,12 @@ impl Object {
     /// An object at rest is unpacked each time, which takes some microseconds. The object of a
     /// notification is unpacked once.
     pub fn json(&self) -> Bytes {
-        match &self.text {
-            Some(text) => text.json.get_or_init(|| self.unpacked()).clone(),
-            None => self.unpacked(),
-        }
+        self.carried_json().cloned().unwrap_or_else(|| self.unpacked())
+    }
+
+    /// The same without a count of a reader, for a handle that carries its text.
+    pub fn carried_json(&self) -> Option<&Bytes> {
+        self.text.as_ref().map(|text| text.json.get_or_init(|| self.unpacked()))
     }
 
     /// The same object without the text that this handle may carry, for callers that keep many

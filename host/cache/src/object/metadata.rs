@@ -20,12 +20,19 @@ impl Object {
     /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a
     /// notification's handle.
     pub fn metadata_json(&self) -> Bytes {
-        if self.is_metadata_only() {
-            return self.json();
-        }
-        match &self.text {
-            Some(text) => text.metadata.get_or_init(|| only(&self.json())).clone(),
-            None => only(&self.unpacked()),
+        let carried = self.carried_metadata_json().cloned();
+        carried.unwrap_or_else(|| match self.is_metadata_only() {
+            true => self.unpacked(),
+            false => only(&self.unpacked()),
+        })
+    }
+
+    /// The same without a count of a reader, for a handle that carries its text.
+    pub fn carried_metadata_json(&self) -> Option<&Bytes> {
+        let json = self.carried_json()?;
+        match self.is_metadata_only() {
+            true => Some(json),
+            false => self.text.as_ref().map(|text| text.metadata.get_or_init(|| only(json))),
         }
     }
 

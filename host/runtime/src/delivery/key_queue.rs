@@ -194,9 +194,9 @@ impl KeyQueue {
     /// events are due now and find room beside them, up to twice the bounds.
     pub(crate) fn holds_events(&self, now: Instant) -> bool {
         let soon = now + self.waits.max;
-        let lines = self.lines.iter().filter_map(|line| line.due(now));
-        let next = lines.chain(self.held_until());
-        self.is_full() && next.min().is_some_and(|next| next <= soon || self.has_reached(2))
+        let lines = || self.lines.iter().filter_map(|line| line.due(now));
+        let next = || lines().chain(self.held_until()).min();
+        self.is_full() && next().is_some_and(|next| next <= soon || self.has_reached(2))
     }
 
     /// These bounds hold for new keys; known keys stay.

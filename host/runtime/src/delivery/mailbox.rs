@@ -18,13 +18,14 @@ mod load;
 mod queued;
 mod regroup;
 mod replays;
+mod restored;
 mod waiting;
 mod withheld;
 
 use crate::contract::limits::Limits;
 use crate::delivery::sync_calls::{SyncCall, SyncCalls};
 use crate::event::merge::{Merged, merge};
-use crate::event::{Event, Reason, SubscriptionId};
+use crate::event::{Event, SubscriptionId};
 use backlog::Backlog;
 use hashbrown::HashSet;
 use held::HeldObjects;
@@ -196,29 +197,14 @@ impl Mailbox {
             event.old = event.old.map(|old| old.at_rest());
         }
         self.initials.came(&event);
+        if self.replays.is_empty() && !self.held.has_restored() {
+            return self.push_live(event);
+        }
         let lane = Lane::of(&event);
         self.bring_along(&lane);
         if let Some(event) = self.unless_superseded(&lane, event) {
             self.push_live(event);
         }
-    }
-
-    /// Puts in an event that an earlier host attempted, with the number of its next attempt. The other events of
-    /// its object wait for it from now on.
-    pub(crate) fn restore(&mut self, mut queued: Queued, due: Instant) {
-        self.number(&mut queued);
-        self.held.restore(queued, due);
-    }
-
-    /// An object's event from the first list replaces an event that an earlier host attempted and this host did
-    /// not. The rule that merges events decides the result.
-    fn unless_superseded(&mut self, lane: &Lane, event: Event) -> Option<Event> {
-        if !self.held.take_restored(lane) || event.reason != Reason::Initial {
-            return Some(event);
-        }
-        let left = self.held.supersede(lane, event, |older, newer| merge(older, newer, true));
-        self.coalesced += u64::from(left.is_none());
-        left
     }
 
     /// Puts an event behind all events of its object.
@@ -295,10 +281,10 @@ impl Mailbox {
 
     /// Returns an event whose turn has come, unless it has to wait behind a retry of its object. Invariant 18.
     fn unless_held(&mut self, event: Event) -> Option<Queued> {
-        let lane = Lane::of(&event);
-        if !self.held.has(&lane) {
+        let lane = (!self.held.is_empty()).then(|| Lane::of(&event));
+        let Some(lane) = lane.filter(|lane| self.held.has(lane)) else {
             return Some(Queued::untried(event));
-        }
+        };
         let merges = self.is_over_mark(QueueLoad::of(&event));
         let (initials, coalesced) = (&mut self.initials, &mut self.coalesced);
         let merge = |older, newer| merge_counted(older, newer, initials, coalesced);
@@ -367,7 +353,7 @@ impl Mailbox {
     /// another load's version queued. The search visits all waiting events.
     pub(crate) fn is_past_others(&self, id: SubscriptionId, asked_by: u64) -> bool {
         let is_old = |event: &Event| event.subscription == id && event.asked_by != asked_by;
-        let in_flight = self.in_flight.iter().map(|queued| &queued.event);
+        let in_flight = self.in_flight.iter().map(|queued| &*queued.event);
         let mut waiting = self.backlog.events().chain(self.held.events()).chain(in_flight);
         self.aside.is_none()
             && self.initials.are_through(id)

@@ -11,6 +11,7 @@ use crate::delivery::view::View;
 use crate::event::{Change, Event, Gone, SubscriptionId};
 use hashbrown::HashMap;
 use informant_cache::{Object, Projection};
+use std::sync::Arc;
 
 /// The settings of a subscription that decide when an event is queued.
 pub(crate) struct Wish {
@@ -48,7 +49,7 @@ impl Wish {
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// `None`: the version does not get the event.
-    pub(crate) event: Option<Event>,
+    pub(crate) event: Option<Arc<Event>>,
     /// Whether the plugin knows the object afterwards.
     told: bool,
 }
@@ -143,7 +144,7 @@ fn seen(event: &Event, told: bool, wish: &Wish) -> Seen {
             ..event.clone()
         }),
     };
-    Seen { event, told: is_in }
+    Seen { event: event.map(Arc::new), told: is_in }
 }
 
 #[cfg(test)]

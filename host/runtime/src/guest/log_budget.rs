@@ -61,12 +61,14 @@ impl LogBudget {
         true
     }
 
+    /// Whether no line was logged for a while. Most plugins log nothing most of the time.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state.lock().is_full()
+    }
+
     /// How long to wait until the debt is paid.
     pub(crate) fn debt(&self, now: Instant) -> Duration {
         let mut state = self.state.lock();
-        if state.is_full() {
-            return Duration::ZERO;
-        }
         state.refill(now);
         state.lines.until(0.0).max(state.bytes.until(0.0))
     }

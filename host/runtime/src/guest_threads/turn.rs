@@ -150,14 +150,17 @@ impl Seat {
     }
 
     fn take_turn(&self, now: Instant, waits: impl Fn() -> bool) -> bool {
+        // Invariant 1.
+        if !self.pace.may_be_lent(now) || !self.may_lend(now) {
+            return false;
+        }
         let Some(mut taken) = self.take() else { return false };
         let Some(SeatState { life: life @ Life::Alive(_), own: Some((waker, handle)) }) =
             taken.state.as_deref_mut()
         else {
             return false;
         };
-        // Invariant 1.
-        if !self.pace.may_be_lent(now) || !self.may_lend(now) || !waits() {
+        if !waits() {
             return false;
         }
         let turn = TurnTime::begin(now);

@@ -170,7 +170,11 @@ impl PluginArchive {
         let event = &queued.event;
         let waiting = WaitingRetry {
             resource: resource.clone(),
-            event: Event { object: event.object.at_rest(), letters: Vec::new(), ..event.clone() },
+            event: Event {
+                object: event.object.at_rest(),
+                letters: Vec::new(),
+                ..Event::clone(event)
+            },
             // Attempts that do not count are forgotten with the host.
             attempt: (queued.tried.counted() + again.attempts - again.excused)
                 .max(1 + again.attempts),

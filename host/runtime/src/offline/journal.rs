@@ -102,10 +102,10 @@ impl Journal {
                 let more = |count: u32| (count > 0).then_some(count);
                 let with = json!({
                     "subscription": self.subscription(event.subscription),
-                    "change": current.change.as_str(),
-                    "reason": current.reason.as_str(),
-                    "gone": current.gone.map(Gone::as_str),
-                    "key": current.object.key().to_string(),
+                    "change": current.event.change.as_str(),
+                    "reason": current.event.reason.as_str(),
+                    "gone": current.event.gone.map(Gone::as_str),
+                    "key": current.event.object.key().to_string(),
                     "seq": event.seq,
                     "attempt": event.attempt,
                     "coalesced": more(event.coalesced),

@@ -125,6 +125,6 @@ impl RecordingReplay {
             )
         };
         let tried = Attempts { number: event.attempt, ..Attempts::NONE };
-        Ok(Queued { event: told, tried, seq: event.seq })
+        Ok(Queued { event: told.into(), tried, seq: event.seq })
     }
 }

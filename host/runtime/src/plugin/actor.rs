@@ -142,7 +142,7 @@ impl Running {
     ) -> Option<Work> {
         // Invariant 20.
         leading.acquired().await;
-        let Some(hands) = self.hands_in_debt(shard, together, Instant::now()) else {
+        let Some(hands) = self.hands_in_debt(shard, together, Instant::now) else {
             return pending().await;
         };
         let next = core.queue.next(shard, hands, leading, || surroundings.wall());
@@ -267,7 +267,7 @@ impl Actor {
         self.core.queue.change(|it| it.next(self.shard, hands, now, || self.surroundings.wall()))
     }
 
-    /// Does a work and settles it. Returns the time if other work may follow at once.
+    /// Does a work and settles it. Returns the time if other work may follow at once, and `None` too if none waits.
     async fn do_work(&mut self, work: &Work, now: Instant) -> Option<Instant> {
         match work {
             Work::Start => {
@@ -290,7 +290,7 @@ impl Actor {
         let began = now;
         let Running::Alive { version, instance } = &mut self.running else { return None };
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
-            self.drop_event(queued.clone(), now);
+            self.drop_event(queued, now);
             return Some(now);
         };
         let id = queued.event.subscription;
@@ -306,7 +306,7 @@ impl Actor {
         let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
         let not_told = not_told(event, seen.as_ref());
         let hears = (tape.as_deref(), self.powers.tracer.as_ref());
-        let is_told = |event: &&Event| {
+        let is_told = |event: &&Arc<Event>| {
             withheld.is_some() || !becomes_keys(&self.core, subscription, event, hears, now)
         };
         let Some(event) = event.filter(is_told) else {
@@ -316,7 +316,9 @@ impl Actor {
             self.pass_over(queued, not_told, now);
             return Some(now);
         };
-        let called = self.surroundings.now();
+        // Without these questions no time has passed.
+        let is_asked = subscription.spec.filter.is_some() || !subscription.spec.enqueue.is_empty();
+        let called = if is_asked { self.surroundings.now() } else { now };
         self.last_call.began = called;
         let result = match withheld {
             Some(reason) => Err(CallError::Withheld { reason }),
@@ -334,8 +336,8 @@ impl Actor {
         match result {
             Ok(()) => {
                 let asked_by = subscription.asked_by;
-                self.succeeded(queued, (asked_by, seen.as_ref()), now).await;
-                (!owes).then_some(now)
+                let has_more = self.succeeded(queued, (asked_by, seen.as_ref()), now).await;
+                (has_more && !owes).then_some(now)
             }
             Err(error) => {
                 self.failed(queued, FailedCall { error: &error, is_hindered }, now);

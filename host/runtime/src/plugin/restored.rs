@@ -94,7 +94,7 @@ impl Plugin {
             let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: *id, ..event };
             let tried = Attempts { number: attempt, excused: 0, crashes };
-            let queued = Queued { event, tried, seq: 0 };
+            let queued = Queued { event: event.into(), tried, seq: 0 };
             self.core.queue.change(|mailboxes| mailboxes.restore(queued, due));
         }
         let counters: &Counters = &self.core.counters;

@@ -187,17 +187,18 @@ fn handled(event: &handler::Event<'_>, current: &CurrentEvent) -> Option<Handled
     let text = |object: &informant_cache::Object| {
         String::from_utf8(CurrentEvent::json_of(object, current.metadata_only).to_vec()).ok()
     };
+    let shown = &current.event;
     // The last state of a deleted object is `object`.
-    let old = current.new.as_ref().and(current.old.as_ref());
+    let old = shown.new_state().and(shown.old_state());
     Some(HandledEvent {
         seq: event.seq,
         subscription: event.subscription,
-        change: Word(current.change),
-        reason: Word(current.reason),
-        gone: current.gone.map(Word),
+        change: Word(shown.change),
+        reason: Word(shown.reason),
+        gone: shown.gone.map(Word),
         coalesced: event.coalesced,
         attempt: event.attempt,
-        object: text(&current.object)?,
+        object: text(&shown.object)?,
         old: old.and_then(text),
     })
 }

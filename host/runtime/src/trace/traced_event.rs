@@ -17,9 +17,7 @@ pub(crate) struct TracedEvent {
 
 impl From<&CurrentEvent> for TracedEvent {
     fn from(event: &CurrentEvent) -> Self {
-        let (resource, object) = (event.resource.clone(), event.object.clone());
-        let CurrentEvent { change, reason, gone, .. } = event;
-        Self { resource, object, change: *change, reason: *reason, gone: *gone }
+        Self::new(event.resource.clone(), &event.event)
     }
 }
 

@@ -118,6 +118,10 @@ impl Backlog {
         while let Some(entry) = self.entries.pop_front_if(leaves) {
             let number = self.first;
             self.first += 1;
+            if self.entries.is_empty() {
+                // The next event gets the same place in memory, which is in the caches.
+                self.entries.clear();
+            }
             let Some(event) = entry else { continue };
             self.leave(&event);
             if let Some(last) = &mut self.last {

@@ -30,6 +30,11 @@ impl Mailbox {
         self.load().events == 0 && self.in_flight.is_none() && self.replays.is_empty()
     }
 
+    /// Whether an event waits that may come out.
+    pub(in crate::delivery) fn has_waiting(&self) -> bool {
+        self.load().events > 0 || !self.replays.is_empty()
+    }
+
     /// Whether no event waits in any way or is in flight, and a new one would not wait for later ones: it is merged with
     /// no other.
     pub(crate) fn is_idle(&self) -> bool {

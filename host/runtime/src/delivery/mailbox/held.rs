@@ -10,6 +10,7 @@ use crate::event::merge::Merged;
 use hashbrown::{HashMap, HashSet};
 use informant_cache::ObjectKey;
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Lanes in the order in which their heads may be tried.
@@ -62,7 +63,7 @@ impl HeldObjects {
     }
 
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.lanes.values().flatten().map(|queued| &queued.event)
+        self.lanes.values().flatten().map(|queued| &*queued.event)
     }
 
     /// Calls `each` with every event of an object. The time is that of the event's next attempt, if the event is
@@ -157,7 +158,7 @@ impl HeldObjects {
         let events = match (older, merge) {
             (Some(older), Some(merge)) => {
                 self.load -= QueueLoad::of(&older.event);
-                match merge(older.event, newer) {
+                match merge(Arc::unwrap_or_clone(older.event), newer) {
                     Merged::One(event) => [Some(event), None],
                     Merged::Nothing => [None, None],
                     Merged::Both(older, newer) => [Some(older), Some(newer)],
@@ -218,16 +219,21 @@ impl HeldObjects {
             return Some(event);
         };
         let before = QueueLoad::of(&head.event);
-        match merge(head.event.clone(), event) {
+        match merge(Event::clone(&head.event), event) {
             Merged::One(merged) => {
                 self.load -= before;
                 self.load += QueueLoad::of(&merged);
-                head.event = merged;
+                head.event = Arc::new(merged);
                 None
             }
             Merged::Both(_, event) => Some(event),
             Merged::Nothing => unreachable!("what the plugin was told of has an end worth telling"),
         }
+    }
+
+    /// Whether there is an event that only an earlier host attempted.
+    pub(super) fn has_restored(&self) -> bool {
+        !self.restored.is_empty()
     }
 
     /// Whether only an earlier host attempted an object's head. A second call answers `false`.
@@ -257,7 +263,7 @@ impl HeldObjects {
         let mut lanes: Vec<VecDeque<Queued>> = lanes.map(|(_, events)| events).collect();
         lanes.sort_by_key(|lane| lane.front().map(|queued| queued.seq));
         let events: VecDeque<Queued> = lanes.into_iter().flatten().collect();
-        self.load -= events.iter().map(|queued| &queued.event).sum();
+        self.load -= events.iter().map(|queued| &*queued.event).sum();
         self.forget_lanes(|lane| lane.subscription == id);
         events
     }
@@ -266,7 +272,7 @@ impl HeldObjects {
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let gone = self.lanes.extract_if(|lane, _| !keep.contains(&lane.subscription));
         let gone: QueueLoad = gone
-            .map(|(_, events)| events.iter().map(|queued| &queued.event).sum::<QueueLoad>())
+            .map(|(_, events)| events.iter().map(|queued| &*queued.event).sum::<QueueLoad>())
             .sum();
         self.load -= gone;
         self.forget_lanes(|lane| !keep.contains(&lane.subscription));
@@ -284,7 +290,7 @@ impl HeldObjects {
         let mut split: Vec<Self> = std::iter::repeat_with(Self::default).take(parts).collect();
         for (lane, events) in self.lanes {
             let part = &mut split[of(&lane)];
-            part.load += events.iter().map(|queued| &queued.event).sum();
+            part.load += events.iter().map(|queued| &*queued.event).sum();
             part.lanes.insert(lane, events);
         }
         for place in self.retries.0 {

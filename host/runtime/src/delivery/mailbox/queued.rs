@@ -1,6 +1,7 @@
 //! An event with its attempts, and the end of a delivery.
 
 use crate::event::Event;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The attempts of an event, of a firing or of a `synced` call.
@@ -40,7 +41,8 @@ impl Attempts {
 /// An event with its attempts.
 #[derive(Debug, Clone)]
 pub(crate) struct Queued {
-    pub(crate) event: Event,
+    /// Shared by the mailbox, the actor and the call. A count of an object's readers is shared by all plugins.
+    pub(crate) event: Arc<Event>,
     pub(crate) tried: Attempts,
     /// Given at the first delivery; a retry keeps it.
     pub(crate) seq: u64,
@@ -49,7 +51,7 @@ pub(crate) struct Queued {
 impl Queued {
     /// An event that was never tried.
     pub(crate) fn untried(event: Event) -> Self {
-        Self { event, tried: Attempts::NONE, seq: 0 }
+        Self { event: Arc::new(event), tried: Attempts::NONE, seq: 0 }
     }
 
     /// Whether the event was attempted before.

@@ -10,7 +10,7 @@ impl Mailbox {
     pub(crate) fn check_invariants(&self) {
         self.backlog.check_invariants();
         self.held.check_invariants();
-        let in_flight = self.in_flight.iter().map(|queued| &queued.event);
+        let in_flight = self.in_flight.iter().map(|queued| &*queued.event);
         let all = self.backlog.events().chain(self.held.events()).chain(self.replays.iter());
         let all = all.chain(self.withheld.events()).chain(in_flight);
         let initial = all.filter(|event| event.before_sync).count();
@@ -312,7 +312,7 @@ pub(crate) fn change(random: &mut fastrand::Rng, truth: &mut Known, version: u64
 fn check_restored(restored: &str, pushed: &[(&str, Reason)], expect: &str) {
     let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
     let due = now + Duration::from_secs(1);
-    queue.restore(Queued { event: parse(restored), tried: tried(3, 1), seq: 0 }, due);
+    queue.restore(Queued { event: parse(restored).into(), tried: tried(3, 1), seq: 0 }, due);
     for (text, reason) in pushed {
         queue.push(Event { reason: *reason, ..parse(text) });
         queue.check_invariants();
@@ -347,7 +347,7 @@ fn the_first_list_takes_the_place_of_what_a_host_before_attempted() {
 #[test]
 fn what_was_attempted_since_is_not_replaced() {
     let (mut queue, now) = (Mailbox::new(NO_MARK), Instant::now());
-    queue.restore(Queued { event: parse("+a1"), tried: tried(3, 0), seq: 0 }, now);
+    queue.restore(Queued { event: parse("+a1").into(), tried: tried(3, 0), seq: 0 }, now);
     assert_eq!(queue.pop(now).as_ref().map(show).as_deref(), Some("+a1#3"));
     queue.push(Event { reason: Reason::Initial, ..parse("+a2") });
     queue.settle(Settled::RetryAt(now), now);

@@ -45,7 +45,7 @@ impl WithheldEvents {
     }
 
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.0.values().flatten().map(|queued| &queued.event)
+        self.0.values().flatten().map(|queued| &*queued.event)
     }
 }
 

@@ -24,6 +24,13 @@ impl Mailboxes {
         self.shards.iter().any(Mailbox::is_closed)
     }
 
+    /// Whether a shard may have work: an event, a key or a schedule, due or not.
+    pub(crate) fn may_have_work(&self, shard: usize) -> bool {
+        self.shards.get(shard).is_some_and(Mailbox::has_waiting)
+            || self.keys.count() > 0
+            || self.timers.look_at().is_some()
+    }
+
     /// Whether all events came out and were settled, and all keys are done apart from delayed ones.
     pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
         self.shards.iter().all(Mailbox::is_drained) && self.keys.is_drained(now)

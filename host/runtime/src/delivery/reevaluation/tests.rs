@@ -45,7 +45,7 @@ fn queued(text: &str, version: u32) -> Queued {
         keys: EventKeys::default(),
     };
     let tried = Attempts { number: attempt.parse().unwrap_or(1), ..Attempts::NONE };
-    Queued { event, tried, seq: u64::from(version) }
+    Queued { event: event.into(), tried, seq: u64::from(version) }
 }
 
 /// Delivers the events one by one to a version with a subscription to blue objects and the additional `keys`. Each
@@ -130,8 +130,10 @@ fn check_metadata(keys: &str, text: &str, expect: bool) {
     let descriptor =
         format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
-    let mut queued = queued(text, 2);
-    queued.event.object = queued.event.object.metadata_only();
+    let queued = queued(text, 2);
+    let event = Event::clone(&queued.event);
+    let event = Event { object: event.object.metadata_only(), ..event };
+    let queued = Queued { event: event.into(), ..queued };
     let seen = Reevaluation::default().see(&queued, 2, &Wish::from(&descriptor.subscriptions[0]));
     assert_eq!(seen.expect("it is old").event.is_some(), expect, "{keys} {text}");
 }

@@ -31,8 +31,8 @@ impl Host for HostCall<'_> {
 
     fn changed(&mut self, pointer: String) -> wasmtime::Result<bool> {
         let Phase::Handle(event) = &mut self.phase else { return Ok(true) };
-        let CurrentEvent { new: Some(new), old: Some(old), metadata_only, readers, .. } = event
-        else {
+        let CurrentEvent { event, metadata_only, readers, .. } = event;
+        let (Some(new), Some(old)) = (event.new_state(), event.old_state()) else {
             return Ok(true);
         };
         let ([new_reader, old_reader], pointer) = (readers, [pointer]);
@@ -44,11 +44,11 @@ impl Host for HostCall<'_> {
 /// The state on one side of the current event; `None` outside `handle`.
 fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
     let Phase::Handle(event) = phase else { return None };
-    let CurrentEvent { new, old, metadata_only, readers, .. } = event;
+    let CurrentEvent { event, metadata_only, readers, .. } = event;
     let [new_reader, old_reader] = readers;
     match side {
-        Side::New => new.as_ref().map(|new| made(new_reader, new, *metadata_only)),
-        Side::Old => old.as_ref().map(|old| made(old_reader, old, *metadata_only)),
+        Side::New => event.new_state().map(|new| made(new_reader, new, *metadata_only)),
+        Side::Old => event.old_state().map(|old| made(old_reader, old, *metadata_only)),
     }
 }
 
@@ -67,8 +67,9 @@ mod tests {
     use super::super::host_call;
     use super::*;
     use crate::contract::limits::Limits;
-    use crate::event::{Change, Event, Reason, SubscriptionId};
+    use crate::event::{Change, Event, SubscriptionId};
     use crate::guest::log_budget::LogBudget;
+    use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     fn state() -> GuestState {
@@ -93,21 +94,11 @@ mod tests {
     #[track_caller]
     fn check(state: &mut GuestState, states: [Option<&str>; 2], pointer: &str, expect: &str) {
         let [old, new] = states.map(|spec| spec.map(pod));
-        let object = new.clone().or(old.clone()).expect("an event has an object");
-        let resource = "v1/pods".into();
-        let (change, reason, gone) = (Change::Updated, Reason::Watch, None);
-        let (metadata_only, readers) = (false, [None, None]);
-        state.phase = Phase::Handle(CurrentEvent {
-            resource,
-            change,
-            reason,
-            gone,
-            object,
-            new,
-            old,
-            metadata_only,
-            readers,
-        });
+        let change = if new.is_some() { Change::Updated } else { Change::Deleted };
+        let object = new.or(old.clone()).expect("an event has an object");
+        let event = Event::new(SubscriptionId(1), change, object, Instant::now());
+        let event = Arc::new(Event { old, ..event });
+        state.phase = Phase::Handle(CurrentEvent::new("v1/pods".into(), event, false));
         for _ in 0..2 {
             let mut read = Vec::new();
             for side in [Side::Old, Side::New] {
@@ -142,7 +133,7 @@ mod tests {
     fn with_metadata_alone_no_more_is_read_and_nothing_is_made_anew() {
         let (state, object) = (&mut state(), pod("7"));
         let event = Event::new(SubscriptionId(1), Change::Added, object.clone(), Instant::now());
-        let current = CurrentEvent::new("v1/pods".into(), &event, true);
+        let current = CurrentEvent::new("v1/pods".into(), Arc::new(event), true);
         state.phase = Phase::Handle(current);
         let mut call = host_call::begin(state);
         let asked = ["/kind", "/spec"].map(str::to_owned).to_vec();
@@ -152,7 +143,7 @@ mod tests {
         assert_eq!(json, object.metadata_json());
         drop(call);
         let Phase::Handle(current) = &state.phase else { panic!("it is handled") };
-        let shared = CurrentEvent::json_of(current.new.as_ref().expect("it is there"), true);
+        let shared = CurrentEvent::json_of(current.event.new_state().expect("it is there"), true);
         assert_eq!(shared.as_ptr(), object.metadata_json().as_ptr());
         let cut = object.metadata_only();
         assert_eq!(cut.metadata_json().as_ptr(), cut.json().as_ptr());

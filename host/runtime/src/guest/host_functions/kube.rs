@@ -245,8 +245,8 @@ impl GuestState {
     /// The object as the plugin knows it: in the current event, and in its reads.
     fn known_objects(&self, gvr: &str, key: &ObjectKey) -> impl Iterator<Item = Object> {
         let current = match &self.phase {
-            Phase::Handle(event) if &*event.resource == gvr && event.object.key() == key => {
-                Some(event.object.clone())
+            Phase::Handle(event) if &*event.resource == gvr && event.event.object.key() == key => {
+                Some(event.event.object.clone())
             }
             _ => None,
         };

@@ -104,9 +104,9 @@ impl GuestState {
         self.log_tail.push(&match &self.phase {
             Phase::Handle(current) => LoggedLine {
                 resource: Some(&current.resource),
-                namespace: Some(current.object.key().namespace()),
-                name: Some(current.object.key().name()),
-                resource_version: Some(current.object.resource_version()),
+                namespace: Some(current.event.object.key().namespace()),
+                name: Some(current.event.object.key().name()),
+                resource_version: Some(current.event.object.resource_version()),
                 ..line
             },
             Phase::Reconcile(key, _) => LoggedLine { key: Some(key), ..line },
@@ -132,7 +132,7 @@ impl GuestState {
         );
         match &self.phase {
             Phase::Handle(current) => {
-                let key = current.object.key();
+                let key = current.event.object.key();
                 emit!(
                     level,
                     plugin,
@@ -140,7 +140,7 @@ impl GuestState {
                     resource = &*current.resource,
                     namespace = key.namespace(),
                     name = key.name(),
-                    resource_version = current.object.resource_version(),
+                    resource_version = current.event.object.resource_version(),
                     fields,
                     trace_id,
                     span_id,

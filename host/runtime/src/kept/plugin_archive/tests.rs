@@ -206,7 +206,7 @@ impl Bench {
             id: 0,
             subscription: "s".to_owned(),
             resource: resource.to_owned(),
-            event: queued.event.clone(),
+            event: Event::clone(&queued.event),
             attempts: queued.tried.number,
             parked: false,
             error: String::new(),
@@ -256,7 +256,11 @@ impl Bench {
             let WaitingRetry { event, attempt, crashes, .. } = waiting;
             let event = Event { subscription: SUBSCRIPTION, ..event };
             self.queue.restore(
-                Queued { event, tried: Attempts { number: attempt, excused: 0, crashes }, seq: 0 },
+                Queued {
+                    event: event.into(),
+                    tried: Attempts { number: attempt, excused: 0, crashes },
+                    seq: 0,
+                },
                 self.now,
             );
         }
@@ -365,7 +369,7 @@ fn secrets_are_not_kept() {
         id: 0,
         subscription: "s".to_owned(),
         resource: resource.to_string(),
-        event: queued.event.clone(),
+        event: Event::clone(&queued.event),
         attempts: 1,
         parked: false,
         error: String::new(),

@@ -15,6 +15,7 @@ use crate::guest::bindings::informant::plugin::types as contract;
 use crate::guest::instance::Instance;
 use crate::guest::tape::Tape;
 use crate::trace::CallOrigin;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The event as the guest is to get it: as it was queued, or reevaluated. `None` if the guest is not to get it; that
@@ -24,7 +25,7 @@ pub(super) fn to_tell<'a>(
     queued: &'a Queued,
     seen: Option<&'a Seen>,
     (counters, tape): (&Counters, Option<&dyn Tape>),
-) -> Option<&'a Event> {
+) -> Option<&'a Arc<Event>> {
     let event = seen.map_or(Some(&queued.event), |seen| seen.event.as_ref());
     let told = event.filter(|event| is_told(subscription, event, counters));
     if event.is_none() {
@@ -61,20 +62,15 @@ pub(super) async fn call(
     instance: &mut Instance,
     subscription: &Subscription,
     queued: &Queued,
-    event: &Event,
+    event: &Arc<Event>,
     now: Instant,
 ) -> Result<(), CallError> {
     let delivery = subscription.spec.delivery;
     let resource = subscription.resource.clone();
-    let current = CurrentEvent::new(resource, event, delivery == Delivery::Metadata);
-    let object = current.new.as_ref().and_then(|object| payload(object, delivery));
-    let old = match event.change {
-        Change::Deleted => current.old.as_ref().and_then(|old| payload(old, delivery)),
-        _ if subscription.spec.with_old => {
-            current.old.as_ref().and_then(|old| payload(old, delivery))
-        }
-        _ => None,
-    };
+    let current = CurrentEvent::new(resource, event.clone(), delivery == Delivery::Metadata);
+    let object = event.new_state().and_then(|object| payload(object, delivery));
+    let shows_old = subscription.spec.with_old || event.change == Change::Deleted;
+    let old = event.old_state().filter(|_| shows_old).and_then(|old| payload(old, delivery));
     let sizes = object.as_deref().map_or(0, <[u8]>::len) + old.as_deref().map_or(0, <[u8]>::len);
     let (attempt, coalesced) = (queued.tried.number, event.coalesced);
     let origin = CallOrigin { attempt, received: event.received, coalesced };

@@ -13,13 +13,14 @@ use crate::kept::plugin_state::StateChanges;
 use std::time::Instant;
 
 impl Actor {
-    /// Settles a successful delivery. `seen` is the reevaluated event, if there is one.
+    /// Settles a successful delivery. `seen` is the reevaluated event, if there is one. Returns whether the shard may
+    /// have more work.
     pub(super) async fn succeeded(
         &mut self,
         queued: &Queued,
         (asked_by, seen): (u64, Option<&Seen>),
         now: Instant,
-    ) {
+    ) -> bool {
         let (counters, is_first) = (&self.core.counters, queued.tried.is_first());
         add_one(&counters.ok);
         // A retry's wait does not count as the host's latency.
@@ -28,18 +29,19 @@ impl Actor {
         }
         self.together.settle(&queued.event, asked_by, seen);
         let call = Some((Outcome::Succeeded, is_first));
-        self.finish(queued, (Settled::Finished, DeliveryEnd::Ok), call, now);
+        let has_more = self.finish(queued, (Settled::Finished, DeliveryEnd::Ok), call, now);
         self.retire().await;
+        has_more
     }
 
     /// Drops an event of a subscription that this version lacks. The letters that were redriven as this event lie as
     /// before.
-    pub(super) fn drop_event(&self, mut queued: Queued, now: Instant) {
+    pub(super) fn drop_event(&self, queued: &Queued, now: Instant) {
         add_one(&self.core.counters.dropped);
-        let letters = std::mem::take(&mut queued.event.letters);
+        let letters = &queued.event.letters;
         let is_lost = |letter: &DeadLetter| letters.contains(&letter.id);
         self.core.dead_letters.lock().take_back(is_lost);
-        self.pass_over(&queued, DeliveryEnd::Dropped, now);
+        self.pass_over(queued, DeliveryEnd::Dropped, now);
     }
 
     /// Settles an event that the guest did not get. The event does not come again.
@@ -55,9 +57,9 @@ impl Actor {
         (settled, end): (Settled, DeliveryEnd),
         call: Option<(Outcome, bool)>,
         now: Instant,
-    ) {
+    ) -> bool {
         self.core.told(&queued.event.letters);
         let delivery = self.ended(queued, DeliveryResult::of(end), now);
-        self.settle(Completed::Delivered(settled, &delivery), call, now);
+        self.settle(Completed::Delivered(settled, &delivery), call, now)
     }
 }

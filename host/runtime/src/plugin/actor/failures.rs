@@ -9,6 +9,7 @@ use crate::delivery::breaker::{Ended, Outcome, Turn};
 use crate::delivery::mailbox::{Attempts, Queued, Settled};
 use crate::delivery::mailboxes::Completed;
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
+use crate::event::Event;
 use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
 use informant_cache::workqueue::exponential;
@@ -126,12 +127,27 @@ impl Actor {
     }
 
     /// Settles a work. `call` is for the breaker: the call's outcome, and whether it was the first attempt. The log
-    /// and the facts show the breaker's change.
-    pub(super) fn settle(&self, done: Completed<'_>, call: Option<(Outcome, bool)>, now: Instant) {
+    /// and the facts show the breaker's change. Returns whether the shard may have more work.
+    pub(super) fn settle(
+        &self,
+        done: Completed<'_>,
+        call: Option<(Outcome, bool)>,
+        now: Instant,
+    ) -> bool {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
-        let turn = self.core.queue.change(|it| it.settle(self.shard, done, call, now));
-        let Some(turn) = turn else { return };
+        let (turn, has_more) = self.core.queue.change(|it| {
+            let turn = it.settle(self.shard, done, call, now);
+            (turn, it.may_have_work(self.shard))
+        });
+        if let Some(turn) = turn {
+            self.breaker_turned(turn);
+        }
+        has_more
+    }
+
+    /// Reports that the breaker opened or closed.
+    fn breaker_turned(&self, turn: Turn) {
         self.core.shows_breaker(Timestamp::now());
         let plugin = self.name.as_str();
         match turn {
@@ -241,7 +257,7 @@ impl Actor {
             id: 0,
             subscription: subscription.spec.name.clone(),
             resource: subscription.resource.to_string(),
-            event: queued.event.clone(),
+            event: Event::clone(&queued.event),
             attempts: number,
             parked: why == GiveUpReason::Parked,
             error: error.to_string(),

@@ -32,11 +32,16 @@ impl Running {
         &mut self,
         shard: usize,
         together: &Together,
-        now: Instant,
+        now: impl FnOnce() -> Instant,
     ) -> Option<Hands> {
         let hands = self.hands(shard, together)?;
         let Self::Alive { instance, .. } = self else { return Some(hands) };
-        let debt = instance.state().log_budget.debt(now);
+        let log_budget = &instance.state().log_budget;
+        if log_budget.is_full() {
+            return Some(hands);
+        }
+        let now = now();
+        let debt = log_budget.debt(now);
         Some(Hands { from: (!debt.is_zero()).then(|| now + debt), ..hands })
     }
 }

@@ -34,7 +34,7 @@ impl Actor {
     /// When there is work, with or without schedules. A time in the past means now; `None` means that no work waits.
     pub(crate) fn next_due(&mut self, schedules: bool) -> Option<Instant> {
         let now = self.surroundings.now();
-        let hands = self.running.hands_in_debt(self.shard, &self.together, now)?;
+        let hands = self.running.hands_in_debt(self.shard, &self.together, || now)?;
         let hands = Hands { fires: hands.fires && schedules, ..hands };
         self.core.queue.look(|it| it.due(self.shard, hands, now))
     }

@@ -5,6 +5,7 @@ use crate::delivery::mailbox::Queued;
 use crate::delivery::reevaluation::Seen;
 use crate::event::Event;
 use crate::history::{DeliveryEnd, EndedDelivery};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The end of a delivery.
@@ -22,7 +23,7 @@ impl DeliveryResult<'_> {
 }
 
 /// The end of a delivery without a call. `to_tell`: the event as it would be delivered.
-pub(super) fn not_told(to_tell: Option<&Event>, seen: Option<&Seen>) -> DeliveryEnd {
+pub(super) fn not_told(to_tell: Option<&Arc<Event>>, seen: Option<&Seen>) -> DeliveryEnd {
     match to_tell {
         Some(_) => DeliveryEnd::Enqueued,
         None if seen.is_some_and(|seen| seen.event.is_none()) => DeliveryEnd::Unwanted,

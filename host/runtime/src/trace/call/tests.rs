@@ -56,7 +56,13 @@ fn event(version: u32, reason: Reason) -> CurrentEvent {
         reason,
         ..Event::new(SubscriptionId(0), EventChange::Added, pod(version), Instant::now())
     };
-    CurrentEvent::new("v1/pods".into(), &event, false)
+    CurrentEvent::new("v1/pods".into(), Arc::new(event), false)
+}
+
+/// The same event with another end.
+fn gone_as(gone: Gone, of: CurrentEvent) -> CurrentEvent {
+    let event = Event { gone: Some(gone), ..Event::clone(&of.event) };
+    CurrentEvent { event: Arc::new(event), ..of }
 }
 
 fn tracer(ratio: f64) -> (Tracer, Kept) {
@@ -150,11 +156,11 @@ fn an_object_that_left_a_view_joins_no_trace_of_its_last_version() {
     let (tracer, kept) = tracer(1.0);
     call(&tracer, "a", CallCause::Event((&event(1, Reason::Watch)).into()));
     for gone in [Gone::LeftView, Gone::Unknown, Gone::Deleted] {
-        let left = CurrentEvent { gone: Some(gone), ..event(1, Reason::Watch) };
+        let left = gone_as(gone, event(1, Reason::Watch));
         call(&tracer, "b", CallCause::Event((&left).into()));
     }
     // The trace of a version that the host has not shown is not begun by its end.
-    let left = CurrentEvent { gone: Some(Gone::LeftView), ..event(2, Reason::Relist) };
+    let left = gone_as(Gone::LeftView, event(2, Reason::Relist));
     call(&tracer, "b", CallCause::Event((&left).into()));
     check_spans(
         &kept,
