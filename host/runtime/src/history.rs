@@ -13,8 +13,11 @@ pub(crate) use record::{DeliveryEnd, EndedDelivery, PastDelivery};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// The first size of the ring, in bytes. It doubles up to its bound.
+/// The first size of the ring, in bytes. It grows up to its bound.
 const FIRST_BYTES: usize = 4 << 10;
+/// Each time the ring grows by this part of its size. Most plugins get few events, and what is allocated beyond them is
+/// taken by each of a thousand plugins.
+const GROWTH: usize = 4;
 
 /// The newest deliveries of one plugin's name, oldest first.
 #[derive(Debug, Clone)]
@@ -91,8 +94,9 @@ impl History {
     fn grow(&mut self, bytes: usize) {
         let wanted = self.records.len() + bytes;
         if wanted > self.records.capacity() {
-            let doubled = (2 * self.records.capacity()).max(FIRST_BYTES).max(wanted);
-            self.records.reserve_exact(doubled.min(self.bytes_max) - self.records.len());
+            let grown = self.records.capacity() / GROWTH * (GROWTH + 1);
+            let grown = grown.max(FIRST_BYTES).max(wanted);
+            self.records.reserve_exact(grown.min(self.bytes_max) - self.records.len());
         }
     }
 

@@ -150,11 +150,16 @@ pub(super) struct Placed {
 
 /// The first record, without its texts.
 pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
-    let mut head = [0; HEAD_BYTES];
-    for (byte, of) in head.iter_mut().zip(records.iter()) {
-        *byte = *of;
+    let (front, back) = records.as_slices();
+    if let Some(head) = front.first_chunk() {
+        return Some(RecordHead(head).placed(base));
     }
-    (records.len() >= HEAD_BYTES).then(|| RecordHead(&head).placed(base))
+    // The record goes on at the beginning of the ring.
+    let mut head = [0; HEAD_BYTES];
+    let (before, rest) = head.split_at_mut(front.len());
+    before.copy_from_slice(front);
+    rest.copy_from_slice(back.get(..rest.len())?);
+    Some(RecordHead(&head).placed(base))
 }
 
 /// The records with a wanted namespace and name, oldest first. The others cost no allocation.

@@ -96,6 +96,30 @@ fn the_oldest_deliveries_are_forgotten_above_the_bound() {
     check(&long, 6, "d ee", Some(6));
 }
 
+/// The oldest record may go on at the beginning of the ring, at each of its bytes.
+#[test]
+fn a_record_across_the_end_of_the_ring_is_forgotten_as_a_whole() {
+    let mut history = history(1_021);
+    for number in 0..3_000_u64 {
+        let name = "n".repeat(1 + number as usize % 7);
+        history.push(&ended(&history, &name, number));
+        let kept = names(&history);
+        let lengths: Vec<usize> = kept.split(' ').map(str::len).collect();
+        let first = number + 1 - lengths.len() as u64;
+        let expect: Vec<usize> = (first..=number).map(|kept| 1 + kept as usize % 7).collect();
+        assert_eq!(lengths, expect);
+    }
+}
+
+#[test]
+fn a_ring_has_little_more_room_than_its_deliveries_take() {
+    let mut history = history(64 << 10);
+    for number in 0..100 {
+        history.push(&ended(&history, "checkout-7d9c6b5f4d-x2x5p", number));
+    }
+    assert!(history.bytes() * 3 < history.records.len() * 4, "{} bytes", history.bytes());
+}
+
 #[test]
 fn a_history_without_bytes_keeps_nothing() {
     let mut history = history(1 << 10);
