@@ -21,7 +21,10 @@ pub(super) struct RecentAnswers<T> {
 
 impl<T> Default for RecentAnswers<T> {
     fn default() -> Self {
-        Self { answers: LruCache::new(ANSWERS_MAX) }
+        // A cache that is made with its bound allocates all of its room at once.
+        let mut answers = LruCache::new(NonZeroUsize::MIN);
+        answers.resize(ANSWERS_MAX);
+        Self { answers }
     }
 }
 
