@@ -15,3 +15,6 @@ func Name() string { return native.Get().Name }
 
 // IsLeader returns whether this host leads.
 func IsLeader() bool { return true }
+
+// Shard returns the number of this instance, from 0, and the number of instances.
+func Shard() (number, count int) { return native.Get().Shard[0], native.Get().Shard[1] }

@@ -19,6 +19,9 @@ func wasmPluginName(answer unsafe.Pointer)
 //go:wasmimport informant:plugin/host-info@0.1.0 is-leader
 func wasmIsLeader() uint32
 
+//go:wasmimport informant:plugin/host-info@0.1.0 shard
+func wasmShard(answer unsafe.Pointer)
+
 func enabled(level uint32) bool { return wasmEnabled(level) != 0 }
 
 func write(level uint32, message string, fields [][2]string) {
@@ -37,3 +40,10 @@ func Name() string {
 
 // IsLeader returns whether this host leads.
 func IsLeader() bool { return wasmIsLeader() != 0 }
+
+// Shard returns the number of this instance, from 0, and the number of instances.
+func Shard() (number, count int) {
+	var answer [2]uint32
+	wasmShard(unsafe.Pointer(&answer))
+	return int(answer[0]), int(answer[1])
+}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,6 +239,36 @@ type worker struct{ worked []string }
 func (w *worker) Reconcile(key string, _ uint32) (time.Duration, error) {
 	w.worked = append(w.worked, key)
 	return 0, nil
+}
+
+type owners struct{ does }
+
+func (owners) Describe(informant.Config) (*informant.Descriptor, error) {
+	return &informant.Descriptor{Version: "1", Subscriptions: []informant.Subscription{{Resource: "v1/pods", Enqueue: []informant.Enqueue{
+		{Self: true}, {Owner: "apps/v1/ReplicaSet", Prefix: "rs/"}, {Pointer: "/spec/nodeName", Namespace: "none", Prefix: "nodes/"},
+	}}}}, nil
+}
+
+func (owners) Reconcile(key string, _ uint32) (time.Duration, error) {
+	if strings.HasPrefix(key, "rs/") {
+		return time.Minute, nil
+	}
+	return 0, nil
+}
+
+func TestEventsOfASubscriptionWithEnqueueRulesAreKeysOfTheOldStateAndOfTheNewOne(t *testing.T) {
+	host := informanttest.Start(t, owners{}, nil)
+	owned := func(name, node string) string {
+		const owners = `[{"apiVersion": "apps/v1beta1", "kind": "ReplicaSet", "name": %q}, {"apiVersion": "v1", "kind": "ReplicaSet", "name": "no"}]`
+		return fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": "web", "ownerReferences": `+owners+`}, "spec": {"nodeName": %q}}`, name, node)
+	}
+	equal(t, host.Update("v1/pods", owned("a", ""), owned("b", "n1")), nil)
+	equal(t, host.Keys(), []string{"shop/web", "rs/shop/a", "rs/shop/b", "nodes/n1"})
+	equal(t, host.Reconcile(), nil)
+	equal(t, host.Again(), map[string]time.Duration{"rs/shop/a": time.Minute, "rs/shop/b": time.Minute})
+	host.SetShard(2, 4)
+	number, count := informant.Shard()
+	equal(t, []int{number, count}, []int{2, 4})
 }
 
 func TestKeysAreWorkedOn(t *testing.T) {

@@ -68,6 +68,29 @@ test("the host's functions are there", () => {
   assert.equal(host.lines.at(-1), "info reconciled attempt=1 waiting=0");
 });
 
+test("events of a subscription with enqueue rules are keys, of the old state and of the new one", async () => {
+  const { hostInfo, log, plugin } = await import("./src/index.js");
+  const enqueue = ["self", { owner: "apps/v1/ReplicaSet", prefix: "rs/" }, { pointer: "/spec/nodeName", namespace: "none", prefix: "nodes/" }];
+  const host = new Host(
+    plugin({
+      describe: { version: "1", subscriptions: [{ resource: "v1/pods", enqueue }] },
+      reconcile: (key) => {
+        log.info(key, { shard: hostInfo.shard().number });
+        return key.startsWith("rs/") ? 1.5 : null;
+      },
+    }),
+  );
+  const owned = (name, nodeName) => ({
+    metadata: { namespace: "shop", name: "web", ownerReferences: [{ apiVersion: "apps/v1beta1", kind: "ReplicaSet", name }, { apiVersion: "v1", kind: "ReplicaSet", name: "no" }] },
+    spec: { nodeName },
+  });
+  assert.equal(host.update("v1/pods", owned("a"), owned("b", "n1")), null);
+  assert.deepEqual(host.keys, ["shop/web", "rs/shop/a", "rs/shop/b", "nodes/n1"]);
+  host.shard = [2, 4];
+  assert.deepEqual(host.reconcile(), { "rs/shop/a": 2, "rs/shop/b": 2 });
+  assert.equal(host.lines[0], "info shop/web shard=2");
+});
+
 test("an event says what was before", () => {
   const host = new Host({
     ...fails,

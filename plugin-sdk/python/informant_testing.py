@@ -58,10 +58,15 @@ class World:
     lines: list = field(default_factory=list)
     writes: list = field(default_factory=list)
     requests: list = field(default_factory=list)
+    shard: tuple = (0, 1)
     new: Any = None
     old: Any = None
     answer_write: Any = None
     answer_request: Any = None
+
+    def add(self, key):
+        if key not in self.keys:
+            self.keys.append(key)
 
     def sorted(self, resource):
         return [found for _, found in sorted(self.objects.get(resource, {}).items())]
@@ -102,6 +107,30 @@ def _module(name, **members):
     vars(module).update(members)
     sys.modules[module.__name__] = module
     return module
+
+
+def keys_of(rules, found):
+    """The keys that `enqueue` rules make of one state of an object."""
+
+    def texts(pointer):
+        return [text for text in _at(found, pointer)[:1] if isinstance(text, str) and text]
+
+    def is_of(owner, kind):
+        group = kind.rsplit("/", 2)[0] if kind.count("/") == 2 else ""
+        own = owner["apiVersion"].split("/")[0] if "/" in owner["apiVersion"] else ""
+        return owner["kind"] == kind.rsplit("/", 1)[-1] and own == group
+
+    metadata, keys = found["metadata"], []
+    for rule in rules:
+        rule = {} if rule == "self" else rule
+        namespace = rule.get("namespace", "object")
+        own = [metadata.get("namespace", "")] if namespace == "object" else [""] if namespace == "none" else texts(namespace)
+        if "owner" in rule:
+            names = [owner["name"] for owner in metadata.get("ownerReferences", []) if is_of(owner, rule["owner"])]
+        else:
+            names = texts(rule["pointer"]) if "pointer" in rule else [metadata["name"]]
+        keys += [rule.get("prefix", "") + _key_of(ObjectKey(of, name)) for of in own for name in names]
+    return keys
 
 
 def _page(items=(), keys=(), values=()):
@@ -222,16 +251,22 @@ def _smaller():
     def put(key, value):
         _now.values.pop(key, None) if value is None else _now.values.update({key: value})
 
+    def compare_and_set(key, expected, value):
+        is_so = _now.values.get(key) == expected
+        if is_so:
+            put(key, value)
+        return is_so
+
     _module(
         "state",
         get=lambda key: _now.values.get(key),
         set=put,
+        compare_and_set=compare_and_set,
         keys=lambda prefix: sorted(key for key in _now.values if key.startswith(prefix)),
     )
 
     def add(key, _ms=0):
-        if key not in _now.keys:
-            _now.keys.append(key)
+        _now.add(key)
 
     _module(
         "workqueue", add=add, add_after=add, add_rate_limited=add, forget=lambda key: None,
@@ -245,7 +280,7 @@ def _smaller():
         _now.series[name, *labels] = value
 
     _module("metrics", counter_add=count, gauge_set=gauge, histogram_observe=count)
-    _module("host_info", is_leader=lambda: True, plugin_name=lambda: "test", host_version=lambda: "0.1.0")
+    _module("host_info", is_leader=lambda: True, plugin_name=lambda: "test", host_version=lambda: "0.1.0", shard=lambda: _now.shard)
 
 
 def _install():
@@ -287,7 +322,10 @@ class Host:
         self.world.objects.setdefault(resource, {})[self._key(found)] = found
 
     def add(self, resource, found):
-        """Tells the plugin of an object that came. Answers the failure, or None."""
+        """Tells the plugin of an object that came. Answers the failure, or None.
+
+        With `enqueue` rules in the subscription the object's keys wait instead, as in a host.
+        """
         self.put(resource, found)
         return self._tell(resource, "ADDED", found, None)
 
@@ -337,6 +375,11 @@ class Host:
         types = sys.modules["wit_world.imports.types"]
         place = [one["resource"] for one in self.descriptor["subscriptions"]].index(resource)
         subscription = self.descriptor["subscriptions"][place]
+        if subscription.get("enqueue"):
+            for found in (old, new):
+                for key in keys_of(subscription["enqueue"], found) if found else []:
+                    self.world.add(key)
+            return None
         shown = subscription.get("delivery", "full") != "lazy"
         metadata = (new or old)["metadata"]
         self._seq += 1

@@ -87,6 +87,35 @@ class Sdk(unittest.TestCase):
         host.reconcile()
         self.assertEqual(host.lines[-1], "INFO reconciled attempt=1 waiting=0")
 
+    def test_events_of_a_subscription_with_enqueue_rules_are_keys_of_the_old_state_and_of_the_new_one(self):
+        from informant import Plugin, exports
+        from informant.host import host_info, state
+
+        rules = ["self", {"owner": "apps/v1/ReplicaSet", "prefix": "rs/"}, {"pointer": "/spec/nodeName", "namespace": "none", "prefix": "nodes/"}]
+
+        class Owners(Plugin):
+            @staticmethod
+            def describe(config):
+                return {"version": "1", "subscriptions": [{"resource": "v1/pods", "enqueue": rules}]}
+
+            def reconcile(self, key, attempt):
+                if not state.compare_and_set("first", None, host_info.shard()[0]):
+                    return 1.5 if key.startswith("rs/") else None
+
+        module = ModuleType("owners")
+        module.Lifecycle, module.Handler, module.Reconciler = exports(Owners)[:3]
+        host = Host(module)
+        host.world.shard = (2, 4)
+
+        def owned(name, node):
+            owners = [{"apiVersion": "apps/v1beta1", "kind": "ReplicaSet", "name": name}, {"apiVersion": "v1", "kind": "ReplicaSet", "name": "no"}]
+            return {"metadata": {"namespace": "shop", "name": "web", "ownerReferences": owners}, "spec": node}
+
+        self.assertIsNone(host.update("v1/pods", owned("a", {}), owned("b", {"nodeName": "n1"})))
+        self.assertEqual(host.keys, ["shop/web", "rs/shop/a", "rs/shop/b", "nodes/n1"])
+        self.assertEqual(host.reconcile(), {"rs/shop/a": 1500, "rs/shop/b": 1500})
+        self.assertEqual(state.get("first"), 2)
+
     def test_an_index_that_is_not_there_is_named(self):
         from informant import HostError
         from informant.host import indexer

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { compile } from "../compile.js";
 import { Instance } from "./instance.js";
-import { encode, keyOf, World } from "./world.js";
+import { encode, keyOf, keysOf, World } from "./world.js";
 
 const modules = new Map();
 
@@ -92,8 +92,7 @@ export class Host {
 
   /**
    * Delivers an added object to the plugin. Returns the failure, or null. Throws a trap, which ends the instance. If
-   * the subscription has `enqueue` rules, the object's key waits in `keys` instead, as in a host. Of these rules, only
-   * `self` is supported here. The same holds for changed and deleted objects.
+   * the subscription has `enqueue` rules, the keys of the object wait in `keys` instead, as in a host. The same holds for changed and deleted objects.
    */
   add(resource, object) {
     this.put(resource, object);
@@ -112,7 +111,10 @@ export class Host {
     const subscription = this.#subscription(resource);
     const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
-    if (enqueue.length > 0) return this.#enqueue(enqueue, (object ?? old).metadata);
+    if (enqueue.length > 0) {
+      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.add(key);
+      return null;
+    }
     const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
     this.#world.event = { new: object, old };
     try {
@@ -124,17 +126,6 @@ export class Host {
     } finally {
       this.#world.event = { new: null, old: null };
     }
-  }
-
-  #enqueue(rules, metadata) {
-    const keys = rules.map((rule) => {
-      const { self, namespace = "object", prefix = "" } = rule === "self" ? { self: true } : rule;
-      if (self === true && namespace === "object") return prefix + keyOf(metadata);
-      if (self === true && namespace === "none") return prefix + metadata.name;
-      throw new Error(`tests know enqueue rules of self, not ${JSON.stringify(rule)}: have the object with host.put, and its keys with host.keys.push`);
-    });
-    for (const key of keys) this.#world.add(key);
-    return null;
   }
 
   /**

@@ -36,6 +36,21 @@ const ungranted = (what) => () => {
 /** Calls that may change the queue. */
 const WORK = ["handle", "reconcile", "fire", "synced"];
 
+/** The keys that `enqueue` rules make of one state of an object. */
+export function keysOf(rules, object) {
+  const { namespace: own = "", name, ownerReferences = [] } = object.metadata;
+  const texts = (pointer) => at(object, pointer).slice(0, 1).filter((value) => typeof value === "string" && value !== "");
+  return rules.flatMap((rule) => {
+    const { owner, pointer, namespace = "object", prefix = "" } = rule === "self" ? {} : rule;
+    const [of] = namespace === "object" ? [own] : namespace === "none" ? [""] : texts(namespace);
+    if (of === undefined) return [];
+    const [, group = "", kind] = owner?.match(/^(?:([^/]+)\/)?[^/]+\/([^/]+)$/) ?? [];
+    const isOwner = (one) => one.kind === kind && (one.apiVersion.includes("/") ? one.apiVersion.split("/")[0] : "") === group;
+    const names = owner ? ownerReferences.filter(isOwner).map((one) => one.name) : pointer ? texts(pointer) : [name];
+    return names.map((one) => prefix + keyOf({ namespace: of, name: one }));
+  });
+}
+
 export class World {
   objects = new Map();
   indexes = new Map();

@@ -78,6 +78,7 @@ test("of a subscription with rules for keys an event is keys", async () => {
   assert.deepEqual(host.reconcile(), {});
   assert.equal(host.delete("v1/pods", { metadata: { name: "alone" } }), null);
   assert.deepEqual(host.keys, ["alone", "node/alone"]);
-  const words = 'tests know enqueue rules of self, not {"owner":"apps/v1/ReplicaSet"}: have the object with host.put, and its keys with host.keys.push';
-  assert.throws(() => host.add("v1/services", pod), { message: words });
+  const owned = (name) => ({ metadata: { namespace: "shop", name: "web", ownerReferences: [{ apiVersion: "apps/v1beta1", kind: "ReplicaSet", name }] } });
+  assert.equal(host.update("v1/services", owned("a"), owned("b")), null);
+  assert.deepEqual(host.keys, ["alone", "node/alone", "shop/a", "shop/b"]);
 });

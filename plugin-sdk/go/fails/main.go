@@ -87,6 +87,9 @@ func use(event *informant.Event) error {
 	value, errValue := state.Get("a")
 	keys, errKeys := state.Keys("")
 	pods, errCount := indexer.Count("v1/pods", indexer.All)
+	if number, count := informant.Shard(); number != 0 || count != 1 {
+		return fmt.Errorf("this is shard %d of %d", number, count)
+	}
 	synced, errSynced := indexer.HasSynced("v1/pods")
 	_, errUnknown := indexer.Get("v1/nothing", event.Key)
 	_, errPatch := kube.Patch(kube.Object{Resource: "v1/pods", Key: event.Key}, kube.Merge, "{}")

@@ -38,6 +38,7 @@ type Host struct {
 	writes     []Write
 	requests   []Request
 	seq        uint64
+	again      map[string]time.Duration
 }
 
 // Start describes and starts a plugin with this configuration. nil means no configuration.
@@ -88,7 +89,8 @@ func (h *Host) Put(resource string, object any) json.RawMessage {
 // Remove removes an object from the cache without an event.
 func (h *Host) Remove(resource string, key informant.Key) { h.host.Put(resource, key.String(), nil) }
 
-// Add delivers an added object to the plugin.
+// Add delivers an added object to the plugin. If the subscription has rules in Enqueue, the keys of the object wait
+// instead, as in a host.
 func (h *Host) Add(resource string, object any) error {
 	h.t.Helper()
 	return h.tell(resource, informant.Added, h.Put(resource, object), nil)
@@ -125,6 +127,20 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	h.t.Helper()
 	place := h.subscription(resource)
 	subscription := h.descriptor.Subscriptions[place]
+	for _, rule := range subscription.Enqueue {
+		made := native.Rule{Owner: rule.Owner, Pointer: rule.Pointer, Namespace: rule.Namespace, Prefix: rule.Prefix}
+		for _, state := range []json.RawMessage{old, object} {
+			if state == nil {
+				continue
+			}
+			for _, key := range made.KeysOf(state) {
+				h.host.AddKey(key)
+			}
+		}
+	}
+	if len(subscription.Enqueue) > 0 {
+		return nil
+	}
 	h.host.New, h.host.Old = object, old
 	defer func() { h.host.New, h.host.Old = nil, nil }()
 	h.seq++
@@ -151,11 +167,15 @@ func (h *Host) Reconcile() error {
 	if !ok {
 		reconciler = workqueue.Registered()
 	}
+	h.again = map[string]time.Duration{}
 	for len(h.host.Keys) > 0 {
 		key := h.host.Keys[0]
 		h.host.Keys = h.host.Keys[1:]
 		err := informant.Guard(func() error {
-			_, err := reconciler.Reconcile(key, 1)
+			again, err := reconciler.Reconcile(key, 1)
+			if again > 0 {
+				h.again[key] = again
+			}
 			return err
 		})
 		if err != nil {
@@ -164,6 +184,9 @@ func (h *Host) Reconcile() error {
 	}
 	return nil
 }
+
+// Again returns the times after which keys come again, as the last Reconcile was answered.
+func (h *Host) Again() map[string]time.Duration { return h.again }
 
 // Fire calls Fire of the plugin, or of the registered Timer of timer.
 func (h *Host) Fire(schedule string, at time.Time) error {
@@ -189,6 +212,9 @@ func (h *Host) Synced(resource string) error {
 	place := h.subscription(resource)
 	return informant.Guard(func() error { return aware.Synced(uint32(place)) })
 }
+
+// SetShard sets the number of this instance, and the number of instances: informant.Shard. One of one by default.
+func (h *Host) SetShard(number, count int) { h.host.Shard = [2]int{number, count} }
 
 // Keys returns the waiting keys.
 func (h *Host) Keys() []string { return slices.Clone(h.host.Keys) }

@@ -3,7 +3,6 @@
 package workqueue
 
 import (
-	"slices"
 	"time"
 
 	"github.com/informant-dev/informant/plugin-sdk/go/internal/native"
@@ -11,11 +10,7 @@ import (
 
 // In a test no key is delayed.
 
-func add(key string) {
-	if host := native.Get(); !slices.Contains(host.Keys, key) {
-		host.Keys = append(host.Keys, key)
-	}
-}
+func add(key string) { native.Get().AddKey(key) }
 
 func addAfter(key string, _ time.Duration) { add(key) }
 func addRateLimited(key string)            { add(key) }

@@ -62,6 +62,8 @@ export class Host {
   get keys(): string[];
   /** The values of series, by their names with labels: `pods_total{app=web}`. */
   get series(): Map<string, number>;
+  /** The number of this instance, and of all: `hostInfo.shard`. One of one by default. */
+  set shard(shard: [number: number, count: number]);
   /** The object that answers a write. A thrown `{ tag, val }` is a refusal. */
   set answerWrite(answer: (write: TestWrite) => unknown);
   /** The answer to a request. A thrown `{ tag, val }` is a refusal. */
@@ -69,7 +71,10 @@ export class Host {
 
   /** Puts an object into the cache without an event. */
   put(resource: string, object: TestObject): void;
-  /** Delivers an added object to the plugin. Returns the failure, or null. */
+  /**
+   * Delivers an added object to the plugin. Returns the failure, or null. If the subscription has `enqueue` rules, the
+   * keys of the object wait in `keys` instead, as in a host.
+   */
   add(resource: string, object: TestObject): Failure | null;
   update(resource: string, before: TestObject, after: TestObject): Failure | null;
   delete(resource: string, object: TestObject): Failure | null;

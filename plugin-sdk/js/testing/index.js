@@ -1,7 +1,7 @@
 // Runs a plugin in an ordinary test of Node.js, without WebAssembly and without a host:
 //   node --import informant-plugin/testing/register --test
 
-import { encode, keyOf, use, World } from "./world.js";
+import { encode, keyOf, keysOf, use, World } from "./world.js";
 
 /** A host with one plugin: the exports of its file. */
 export class Host {
@@ -40,6 +40,10 @@ export class Host {
   get series() {
     return this.#world.series;
   }
+  /** The number of this instance, and of all: `hostInfo.shard`. */
+  set shard(shard) {
+    this.#world.shard = shard;
+  }
   set answerWrite(answer) {
     this.#world.answerWrite = answer;
   }
@@ -53,8 +57,8 @@ export class Host {
   }
 
   /**
-   * Delivers an added object to the plugin. Returns the failure, or null. The same holds for changed and deleted
-   * objects.
+   * Delivers an added object to the plugin. Returns the failure, or null. If the subscription has `enqueue` rules, the
+   * keys of the object wait in `keys` instead, as in a host. The same holds for changed and deleted objects.
    */
   add(resource, object) {
     this.put(resource, object);
@@ -71,7 +75,11 @@ export class Host {
 
   #tell(resource, change, object, old) {
     const subscription = this.#subscription(resource);
-    const { withOld = false, delivery = "full" } = this.descriptor.subscriptions[subscription];
+    const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
+    if (enqueue.length > 0) {
+      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.add(key);
+      return null;
+    }
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
     const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
     this.#world.event = { new: object, old };

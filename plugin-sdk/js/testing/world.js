@@ -18,6 +18,21 @@ export function at(object, pointer) {
   return found;
 }
 
+/** The keys that `enqueue` rules make of one state of an object. */
+export function keysOf(rules, object) {
+  const { namespace: own = "", name, ownerReferences = [] } = object.metadata;
+  const texts = (pointer) => at(object, pointer).slice(0, 1).filter((value) => typeof value === "string" && value !== "");
+  return rules.flatMap((rule) => {
+    const { owner, pointer, namespace = "object", prefix = "" } = rule === "self" ? {} : rule;
+    const [of] = namespace === "object" ? [own] : namespace === "none" ? [""] : texts(namespace);
+    if (of === undefined) return [];
+    const [, group = "", kind] = owner?.match(/^(?:([^/]+)\/)?[^/]+\/([^/]+)$/) ?? [];
+    const isOwner = (one) => one.kind === kind && (one.apiVersion.includes("/") ? one.apiVersion.split("/")[0] : "") === group;
+    const names = owner ? ownerReferences.filter(isOwner).map((one) => one.name) : pointer ? texts(pointer) : [name];
+    return names.map((one) => prefix + keyOf({ namespace: of, name: one }));
+  });
+}
+
 /** The JSON of the value at a pointer, or null. */
 export const field = (object, pointer) => {
   const [value] = object == null ? [] : at(object, pointer);
@@ -33,6 +48,7 @@ export class World {
   lines = [];
   writes = [];
   requests = [];
+  shard = [0, 1];
   event = { new: null, old: null };
   answerWrite = () => {
     throw { tag: "not-granted", val: "the test answers no writes" };
@@ -40,6 +56,10 @@ export class World {
   answerRequest = () => {
     throw { tag: "not-granted", val: "the test answers no requests" };
   };
+
+  add(key) {
+    if (!this.keys.includes(key)) this.keys.push(key);
+  }
 
   of(resource) {
     if (!this.objects.has(resource)) this.objects.set(resource, new Map());

@@ -25,7 +25,9 @@ def use(event):
         *indexer.index_keys("v1/pods", "app", "sdk"),
         *indexer.index_values("v1/pods", "app"),
     ]
-    state.set("a", {"b": 2})
+    state.set("a", {"b": 1})
+    if not state.compare_and_set("a", {"b": 1}, {"b": 2}) or host_info.shard() != (0, 1):
+        raise ValueError("the state or the shard is another")
     metrics.counter_add("sdk_total", {"language": "python"})
     metrics.gauge_set("sdk_gauge", {}, 2)
     metrics.histogram_observe("sdk_seconds", {}, 3)

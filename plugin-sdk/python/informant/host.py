@@ -117,6 +117,12 @@ class state:
         _asked("state", _state.set, key, None if value is None else json.dumps(value).encode())
 
     @staticmethod
+    def compare_and_set(key, expected, value):
+        """Sets the value if the present one is the expected one; None is no value. Answers whether it was."""
+        expected, value = (None if one is None else json.dumps(one).encode() for one in (expected, value))
+        return _asked("state", _state.compare_and_set, key, expected, value)
+
+    @staticmethod
     def keys(prefix=""):
         return _asked("state", _state.keys, prefix)
 
@@ -195,3 +201,8 @@ class host_info:
     is_leader = staticmethod(_host_info.is_leader)
     plugin_name = staticmethod(_host_info.plugin_name)
     host_version = staticmethod(_host_info.host_version)
+
+    @staticmethod
+    def shard():
+        """The number of this instance, from 0, and the number of instances."""
+        return tuple(_host_info.shard())

@@ -19,6 +19,8 @@ type Host struct {
 	indexes map[string]string
 	State   map[string][]byte
 	Keys    []string
+	// Shard has the number of this instance, and the number of instances.
+	Shard [2]int
 	// Series are the plugin's metrics: the last value of a gauge or histogram, and the sum of a counter.
 	Series map[string]float64
 	// Write fails until a test sets the answers.
@@ -54,6 +56,7 @@ var host = NewHost()
 func NewHost() *Host {
 	return &Host{
 		Name:    "test",
+		Shard:   [2]int{0, 1},
 		objects: map[string]map[string]json.RawMessage{},
 		indexes: map[string]string{},
 		State:   map[string][]byte{},

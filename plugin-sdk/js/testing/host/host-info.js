@@ -1,4 +1,6 @@
+import { world } from "../world.js";
+
 export const isLeader = () => true;
 export const pluginName = () => "test";
-export const shard = () => [0, 1];
+export const shard = () => world().shard;
 export const hostVersion = () => "0.1.0";

@@ -2,7 +2,7 @@
 
 import { world } from "../world.js";
 
-export const add = (key) => void (world().keys.includes(key) || world().keys.push(key));
+export const add = (key) => world().add(key);
 export const addAfter = add;
 export const addRateLimited = add;
 export const forget = () => {};
