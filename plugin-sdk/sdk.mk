@@ -119,25 +119,25 @@ js-sdk:
 	fi; \
 	touch $(JS_SDK_READY)
 
-# $(call js_plugin,name,world): a shipped plugin as a file.
+# $(call js_plugin,name): a shipped plugin as a file.
 define js_plugin
 $(PLUGINS_OUT)/$(1).wasm: $(filter-out %.test.js,$(wildcard plugins/$(1)/*.js)) $(JS_SDK_SOURCES) | js-sdk
 	@[ ! -e $(JS_SDK_READY) ] || { set -e; echo "building a plugin in JavaScript: $(1)"; mkdir -p $(PLUGINS_OUT); \
 	  cp -r plugins/$(1) $(SDK_NODE)/plugins/; \
-	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/$(1)/plugin.js target/.$(1).wasm $(2); mv -f target/.$(1).wasm $$@; }
+	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/$(1)/plugin.js target/.$(1).wasm; mv -f target/.$(1).wasm $$@; }
 endef
 
 sdk-js: plugins everyday-build js-sdk golden-js
 	@[ ! -e $(JS_SDK_READY) ] || { set -ex; \
-	  (cd $(SDK_NODE)/js && node --import ./testing/register.js --test test.js template/plugin.test.js); \
+	  (cd $(SDK_NODE)/js && node --import ./testing/register.js --test test.js template/plugin.test.js templates/*/plugin.test.js); \
 	  for plugin in $(JS_PLUGINS); do \
 	    cp -r plugins/$$plugin $(SDK_NODE)/plugins/; \
 	    (cd $(SDK_NODE)/plugins/$$plugin && node --import informant-plugin/testing/register --test); \
 	  done; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js.wasm; \
-	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm full; \
+	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm; \
 	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js-dev.wasm; \
-	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm full; \
+	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
 	  $(call golden_source,js); \
 	}
@@ -161,16 +161,20 @@ sdk-typescript: plugins everyday-build typescript-sdk
 	  node --import ../js/testing/register.js --test tests/declarations.test.js; \
 	  for folder in template template/test; do node tests/node_modules/typescript/bin/tsc --project $$folder; done; \
 	  node --import ../js/testing/register.js --test template/test/plugin.test.ts; \
+	  for kind in controller timer; do cp -r template $$kind; cp -r templates/$$kind/. $$kind/; \
+	    for folder in $$kind $$kind/test; do node tests/node_modules/typescript/bin/tsc --project $$folder; done; \
+	    node --import ../js/testing/register.js --test $$kind/test/plugin.test.ts; done; \
 	  (cd template && node ../../js/build.js src/plugin.ts $(CURDIR)/$(SDK_OUT)/hello-typescript.wasm); \
-	  (cd fails && node ../../js/build.js src/plugin.ts $(CURDIR)/$(SDK_OUT)/fails-typescript.wasm full); \
+	  (cd fails && node ../../js/build.js src/plugin.ts $(CURDIR)/$(SDK_OUT)/fails-typescript.wasm); \
 	  cd $(CURDIR); $(call sdk_facts,typescript,); \
 	}
 
 SDK_VENV := $(SDK_OUT)/venv
 SDK_PYTHON := $(CURDIR)/$(SDK_VENV)/bin/python
-SDK_COMPONENTIZE = $(CURDIR)/$(SDK_VENV)/bin/componentize-py -d $(CURDIR)/plugin-sdk/wit
+# $(PYTHON_PLUGIN) OUT: the plugin of the folder that it runs in.
+PYTHON_PLUGIN = PYTHONDONTWRITEBYTECODE=1 $(SDK_PYTHON) $(CURDIR)/plugin-sdk/python/build.py
 COMPONENTIZE_PY := componentize-py==0.25.1
-PYTHON_SDK_SOURCES := $(wildcard plugin-sdk/python/informant/*.py plugin-sdk/wit/*.wit)
+PYTHON_SDK_SOURCES := $(wildcard plugin-sdk/python/build.py plugin-sdk/python/informant/*.py plugin-sdk/wit/*.wit)
 
 python-sdk:
 	@mkdir -p $(SDK_OUT); rm -f $(PYTHON_SDK_READY); \
@@ -185,11 +189,11 @@ python-sdk:
 	fi; \
 	touch $(PYTHON_SDK_READY)
 
-# $(call python_plugin,name,world): a shipped plugin as a file.
+# $(call python_plugin,name): a shipped plugin as a file.
 define python_plugin
 $(PLUGINS_OUT)/$(1).wasm: $(filter-out %/test_%.py,$(wildcard plugins/$(1)/*.py)) $(PYTHON_SDK_SOURCES) | python-sdk
 	@[ ! -e $(PYTHON_SDK_READY) ] || { set -e; echo "building a plugin in Python: $(1)"; mkdir -p $(PLUGINS_OUT); \
-	  (cd plugins/$(1) && PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w $(2) componentize -p . -p $(CURDIR)/plugin-sdk/python app -o $(CURDIR)/target/.$(1).wasm); \
+	  (cd plugins/$(1) && $(PYTHON_PLUGIN) $(CURDIR)/target/.$(1).wasm); \
 	  mv -f target/.$(1).wasm $$@; }
 endef
 
@@ -197,11 +201,11 @@ sdk-python: plugins everyday-build python-sdk golden-python
 	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; \
 	  export PYTHONDONTWRITEBYTECODE=1; \
 	  (cd plugin-sdk/python && $(SDK_PYTHON) -m unittest test_informant); \
-	  for plugin in plugin-sdk/python/template $(PYTHON_PLUGINS:%=plugins/%); do \
+	  for plugin in plugin-sdk/python/template plugin-sdk/python/templates/* $(PYTHON_PLUGINS:%=plugins/%); do \
 	    (cd $$plugin && PYTHONPATH=$(CURDIR)/plugin-sdk/python $(SDK_PYTHON) -m unittest); \
 	  done; \
-	  (cd plugin-sdk/python/template && $(SDK_COMPONENTIZE) -w plugin componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
-	  (cd plugin-sdk/python/fails && $(SDK_COMPONENTIZE) -w full componentize -p . -p .. app -o $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
+	  (cd plugin-sdk/python/template && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
+	  (cd plugin-sdk/python/fails && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
 	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
 	  $(call golden_source,python); \
 	}
@@ -275,11 +279,12 @@ assemblyscript-sdk:
 sdk-assemblyscript: plugins everyday-build assemblyscript-sdk golden-assemblyscript
 	@[ ! -e $(ASSEMBLYSCRIPT_SDK_READY) ] || { set -ex; \
 	  (cd $(SDK_NODE)/assemblyscript && node --test tests/*.test.js); \
+	  for kind in controller timer; do (cd $(SDK_NODE)/assemblyscript && cp -r template $$kind && cp -r templates/$$kind/. $$kind/ && cd $$kind && node --test plugin.test.js); done; \
 	  (cd $(SDK_NODE)/assemblyscript/template && node --test plugin.test.js && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/hello-assemblyscript.wasm); \
 	  (cd $(SDK_NODE)/assemblyscript/fails && node ../build.js assembly/index.ts $(CURDIR)/$(SDK_OUT)/fails-assemblyscript.wasm); \
 	  $(call sdk_facts,assemblyscript,); \
 	  $(call golden_source,assemblyscript); \
 	}
 
-$(foreach p,$(JS_PLUGINS),$(eval $(call js_plugin,$(p),$($(p)_WORLD))))
-$(foreach p,$(PYTHON_PLUGINS),$(eval $(call python_plugin,$(p),$($(p)_WORLD))))
+$(foreach p,$(JS_PLUGINS),$(eval $(call js_plugin,$(p))))
+$(foreach p,$(PYTHON_PLUGINS),$(eval $(call python_plugin,$(p))))

@@ -45,12 +45,10 @@ endef
 # $(call cargo_name,name): what cargo makes of a name in a file name.
 cargo_name = $(subst -,_,$(1))
 
-# Go plugins are modules; JavaScript and Python ones a folder each, with the world of the contract that they are built for.
+# Go plugins are modules; JavaScript and Python ones a folder each.
 GO_PLUGINS      := node-watcher config-reloader
 JS_PLUGINS      := restart-alert
-restart-alert_WORLD := controller
 PYTHON_PLUGINS  := orphan-finder
-orphan-finder_WORLD := timer-only
 
 # C plugins: a file each, and what compiles C to wasm32.
 C_PLUGINS       := hello-c

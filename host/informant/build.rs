@@ -83,5 +83,6 @@ fn is_wanted(path: &str, name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     let is_text = extension.is_some_and(|it| EXTENSIONS.contains(&it)) || NAMES.contains(&name);
     // The templates' tests are part of them, the SDKs' are not.
-    is_text && (path.contains("/template/") || !name.ends_with("_test.go"))
+    let is_template = ["/template/", "/templates/"].iter().any(|folder| path.contains(folder));
+    is_text && (is_template || !name.ends_with("_test.go"))
 }

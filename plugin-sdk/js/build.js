@@ -1,18 +1,17 @@
 #!/usr/bin/env node
-// informant-plugin PLUGIN.js OUT.wasm [WORLD]: builds a plugin from one file in JavaScript or TypeScript and its imports.
-// The world decides the exports: plugin, controller, timer-only, stateful-plugin or full, as in
-// plugin-sdk/wit/plugin.wit. INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
+// informant-plugin PLUGIN.js OUT.wasm: builds a plugin from one file in JavaScript or TypeScript and its imports. The
+// file's exports are the plugin's. INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
 import { typeErrors } from "./check.js";
 import { placed } from "./src/places.js";
+import { withWorld } from "./world.js";
 
-const [file, out, world = "plugin"] = process.argv.slice(2);
+const [file, out] = process.argv.slice(2);
 if (out === undefined) {
-  console.error("usage: informant-plugin PLUGIN.js OUT.wasm [WORLD]");
+  console.error("usage: informant-plugin PLUGIN.js OUT.wasm");
   process.exit(2);
 }
 
@@ -23,14 +22,10 @@ function fail(problem) {
 
 // The types are checked beside the other steps. A syntax error is esbuild's to show.
 const types = /\.[cm]?tsx?$/.test(file) ? typeErrors() : "";
-const [{ jsSource, places }, { componentize }] = await Promise.all([bundle(file), import("componentize-qjs")]);
-const made = componentize({
-  witPath: fileURLToPath(new URL("../wit", import.meta.url)),
-  world,
-  jsSource,
-  sync: true,
-  optSize: process.env.INFORMANT_DEV === "1",
-}).catch((error) => ({ error }));
+const [{ jsSource, places, names }, { componentize }] = await Promise.all([bundle(file), import("componentize-qjs")]);
+const made = withWorld(names, (world) =>
+  componentize({ ...world, jsSource, sync: true, optSize: process.env.INFORMANT_DEV === "1" }),
+).catch((error) => ({ error }));
 const problems = await types;
 if (problems !== "") fail(problems.trimEnd());
 const { component, error } = await made;

@@ -42,7 +42,13 @@ export function table({ sources, mappings }) {
   return { files: sources, lines: lines.join(";") };
 }
 
-/** The bundle and its table. Ends the process with 1 after an error, which esbuild has shown. */
+/** The names that a bundle exports, which stand in its last statement. */
+export function exported(text) {
+  const [, names = ""] = text.match(/\bexport \{([^}]*)\};?\s*$/) ?? [];
+  return names.split(",").map((name) => name.trim().split(" as ").at(-1)).filter(Boolean);
+}
+
+/** The bundle, its table and the names of its exports. Ends the process with 1 after an error, which esbuild has shown. */
 export async function bundle(file) {
   const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
   const esbuild = spawn(program, [file, ...OPTIONS], { stdio: ["ignore", "pipe", "inherit"] });
@@ -55,5 +61,5 @@ export async function bundle(file) {
   if (code !== 0) process.exit(1);
   const [text, map] = Buffer.concat(parts).toString().split("//# sourceMappingURL=data:application/json;base64,");
   const places = table(JSON.parse(Buffer.from(map, "base64").toString()));
-  return { jsSource: `${text}globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};\n`, places };
+  return { jsSource: `${text}globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};\n`, places, names: exported(text) };
 }

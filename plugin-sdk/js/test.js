@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { table } from "./bundle.js";
+import { exported, table } from "./bundle.js";
 import * as fails from "./fails/plugin.js";
 import { placed } from "./src/places.js";
 import { read, write } from "./src/utf8.js";
 import { Host } from "./testing/index.js";
+import { contract } from "./world.js";
 
 const pod = (name, does, app = "sdk") => ({ metadata: { namespace: "shop", name, labels: { app }, annotations: { does } } });
 
@@ -118,6 +119,14 @@ test("a stack names the lines of the sources", () => {
   check("1:1", "componentize-qjs:user.js:1:1");
   check("9:1", "componentize-qjs:user.js:9:1");
   assert.equal(placed("at f (componentize-qjs:user.js:2:1)"), "at f (componentize-qjs:user.js:2:1)");
+});
+
+test("the world follows from what the file exports", () => {
+  const check = (text, world) => assert.equal(contract("", exported(text)), `\nworld made {\n    include imports;\n${world}}\n`);
+  check("var a;\nexport {\n  handler,\n  lifecycle,\n  other\n};\n", "    export lifecycle;\n    export handler;\n");
+  check("export { x as lifecycle, syncAware };", "    export lifecycle;\n    export sync-aware;\n");
+  assert.throws(() => contract("", exported("export { handler };")), /exports no lifecycle/);
+  assert.throws(() => contract("", exported("var a = 1;")), /exports no lifecycle/);
 });
 
 test("a value is exchanged if it is the expected one", async () => {

@@ -116,6 +116,18 @@ class Sdk(unittest.TestCase):
         self.assertEqual(host.reconcile(), {"rs/shop/a": 1500, "rs/shop/b": 1500})
         self.assertEqual(state.get("first"), 2)
 
+    def test_the_world_follows_from_what_the_file_exports(self):
+        import build
+
+        def check(source, world):
+            self.assertEqual(build.contract("", build.exported(source)), f"\nworld made {{\n    include imports;\n{world}}}\n")
+
+        check("Lifecycle, Handler, *_ = exports(A)", "    export lifecycle;\n    export handler;\n")
+        check("Lifecycle, _, _, Timer, *_ = exports(A)\nif x:\n    Handler = 1", "    export lifecycle;\n    export timer;\n")
+        check("class Lifecycle:\n    Handler = 1", "    export lifecycle;\n")
+        with self.assertRaisesRegex(SystemExit, "exports no Lifecycle"):
+            build.contract("", build.exported("Handler = 1"))
+
     def test_an_index_that_is_not_there_is_named(self):
         from informant import HostError
         from informant.host import indexer

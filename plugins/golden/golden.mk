@@ -54,11 +54,11 @@ golden-go: go-sdk
 golden-js: js-sdk
 	@[ ! -e $(JS_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT) $(SDK_NODE)/plugins/golden; \
 	  cp $(GOLDEN)/sources/js/plugin.js $(SDK_NODE)/plugins/golden/; \
-	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/golden/plugin.js $(GOLDEN_BUILT)/js.wasm full; }
+	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/plugins/golden/plugin.js $(GOLDEN_BUILT)/js.wasm; }
 
 golden-python: python-sdk
 	@[ ! -e $(PYTHON_SDK_READY) ] || { set -ex; mkdir -p $(GOLDEN_BUILT); cd $(GOLDEN)/sources/python; \
-	  PYTHONDONTWRITEBYTECODE=1 $(SDK_COMPONENTIZE) -w full componentize -p . -p $(CURDIR)/plugin-sdk/python app -o $(CURDIR)/$(GOLDEN_BUILT)/python.wasm; }
+	  $(PYTHON_PLUGIN) $(CURDIR)/$(GOLDEN_BUILT)/python.wasm; }
 
 golden-c: zig-sdk
 	@$(find_c_compiler); set -ex; mkdir -p $(GOLDEN_BUILT); \

@@ -21,7 +21,7 @@ pub(crate) use examples::{parse, visible_commands};
 pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
 pub(crate) use get::GetArgs;
 pub(crate) use host::HostArgs;
-pub(crate) use list::{ListArgs, ListOfPlugin, ListOutput};
+pub(crate) use list::{DescribeArgs, ListArgs, ListOfPlugin, ListOfPlugins, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use otlp::OtlpArgs;
 pub(crate) use project::{BuildArgs, NewArgs};
@@ -31,7 +31,7 @@ pub(crate) use top::{SortKey, TopArgs, TopOutput, TopTable};
 pub(crate) use why::WhyArgs;
 
 use crate::compiler::{CompileArgs, CompilerArgs};
-use crate::logging::LogFormat;
+use crate::logging::LogArgs;
 use crate::project::BuildTimeArgs;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum, value_parser};
@@ -113,6 +113,8 @@ pub(crate) enum Command {
     Completion(CompletionArgs),
     /// Write a man page for each command.
     Man(ManArgs),
+    /// Print the version of the program.
+    Version,
     /// Compile one plugin for the host that started this.
     #[command(hide = true)]
     CompilePlugin(CompileArgs),
@@ -144,9 +146,8 @@ pub(crate) struct ClusterArgs {
     /// Changes a second that the cluster's workloads make, about. 0 makes none.
     #[arg(long, value_name = "N", default_value_t = 0.0)]
     pub(crate) traffic: f64,
-    /// Format of the log.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub(crate) log_format: LogFormat,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// Settings of plugins, by the host's user.
@@ -262,11 +263,14 @@ pub(crate) enum PluginCommand {
     Check(CheckArgs),
     /// Run a plugin without a host or a cluster. Objects, events and answers come from files, and each run gives the same bytes.
     ///
-    /// Prints one line for each call and each action of the plugin. Writes are printed and not made. The events file has the answers to
+    /// Prints one line for each call and each action of the plugin. Writes are printed; --apply-writes also makes them, in the objects
+    /// of the run. The events file has the answers to
     /// requests, and says how time passes. --golden compares the output with a file; a difference is a failure.
     Test(TestArgs),
-    /// Show the state of every plugin.
-    List(ListArgs),
+    /// Show the state of every plugin, or of those with these names.
+    List(ListOfPlugins),
+    /// Show all that the host knows of one plugin, as YAML: subscriptions, counters, limits, memory, loads, errors.
+    Describe(DescribeArgs),
     /// Load the plugin's file again.
     Reload(OnePlugin),
     /// Run the previous version again. A second rollback returns to the newer one.

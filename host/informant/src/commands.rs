@@ -29,7 +29,7 @@ pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;
 pub(crate) use dlq::dlq;
 pub(crate) use explain::explain;
-pub(crate) use generated::{completion, man};
+pub(crate) use generated::{completion, man, version};
 pub(crate) use get::get;
 pub(crate) use plugin::plugin;
 pub(crate) use rbac::rbac;

@@ -23,16 +23,20 @@ pub(crate) struct HostConfiguration {
 }
 
 impl HostConfiguration {
-    /// Reads the named file.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self> {
+    /// Reads the named file. With `grants_requests`, plugins get what they ask for.
+    pub(crate) fn load(path: Option<&Path>, grants_requests: bool) -> Result<Self> {
         let status = Arc::<ConfigurationStatus>::default();
+        let of = |configurations: Configurations| match grants_requests {
+            true => Arc::new(configurations.granting_requests()),
+            false => Arc::new(configurations),
+        };
         let Some(path) = path else {
-            let (_, said) = watch::channel(Arc::default());
+            let (_, said) = watch::channel(of(Configurations::default()));
             return Ok(Self { said, status, follower: None });
         };
         let text = text_of(path)?;
         let configurations = parse(&path.display().to_string(), &text)?;
-        let (say, said) = watch::channel(Arc::new(configurations));
+        let (say, said) = watch::channel(of(configurations));
         let follower = Some(Follower::new(path, text, say, status.clone()));
         Ok(Self { said, status, follower })
     }

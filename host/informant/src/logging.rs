@@ -13,11 +13,36 @@ use text::TextLines;
 pub(crate) use text::plugin_text;
 
 use tracing::error;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
-/// The filter, unless `RUST_LOG` is set. The caller of a failed request logs it with its purpose. The client's own
-/// line would repeat that.
-const FILTER: &str = "info,hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
+/// The level, unless `--log-level` or `RUST_LOG` is set.
+const LEVEL: &str = "info";
+/// The levels of some libraries. The caller of a failed request logs it with its purpose. The client's own line would
+/// repeat that.
+const LIBRARIES: &str = ",hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
+
+/// What is logged, and how.
+#[derive(clap::Args, Debug)]
+pub(crate) struct LogArgs {
+    /// Format of the log.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+    /// Lowest level of the log's lines: error, warn, info, debug or trace; also a filter such as `info,informant_cache=debug`. The
+    /// environment variable RUST_LOG takes the same [default: info].
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) log_level: Option<EnvFilter>,
+}
+
+/// A filter, in which a level alone does not raise that of the libraries for connections.
+fn level(text: &str) -> Result<EnvFilter, String> {
+    let is_level = text.parse::<LevelFilter>().is_ok();
+    let filter = match is_level {
+        true => format!("{text}{LIBRARIES}"),
+        false => text.to_owned(),
+    };
+    EnvFilter::try_new(filter).map_err(|error| error.to_string())
+}
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -59,11 +84,14 @@ pub(crate) fn note(line: &str) {
 }
 
 /// Sends all log lines of the process to standard output, from a separate thread until [`end`].
-pub(crate) fn init(format: LogFormat) {
+pub(crate) fn init(args: &LogArgs) {
     stdout::begin();
+    let format = args.log_format;
     // Only the first call has an effect.
     let _ = FORMAT.set(format);
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER));
+    let by_default = || EnvFilter::new(format!("{LEVEL}{LIBRARIES}"));
+    let filter = args.log_level.clone().or_else(|| EnvFilter::try_from_default_env().ok());
+    let filter = filter.unwrap_or_else(by_default);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).init(),
@@ -75,4 +103,26 @@ pub(crate) fn init(format: LogFormat) {
 /// `CLICOLOR_FORCE` is set.
 pub(crate) fn is_coloured() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_leaves_the_libraries_as_they_are_and_a_filter_counts_as_it_stands() {
+        let check = |text: &str, expect: Option<&str>| {
+            let found = level(text).ok().map(|filter| {
+                let text = filter.to_string();
+                let mut parts: Vec<&str> = text.split(',').collect();
+                parts.sort_unstable();
+                parts.join(",")
+            });
+            assert_eq!(found.as_deref(), expect, "{text}");
+        };
+        let libraries = "hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
+        check("debug", Some(&format!("debug,{libraries}")));
+        check("info,informant_cache=trace", Some("info,informant_cache=trace"));
+        check("a=b=c", None);
+    }
 }

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain(&args),
         Command::Completion(args) => commands::completion(&args),
         Command::Man(args) => commands::man(&args),
+        Command::Version => commands::version(),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
     match result {

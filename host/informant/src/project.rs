@@ -15,6 +15,7 @@ mod rebuild;
 mod recipe;
 mod recognition;
 mod template;
+mod template_kind;
 mod toolchain;
 mod watch;
 
@@ -25,6 +26,7 @@ pub(crate) use language::Language;
 pub(crate) use recipe::Mode;
 pub(crate) use recognition::{Project, projects_in};
 pub(crate) use template::{new_project, project_name};
+pub(crate) use template_kind::Template;
 pub(crate) use toolchain::Toolchain;
 
 use std::time::Duration;

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 
+mod applied;
 mod field_error;
 mod journal;
 mod outside;

@@ -8,6 +8,7 @@ export type PluginFile = Pick<Exports, "lifecycle"> & Partial<Exports>;
 /** An object of a test. */
 export interface TestObject {
   metadata?: { name?: string; namespace?: string; uid?: string };
+  [field: string]: unknown;
 }
 
 interface Place {

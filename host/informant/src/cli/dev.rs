@@ -13,6 +13,9 @@ pub(crate) struct DevArgs {
     /// Changes a second that the workloads of the embedded cluster make, about. 0 makes none.
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     pub(crate) traffic: f64,
+    /// Grant each plugin what its descriptor asks for. Only with the embedded cluster; requests over HTTP are sent.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) grant_all: bool,
     /// Text below the log of a terminal [default: how to change the plugins].
     #[arg(long, value_name = "TEXT")]
     pub(crate) hint: Option<String>,

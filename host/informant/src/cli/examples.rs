@@ -29,6 +29,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("dev .", "the project that you are in, again after every save"),
             ("dev ./plugins", "the files and projects of a folder"),
+            ("dev . --grant-all", "with all that the plugin asks for"),
             ("dev . --context staging", "beside a real cluster"),
         ],
     ),
@@ -64,6 +65,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "plugin new",
         &[
             ("plugin new hello --lang go", "makes the folder hello"),
+            ("plugin new web --lang go --template controller", "a plugin that works on keys"),
             ("plugin new --list", "the languages"),
         ],
     ),
@@ -89,6 +91,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("plugin test hello.wasm --objects cluster --events run.jsonl", "shows its actions"),
             (
+                "plugin test hello.wasm --objects cluster --apply-writes",
+                "runs a controller until it rests",
+            ),
+            (
                 "plugin test hello.wasm --objects cluster --events run.jsonl --golden run.golden --update",
                 "keeps it",
             ),
@@ -99,6 +105,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("plugin list", &[("plugin list -o wide", ""), ("plugin list -o json", "for machines")]),
+    ("plugin describe", &[("plugin describe hello", "")]),
+    ("version", &[("version", "")]),
     ("plugin reload", &[("plugin reload hello", "")]),
     ("plugin rollback", &[("plugin rollback hello", "")]),
     ("plugin pause", &[("plugin pause hello", "")]),

@@ -12,6 +12,26 @@ pub(crate) struct ListArgs {
     pub(crate) output: ListOutput,
 }
 
+/// The plugins of a list.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ListOfPlugins {
+    /// Names of plugins. Without a name, the list has all plugins.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// One plugin in full.
+#[derive(clap::Args, Debug)]
+pub(crate) struct DescribeArgs {
+    /// The plugin's name: its file name without .wasm.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
+}
+
 /// The formats of kubectl's lists.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListOutput {

@@ -33,6 +33,10 @@ pub(crate) struct TestArgs {
     /// File with one JSON object a line: the events, and the answers to requests.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
+    /// Apply the plugin's writes to the objects of the run, and deliver the changes to the plugin, so that a controller comes to rest.
+    /// Writes with an answer in the events file change nothing.
+    #[arg(long)]
+    pub(crate) apply_writes: bool,
     #[command(flatten)]
     pub(crate) offline: OfflineArgs,
 }

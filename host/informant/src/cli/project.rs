@@ -1,7 +1,7 @@
 //! The arguments of `informant plugin new` and `informant plugin build`.
 
 use super::{BuildTimeArgs, CompilerArgs, ConfigArgs};
-use crate::project::Language;
+use crate::project::{Language, Template};
 use std::path::PathBuf;
 
 /// What is to be made.
@@ -13,6 +13,9 @@ pub(crate) struct NewArgs {
     /// The language that the plugin is to be written in.
     #[arg(long, value_enum, value_name = "LANGUAGE", required_unless_present = "list")]
     pub(crate) lang: Option<Language>,
+    /// The kind of plugin to begin with.
+    #[arg(long, value_enum, value_name = "TEMPLATE", default_value_t = Template::Handler)]
+    pub(crate) template: Template,
     /// Show the languages, with the tools that each needs and the downloads of its first build.
     #[arg(long, conflicts_with_all = ["name", "lang"])]
     pub(crate) list: bool,

@@ -1,6 +1,6 @@
 //! The addresses of a host, and the format of its log.
 
-use crate::logging::LogFormat;
+use crate::logging::LogArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -14,9 +14,8 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) admin: AdminArgs,
-    /// Format of the log.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub(crate) log_format: LogFormat,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// The listener of `run` that others may reach. It has the name that Kubernetes' components and

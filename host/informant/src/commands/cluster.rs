@@ -9,7 +9,7 @@ use tracing::info;
 
 /// Runs until a signal stops it.
 pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
-    logging::init(args.log_format);
+    logging::init(&args.log);
     super::run_until_signal(async |stop| {
         let traffic = super::dev::traffic_options(args.traffic)?;
         let options = DevClusterOptions { listen: args.listen, ..DevClusterOptions::default() };

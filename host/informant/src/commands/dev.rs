@@ -23,7 +23,7 @@ use tracing::info;
 
 /// Runs until a signal stops it.
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
-    logging::init(args.host.serve.log_format);
+    logging::init(&args.host.serve.log);
     let (directories, projects) = followed(&args.paths)?;
     let (own_hint, next) = (hint(&directories, &projects), next_step(&projects));
     let args = DevArgs { hint: Some(args.hint.unwrap_or(own_hint)), ..args };
@@ -64,7 +64,7 @@ async fn builders(
     args: &DevArgs,
     stop: &CancellationToken,
 ) -> Result<Vec<Builder>> {
-    let shown = match args.host.serve.log_format {
+    let shown = match args.host.serve.log.log_format {
         LogFormat::Text => ShownLines::Plain,
         LogFormat::Json => ShownLines::Log,
     };
@@ -112,7 +112,7 @@ async fn shown(
     embedded: Option<&Path>,
     stop: &CancellationToken,
 ) -> Result<()> {
-    let is_text = args.host.serve.log_format == LogFormat::Text;
+    let is_text = args.host.serve.log.log_format == LogFormat::Text;
     let hint = args.hint.clone().unwrap_or_default();
     let began = Instant::now();
     let manager = start(args, embedded).await?;
@@ -132,7 +132,8 @@ async fn shown(
 
 /// Starts the host. `embedded` is the kubeconfig of the embedded cluster.
 async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
-    let configuration = HostConfiguration::load(args.host.config.config.as_deref())?;
+    let config = args.host.config.config.as_deref();
+    let configuration = HostConfiguration::load(config, args.grant_all)?;
     let options = args.host.options(configuration, args.paths, Use::Versions).await?;
     let options = ManagerOptions { is_cluster_embedded: embedded.is_some(), ..options };
     let manager = Manager::start(options).await?;

@@ -1,9 +1,16 @@
 //! Output that is generated from the command line's declaration for other programs: completions of shells, and man
 //! pages.
 
+use super::ask::print;
 use crate::cli::{CompletionArgs, ManArgs, visible_commands};
 use crate::logging::Stdout;
 use anyhow::{Context, Result};
+
+/// Prints the program's version, as `--version` does.
+pub(crate) fn version() -> Result<()> {
+    print(concat!("informant ", env!("CARGO_PKG_VERSION")));
+    Ok(())
+}
 
 /// Prints a shell's completion script.
 pub(crate) fn completion(args: &CompletionArgs) -> Result<()> {

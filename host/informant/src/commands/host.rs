@@ -35,7 +35,7 @@ impl HostArgs {
             election: None,
             addresses: Addresses { api: self.serve.listen, metrics: None, secure: None },
             admin_socket: self.serve.admin.admin_socket,
-            log_format: self.serve.log_format,
+            log_format: self.serve.log.log_format,
             is_cluster_embedded: false,
         })
     }

@@ -6,8 +6,9 @@ use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
-use crate::cli::{ListArgs, ListOutput, PluginArgs, PluginCommand};
-use anyhow::Result;
+use crate::cli::{DescribeArgs, ListOfPlugins, ListOutput, PluginArgs, PluginCommand};
+use anyhow::{Result, anyhow};
+use informant_runtime::configuration::nearest;
 use informant_runtime::one_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::Check(args) => check(&args),
         PluginCommand::Test(args) => plugin_test(&args),
         PluginCommand::List(args) => list(&args),
+        PluginCommand::Describe(args) => describe(&args),
         PluginCommand::Reload(plugin) => act(&plugin, "reload", None),
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),
         PluginCommand::Pause(plugin) => act(&plugin, "pause", None),
@@ -27,17 +29,44 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
     }
 }
 
-fn list(args: &ListArgs) -> Result<()> {
-    let client = client(&args.admin)?;
-    let plugins = block_on(client.get("/plugins"))?;
+fn list(args: &ListOfPlugins) -> Result<()> {
+    let (names, list) = (&args.names, &args.list);
+    let client = client(&list.admin)?;
+    let plugins = named(&block_on(client.get("/plugins"))?, names)?;
     let none = "no plugins: the host's directories have no plugin file yet";
-    show(plugins.as_array().map(Vec::as_slice).unwrap_or_default(), args.output, &COLUMNS, none)?;
-    if let ListOutput::Text | ListOutput::Wide = args.output {
+    show(&plugins, list.output, &COLUMNS, none)?;
+    let is_whole = names.is_empty();
+    if let (true, ListOutput::Text | ListOutput::Wide) = (is_whole, list.output) {
         for line in problems(&block_on(client.get("/problems"))?) {
             print(&line);
         }
     }
     Ok(())
+}
+
+fn describe(args: &DescribeArgs) -> Result<()> {
+    let plugins = block_on(client(&args.admin)?.get("/plugins"))?;
+    for plugin in named(&plugins, std::slice::from_ref(&args.name))? {
+        print(serde_saphyr::to_string(&plugin)?.trim_end());
+    }
+    Ok(())
+}
+
+/// The plugins with these names, or all of them.
+fn named(plugins: &Value, names: &[String]) -> Result<Vec<Value>> {
+    let all = plugins.as_array().map(Vec::as_slice).unwrap_or_default();
+    let of = |name: &String| {
+        let found = all.iter().find(|plugin| plugin["name"] == **name);
+        found.cloned().ok_or_else(|| {
+            let known: Vec<_> = all.iter().filter_map(|plugin| plugin["name"].as_str()).collect();
+            let near = nearest(name, &known).map(|near| format!("; did you mean {near}?"));
+            anyhow!("the host has no plugin {name}{}", near.unwrap_or_default())
+        })
+    };
+    match names.is_empty() {
+        true => Ok(all.to_vec()),
+        false => names.iter().map(of).collect(),
+    }
 }
 
 /// The problems of files that are not plugins, one line each.
@@ -108,6 +137,24 @@ fn row(plugin: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_has_the_named_plugins_in_their_order_or_names_the_nearest() {
+        let plugins = json!([{"name": "a"}, {"name": "hello"}]);
+        let check = |names: &[&str], expect: &str| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let shown = match named(&plugins, &names) {
+                Ok(found) => {
+                    found.iter().map(|plugin| cell(&plugin["name"])).collect::<Vec<_>>().join(" ")
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(shown, expect);
+        };
+        check(&[], "a hello");
+        check(&["hello", "a"], "hello a");
+        check(&["helo"], "the host has no plugin helo; did you mean hello?");
+    }
 
     #[test]
     fn a_problem_is_one_line() {

@@ -2,7 +2,7 @@
 
 use super::ask::{print, table};
 use crate::cli::NewArgs;
-use crate::project::{Language, new_project, project_name};
+use crate::project::{Language, Template, new_project, project_name};
 use anyhow::Result;
 use informant_runtime::PluginName;
 use std::path::PathBuf;
@@ -14,20 +14,23 @@ pub(crate) fn new(args: &NewArgs) -> Result<()> {
         return Ok(());
     };
     let name = project_name(name)?;
-    new_project(&PathBuf::from(name.as_str()), language, &name)?;
-    print(&next(language, &name));
+    new_project(&PathBuf::from(name.as_str()), language, args.template, &name)?;
+    print(&next(language, args.template, &name));
     Ok(())
 }
 
 /// The description of the project, and the next steps.
-fn next(language: Language, name: &PluginName) -> String {
+fn next(language: Language, template: Template, name: &PluginName) -> String {
     let facts = language.facts();
     let test = facts.test.replace("NAME", name.as_str());
     format!(
-        "{name} is a plugin in {}, with its SDK in {name}/sdk. It needs {}; the first build fetches {}. Next:\n\n  \
+        "{name} is a plugin in {}, with its SDK in {name}/sdk: {}. It needs {}; the first build fetches {}. Next:\n\n  \
          cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it beside an embedded cluster, and again after \
          every save\n\nIts own tests: {test}",
-        facts.title, facts.toolchain, facts.fetches
+        facts.title,
+        template.does(),
+        facts.toolchain,
+        facts.fetches
     )
 }
 
@@ -50,7 +53,7 @@ mod tests {
     fn what_to_do_next_names_the_project() {
         let name: PluginName = "pod-watch".parse().expect("a name");
         for language in Language::ALL {
-            let next = next(language, &name);
+            let next = next(language, Template::Handler, &name);
             assert!(!next.contains("hello") && !next.contains("NAME"), "{next}");
         }
     }

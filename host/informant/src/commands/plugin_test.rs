@@ -15,6 +15,7 @@ pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
         None => Script::default(),
         Some(file) => events(file)?,
     };
+    script.apply_writes = args.apply_writes;
     if let Some(directory) = &args.objects {
         script.objects = Manifests::read(directory)?.into_objects()?;
     }

@@ -11,9 +11,9 @@ use anyhow::Result;
 
 /// Runs until a signal stops it.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
-    logging::init(args.host.serve.log_format);
+    logging::init(&args.host.serve.log);
     super::check_directory(&args.plugins)?;
-    let configuration = HostConfiguration::load(args.host.config.config.as_deref())?;
+    let configuration = HostConfiguration::load(args.host.config.config.as_deref(), false)?;
     let election = ElectionOptions::new(args.election)?;
     super::run_until_signal(async |stop| {
         let options = args.host.options(configuration, vec![args.plugins], Use::Plugins).await?;

@@ -122,6 +122,10 @@ impl Follower {
                 warn_of(&configurations);
                 self.status.taken.fetch_add(1, Relaxed);
                 *self.status.problem.lock() = None;
+                let configurations = match self.say.borrow().grants_requests() {
+                    true => configurations.granting_requests(),
+                    false => configurations,
+                };
                 self.say.send_replace(Arc::new(configurations));
             }
             Err(problem) => {

@@ -57,14 +57,13 @@ pub(crate) struct Recipe {
 /// The steps that write the plugin to `out`. cargo chooses and reports its own path.
 pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Path) -> Recipe {
     let settings = &project.settings;
-    let world = settings.world.as_deref().unwrap_or("plugin");
     match tools {
         Toolchain::Rust { cargo } => Recipe { fetch: None, build: rust(cargo, mode) },
         Toolchain::Go { go } => Recipe { fetch: None, build: self::go(go, out) },
         Toolchain::Js { node, npm } => {
             let entry = settings.entry.as_deref().unwrap_or("plugin.js");
             let script = "node_modules/.bin/informant-plugin";
-            let arguments = [script.into(), entry.into(), out.into(), world.into()];
+            let arguments = [script.into(), entry.into(), out.into()];
             let mut build = step("informant-plugin", node, arguments);
             // An environment variable instead of an argument: the project's SDK may be older than this argument.
             build.environment.extend((mode == Mode::Dev).then(|| ("INFORMANT_DEV", "1".into())));
@@ -72,11 +71,8 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
         }
         Toolchain::Python { python } => {
             let sdk = settings.sdk.as_deref().unwrap_or("sdk");
-            let [wit, module] = ["wit", "python"].map(|it| format!("{sdk}/{it}"));
-            let arguments =
-                ["-d", &wit, "-w", world, "componentize", "-p", ".", "-p", &module, "app", "-o"];
-            let arguments = arguments.iter().map(OsString::from).chain([out.into()]);
-            let program = project.folder.join(".venv/bin/componentize-py");
+            let arguments = [format!("{sdk}/python/build.py").into(), out.into()];
+            let program = project.folder.join(".venv/bin/python");
             let fetch = pip_install(python, &project.folder);
             Recipe { fetch: Some(fetch), build: step("componentize-py", &program, arguments) }
         }
@@ -271,7 +267,7 @@ mod tests {
         let js = Toolchain::Js { node: "node".into(), npm: "npm".into() };
         let install = "npm install --no-audit --no-fund";
         let build = |dev: &str| {
-            format!("{dev}node node_modules/.bin/informant-plugin plugin.js /o/pods.wasm plugin")
+            format!("{dev}node node_modules/.bin/informant-plugin plugin.js /o/pods.wasm")
         };
         let check_js = |mode, dev| {
             check(Language::Js, &js, Settings::default(), mode, &[install, &build(dev)]);
@@ -283,15 +279,11 @@ mod tests {
         let settings = Settings::default();
         check(Language::AssemblyScript, &tools, settings, Mode::Dev, &[install, build]);
         let python = Toolchain::Python { python: "python3".into() };
-        let settings = Settings {
-            world: Some("full".into()),
-            sdk: Some("../s".into()),
-            ..Settings::default()
-        };
+        let settings = Settings { sdk: Some("../s".into()), ..Settings::default() };
         let expect = [
             "python3 -m venv --clear .venv",
             "/p/.venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt",
-            "/p/.venv/bin/componentize-py -d ../s/wit -w full componentize -p . -p ../s/python app -o /o/pods.wasm",
+            "/p/.venv/bin/python ../s/python/build.py /o/pods.wasm",
         ];
         check(Language::Python, &python, settings, Mode::Dev, &expect);
     }

@@ -44,9 +44,6 @@ pub(crate) struct Project {
 /// Settings of some languages' tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Settings {
-    /// The world of the contract to build for: `informant.world` of `package.json`, `tool.informant.world` of
-    /// `pyproject.toml`.
-    pub(crate) world: Option<String>,
     /// The first file: `main` of `package.json`, or the `.zig` file that gives the plugin its name.
     pub(crate) entry: Option<String>,
     /// The path of the SDK if it is not `sdk`: `tool.informant.sdk` of `pyproject.toml`.
@@ -164,7 +161,7 @@ fn node(folder: &Path) -> Result<Recognized> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let name = package["name"].as_str().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
-    let (world, entry) = (text(&package["informant"]["world"]), text(&package["main"]));
+    let entry = text(&package["main"]);
     let needs = |key: &str| package[key].get(ASSEMBLYSCRIPT_SDK).is_some();
     let is_typed = entry.as_ref().is_some_and(|it| TYPESCRIPT.iter().any(|end| it.ends_with(end)));
     let language = match needs("dependencies") || needs("devDependencies") {
@@ -172,7 +169,7 @@ fn node(folder: &Path) -> Result<Recognized> {
         false if is_typed => Language::TypeScript,
         false => Language::Js,
     };
-    Ok(Some((language, name, Settings { world, entry, ..Settings::default() })))
+    Ok(Some((language, name, Settings { entry, ..Settings::default() })))
 }
 
 fn python(folder: &Path) -> Result<Recognized> {
@@ -185,7 +182,7 @@ fn python(folder: &Path) -> Result<Recognized> {
         let found = path[1..].iter().try_fold(first?, |value, key| value.get(*key));
         found.and_then(|value| value.as_str()).map(str::to_owned)
     };
-    let (world, sdk) = (at(&["tool", "informant", "world"]), at(&["tool", "informant", "sdk"]));
+    let sdk = at(&["tool", "informant", "sdk"]);
     let own = || {
         std::path::absolute(folder)
             .ok()?
@@ -193,7 +190,7 @@ fn python(folder: &Path) -> Result<Recognized> {
             .map(|name| name.to_string_lossy().into_owned())
     };
     let name = at(&["project", "name"]).or_else(own).unwrap_or_default();
-    Ok(Some((Language::Python, name, Settings { world, sdk, ..Settings::default() })))
+    Ok(Some((Language::Python, name, Settings { sdk, ..Settings::default() })))
 }
 
 fn c(folder: &Path) -> Result<Recognized> {
@@ -351,19 +348,12 @@ mod tests {
             let folder = folder(files);
             Project::open(folder.path()).unwrap().settings
         };
-        let js = r#"{"name": "a", "main": "src/a.js", "informant": {"world": "controller"}}"#;
+        let js = r#"{"name": "a", "main": "src/a.js"}"#;
         let js = settings(&[("package.json", js)]);
-        assert_eq!(
-            (js.entry.as_deref(), js.world.as_deref()),
-            (Some("src/a.js"), Some("controller"))
-        );
-        let python =
-            "[project]\nname = \"a\"\n[tool.informant]\nworld = \"full\"\nsdk = \"../sdk\"";
+        assert_eq!(js.entry.as_deref(), Some("src/a.js"));
+        let python = "[project]\nname = \"a\"\n[tool.informant]\nsdk = \"../sdk\"";
         let python = settings(&[("app.py", ""), ("pyproject.toml", python)]);
-        assert_eq!(
-            (python.world.as_deref(), python.sdk.as_deref()),
-            (Some("full"), Some("../sdk"))
-        );
+        assert_eq!(python.sdk.as_deref(), Some("../sdk"));
         let c =
             settings(&[("a.c", "plugin_describe("), ("b.c", ""), ("a_test.c", ""), ("b.h", "")]);
         assert_eq!(c.sources, ["a.c", "b.c"]);

@@ -1,9 +1,10 @@
 //! New projects: a language's template with a matching SDK in the folder `sdk`. Both are embedded in this program.
 //!
-//! A template is a project with the name `hello` in `plugin-sdk/LANGUAGE/template`. A new project differs in that name
-//! and in the path of the SDK.
+//! A template is a project with the name `hello` in `plugin-sdk/LANGUAGE/template`, with the files of another folder in
+//! place of some of its files ([`Template`]). A new project differs in that name and in the path of the SDK.
 
 use super::language::Language;
+use super::template_kind::Template;
 use anyhow::{Context, Result, bail};
 use informant_runtime::PluginName;
 use std::path::Path;
@@ -15,6 +16,9 @@ const EMBEDDED: &[File] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// The name of all templates.
 const TEMPLATE_NAME: &str = "hello";
+
+/// The setting of the handler, in its configuration.
+const GREETING: &str = "# Without this line the plugin greets with the text in its source.\n# config: {greeting: good day}\n";
 
 /// Files of a template in which the template's name means nothing else.
 const NAMED: [&str; 7] = [
@@ -89,26 +93,45 @@ pub(crate) fn project_name(text: &str) -> Result<PluginName> {
 }
 
 /// The files of a new project: their paths in the project, and their texts.
-pub(crate) fn files(language: Language, name: &PluginName) -> Vec<(String, String)> {
+pub(crate) fn files(
+    language: Language,
+    template: Template,
+    name: &PluginName,
+) -> Vec<(String, String)> {
     let key = language.facts().key;
-    let template = format!("{key}/template/");
+    let [common, own] = [Template::Handler, template].map(|it| format!("{key}/{}/", it.folder()));
     let of_sdk = |path: &str| {
         let folder = path.split_once('/').map(|(folder, _)| folder);
         let is_ours = folder.is_none_or(|it| ["wit", key, language.sdk()].contains(&it));
-        is_ours && !path.contains("/template/")
+        is_ours && !path.contains("/template/") && !path.contains("/templates/")
     };
-    let placed = EMBEDDED.iter().filter_map(|(path, text)| match path.strip_prefix(&template) {
+    let own_text = |file: &str| {
+        let place = format!("{own}{file}");
+        EMBEDDED.iter().find_map(|(path, text)| (*path == place).then_some(*text))
+    };
+    let placed = EMBEDDED.iter().filter_map(|(path, text)| match path.strip_prefix(&common) {
         Some(file) => {
             let place = file.replace(TEMPLATE_NAME, name.as_str());
-            Some((place, adapted(language, file, text, name)))
+            let text = own_text(file).unwrap_or(text);
+            Some((place, adapted(language, template, file, text, name)))
         }
         None => of_sdk(path).then(|| (format!("sdk/{path}"), (*text).to_owned())),
     });
     placed.collect()
 }
 
-fn adapted(language: Language, file: &str, text: &str, name: &PluginName) -> String {
+fn adapted(
+    language: Language,
+    template: Template,
+    file: &str,
+    text: &str,
+    name: &PluginName,
+) -> String {
     let mut text = text.to_owned();
+    if template != Template::Handler {
+        text = text.replace(Template::Handler.does(), template.does());
+        text = text.replace(GREETING, "");
+    }
     let is_here = |place: &&(Language, &str, &str, &str)| place.0 == language && place.1 == file;
     for (_, _, from, to) in PLACES.iter().filter(is_here) {
         text = text.replace(from, to);
@@ -120,7 +143,12 @@ fn adapted(language: Language, file: &str, text: &str, name: &PluginName) -> Str
 }
 
 /// Writes a project into a folder, which must be missing or empty.
-pub(crate) fn new_project(folder: &Path, language: Language, name: &PluginName) -> Result<()> {
+pub(crate) fn new_project(
+    folder: &Path,
+    language: Language,
+    template: Template,
+    name: &PluginName,
+) -> Result<()> {
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {
@@ -133,7 +161,7 @@ pub(crate) fn new_project(folder: &Path, language: Language, name: &PluginName) 
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => bail!("{} cannot become a project: {error}", folder.display()),
     }
-    for (path, text) in files(language, name) {
+    for (path, text) in files(language, template, name) {
         let path = folder.join(path);
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let written = written.and_then(|()| std::fs::write(&path, text));
@@ -184,7 +212,7 @@ mod tests {
     #[test]
     fn project_is_called_by_its_name_and_has_its_sdk() {
         for language in Language::ALL {
-            let files = files(language, &name());
+            let files = files(language, Template::Handler, &name());
             let key = language.facts().key;
             let text = |path: &str| {
                 let file = files.iter().find(|(place, _)| place == path);
@@ -208,6 +236,26 @@ mod tests {
                 for other in foreign.filter(|other| ![key, language.sdk()].contains(other)) {
                     assert!(!path.starts_with(&format!("sdk/{other}/")), "{key}: {path}");
                 }
+            }
+        }
+    }
+
+    /// A file of another folder that stands for no file of the template would not be in the project.
+    #[test]
+    fn each_kind_of_plugin_differs_in_its_sources_alone() {
+        for language in Language::ALL {
+            let plain = files(language, Template::Handler, &name());
+            for template in [Template::Controller, Template::Timer] {
+                let folder = format!("{}/{}/", language.facts().key, template.folder());
+                let own = EMBEDDED.iter().filter(|(path, _)| path.starts_with(&folder)).count();
+                let made = files(language, template, &name());
+                let pairs = || plain.iter().zip(&made);
+                assert!(plain.len() == made.len() && pairs().all(|(a, b)| a.0 == b.0));
+                let differ: Vec<_> =
+                    pairs().filter(|(a, b)| a.1 != b.1).map(|(a, _)| &*a.0).collect();
+                assert_eq!(differ.len(), own + 2, "{folder}: {differ:?}");
+                assert!(differ.contains(&"README.md") && differ.contains(&"pod-watch.yaml"));
+                assert!(own > 0 && made.iter().all(|(_, text)| !text.contains("greets")));
             }
         }
     }
@@ -275,7 +323,7 @@ mod tests {
     fn what_a_projects_scripts_name_is_there() {
         let mut found = Vec::new();
         for language in Language::ALL {
-            let files = files(language, &name());
+            let files = files(language, Template::Handler, &name());
             for (path, text) in &files {
                 let folder =
                     path.rsplit_once('/').map_or(String::new(), |(it, _)| format!("{it}/"));
@@ -323,7 +371,7 @@ mod tests {
             ] {
                 assert!(!path.contains(part), "{path}");
             }
-            assert!(path.contains("/template/") || !path.ends_with("_test.go"), "{path}");
+            assert!(path.contains("/template") || !path.ends_with("_test.go"), "{path}");
         }
     }
 
@@ -331,7 +379,9 @@ mod tests {
     fn folder_with_something_in_it_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine"), "").unwrap();
-        let error = new_project(folder.path(), Language::Go, &name()).unwrap_err().to_string();
+        let error = new_project(folder.path(), Language::Go, Template::Handler, &name())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("not empty"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

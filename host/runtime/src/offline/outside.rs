@@ -1,8 +1,11 @@
 //! Answers a run's writes and requests. The events file's answers come first. Otherwise writes get the answer of an
-//! API server with the run's objects. Nothing leaves the process, and no write changes the objects.
+//! API server with the run's objects. Nothing leaves the process, and no write changes the objects, unless the run
+//! applies writes.
 
+use super::applied;
 use super::script::{HttpAnswer, HttpResult, KubeAnswer, KubeResult, ScriptedAnswer};
-use super::world::{OfflineWorld, uid};
+use super::world::{Changed, OfflineWorld, uid};
+use crate::guest::surroundings::Surroundings;
 use crate::outside::cluster_writer::{ClusterWriter, WriteError, WriteRequest, WriteTarget};
 use crate::outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse};
 use futures::future::{BoxFuture, ready};
@@ -33,7 +36,13 @@ pub(super) struct Outside {
     world: OfflineWorld,
     patch: PatchObject,
     answers: Arc<Mutex<Answers>>,
+    /// The changes by writes that no handler was notified of. `None`: writes change nothing.
+    applied: Arc<Mutex<Option<Vec<AppliedWrite>>>>,
+    surroundings: Surroundings,
 }
+
+/// The change of an object by a write.
+pub(super) type AppliedWrite = (GroupVersionResource, Changed);
 
 /// The newest matching answer counts.
 #[derive(Default)]
@@ -43,8 +52,18 @@ struct Answers {
 }
 
 impl Outside {
-    pub(super) fn new(world: OfflineWorld, patch: PatchObject) -> Self {
-        Self { world, patch, answers: Arc::default() }
+    pub(super) fn new(world: OfflineWorld, patch: PatchObject, surroundings: Surroundings) -> Self {
+        Self { world, patch, answers: Arc::default(), applied: Arc::default(), surroundings }
+    }
+
+    /// From here on writes change the objects.
+    pub(super) fn apply_writes(&self) {
+        self.applied.lock().get_or_insert_default();
+    }
+
+    /// The changes by writes since the last call.
+    pub(super) fn take_applied(&self) -> Vec<AppliedWrite> {
+        self.applied.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// From here on such requests get this answer.
@@ -58,7 +77,14 @@ impl Outside {
     fn written(&self, request: &WriteRequest) -> Result<Vec<u8>, WriteError> {
         let object = match self.said_of_write(request) {
             Some(answer) => answer_of(answer)?,
-            None => self.as_it_would_be(request)?,
+            None => {
+                let object = self.as_it_would_be(request)?;
+                if let Some(applied) = &mut *self.applied.lock() {
+                    let now = self.surroundings.wall().to_string();
+                    applied.extend(applied::apply(&self.world, request, &object, &now)?);
+                }
+                object
+            }
         };
         let body = serde_json::to_vec(&object);
         body.map_err(|error| WriteError::Transport(error.to_string()))
@@ -230,7 +256,7 @@ fn answer_of(answer: KubeResult) -> Result<Value, WriteError> {
     Err(WriteError::Status { code, reason, message, retry_after })
 }
 
-fn status(code: u16, reason: &str, message: &str) -> WriteError {
+pub(super) fn status(code: u16, reason: &str, message: &str) -> WriteError {
     let (reason, message) = (reason.to_owned(), message.to_owned());
     WriteError::Status { code, reason, message, retry_after: None }
 }
@@ -243,7 +269,7 @@ fn with_part(mut object: Value, other: &Value, part: &str) -> Value {
     object
 }
 
-fn key(target: &WriteTarget) -> ObjectKey {
+pub(super) fn key(target: &WriteTarget) -> ObjectKey {
     ObjectKey::new(&*target.namespace, &*target.name)
 }
 
@@ -261,7 +287,7 @@ mod tests {
             object["spec"] = serde_json::from_slice(of.patch).unwrap_or_default();
             Ok(object)
         };
-        Outside::new(world, patch)
+        Outside::new(world, patch, Surroundings::default())
     }
 
     /// A request for a Pod in the namespace n: its name, and its subresource behind a slash.

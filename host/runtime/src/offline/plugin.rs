@@ -123,6 +123,7 @@ impl OfflinePlugin {
             })?;
         }
         let run = Run::new(self, world, begins);
+        let run = if script.apply_writes { run.applying_writes() } else { run };
         self.on_guest_thread(run.through(script.steps)).await
     }
 

@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 
 /// The most steps of one run, calls included: a plugin that always has work ends here.
 const STEPS_MAX: usize = 200_000;
+/// The most changes by the plugin's own writes after a line of the events file. A controller that writes only
+/// differences makes a few for each object.
+const APPLIED_MAX: usize = 10_000;
 /// The time for retries after the last line of the events file.
 const SETTLE_TIME: Duration = Duration::from_secs(60);
 /// The seed of random bytes.
@@ -44,6 +47,9 @@ pub(super) struct Run {
     handlers: Vec<ReplayedSubscription>,
     steps: usize,
     steps_max: usize,
+    /// Changes by the plugin's writes since the last line of the events file.
+    applied: usize,
+    applied_max: usize,
 }
 
 /// A subscription and its resyncs.
@@ -77,7 +83,7 @@ impl Run {
         let (prepared, descriptor) = (&plugin.prepared, &plugin.prepared.descriptor);
         let names = descriptor.subscriptions.iter().map(|it| it.name.clone()).collect();
         let journal = Arc::new(Journal::new(surroundings.clone(), names));
-        let outside = Outside::new(world.clone(), plugin.patch);
+        let outside = Outside::new(world.clone(), plugin.patch, surroundings.clone());
         let core = Arc::new(core(&plugin.name, prepared, begins));
         let ids: Vec<_> = (1..).map(SubscriptionId).take(descriptor.subscriptions.len()).collect();
         let granted = VersionPermissions::everything(descriptor);
@@ -117,7 +123,15 @@ impl Run {
             journal,
             steps: 0,
             steps_max: STEPS_MAX,
+            applied: 0,
+            applied_max: APPLIED_MAX,
         }
+    }
+
+    /// Writes change the objects, and the plugin gets their events.
+    pub(super) fn applying_writes(self) -> Self {
+        self.outside.apply_writes();
+        self
     }
 
     /// For a caller that calls the plugin in another way.
@@ -169,6 +183,7 @@ impl Run {
     }
 
     async fn take(&mut self, step: Step) {
+        self.applied = 0;
         if let Some(time) = step.time {
             let wait = Duration::try_from(time.duration_since(self.surroundings.wall()));
             self.work_until(self.surroundings.now() + wait.unwrap_or_default()).await;
@@ -288,10 +303,25 @@ impl Run {
         self.surroundings.pass(due.saturating_duration_since(self.surroundings.now()));
         let before = self.given_up();
         self.actor.step().await;
+        self.tell_applied();
         if self.given_up() > before {
             self.journal.note(GAVE_UP, json!({}));
         }
         true
+    }
+
+    /// Notifies the handlers of the changes by the plugin's writes.
+    fn tell_applied(&mut self) {
+        for (resource, changed) in self.outside.take_applied() {
+            self.tell(&resource, &changed);
+            self.applied += 1;
+        }
+        if self.applied > self.applied_max {
+            let times = self.applied_max;
+            self.journal.cut_off(format!(
+                "its writes have changed objects more than {times} times since the last line of the events file, and it does not come to rest: write only what differs"
+            ));
+        }
     }
 
     /// The number of calls that were given up.

@@ -24,6 +24,8 @@ const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3_600);
 pub struct Script {
     /// The objects at the beginning.
     pub objects: Vec<KindedObject>,
+    /// Whether the plugin's writes change the objects, and cause events.
+    pub apply_writes: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -207,7 +209,7 @@ impl Script {
             before = time.or(before);
             steps.push(Step { line, time, what });
         }
-        Ok(Self { objects: Vec::new(), steps })
+        Ok(Self { steps, ..Self::default() })
     }
 
     /// The start of the run: the first time in the file, or the first day of 2026.

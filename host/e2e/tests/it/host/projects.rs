@@ -122,7 +122,26 @@ fn check(language: &Language, place: &Place) {
     let project = place.folder.path().join("hello");
     assert!(project.join("build/hello.wasm").exists(), "{said}");
     assert_eq!(project.join("build/hello.yaml").exists(), project.join("hello.yaml").exists());
+    let between = &first[2..];
+    check_template(language.key, "controller", between, place, "1 of 3");
+    check_template(language.key, "timer", between, place, "pending");
     runtime().block_on(follow(language, place, &project));
+}
+
+/// Makes a project of another kind, runs the README's commands in it, and then the plugin over two objects for a minute.
+fn check_template(language: &str, kind: &str, commands: &[String], place: &Place, says: &str) {
+    let commands = commands.join("\n").replace("hello", kind);
+    let script = format!(
+        "informant plugin new {kind} --lang {language} --template {kind} && cd {kind}\n{commands}\nmkdir objects\n\
+         echo '{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: {{replicas: 3}}, status: {{availableReplicas: 1}}}}' >objects/web.yaml\n\
+         echo '{{apiVersion: v1, kind: Pod, metadata: {{name: web-1, namespace: shop}}, status: {{phase: Pending}}}}' >objects/pod.yaml\n\
+         echo '{{\"wait\": \"61s\"}}' >events.jsonl\n\
+         informant plugin test build/{kind}.wasm --objects objects --events events.jsonl"
+    );
+    let (code, said) = place.run(&script);
+    assert_eq!(code, Some(0), "{said}");
+    let times = said.lines().filter(|line| line.contains("log level=") && line.contains(says));
+    assert!(times.count() > 0, "{said}");
 }
 
 async fn follow(language: &Language, place: &Place, project: &Path) {

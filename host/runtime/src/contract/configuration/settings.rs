@@ -1,12 +1,13 @@
 //! A plugin's settings, combined from all places.
 
 use super::ConfigurationError;
-use super::http_grants::HttpGrants;
+use super::http_grants::{HttpGrants, granting_http};
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
-use super::read_grants::Grants;
+use super::read_grants::{Grants, granting};
 use super::rules::GrantsOf;
-use super::write_grants::WriteGrants;
+use super::write_grants::{WriteGrants, granting_writes};
+use crate::contract::descriptor::Descriptor;
 use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
 use crate::plugin_name::PluginName;
@@ -25,7 +26,11 @@ pub struct Configurations {
     pub(super) defaults: Layer,
     pub(super) plugins: BTreeMap<PluginName, Layer>,
     pub(super) ceiling: Ceiling,
+    grants_requests: bool,
 }
+
+/// The first lines of the requests of a descriptor, as a file.
+const HEAD_OF_REQUESTS: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
 
 /// The settings of one plugin.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,8 @@ pub(crate) struct PluginSettings {
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
     pub(crate) http: HttpGrants,
+    /// Whether a version gets what its descriptor asks for ([`PluginSettings::grant_requests`]).
+    pub(crate) grants_requests: bool,
     /// The plugin's account in the cluster; `None`: the host's own user.
     pub(crate) service_account: Option<ServiceAccount>,
     /// Writes change nothing, and only HTTP requests that read are sent.
@@ -73,7 +80,18 @@ impl Configurations {
             let problem = format!("has {beyond}, and the ceiling of this host has it not");
             return Err(defaults.error(key, "defaults.", problem));
         }
-        Ok(Self { defaults, plugins, ceiling })
+        Ok(Self { defaults, plugins, ceiling, grants_requests: false })
+    }
+
+    /// Each version gets what its descriptor asks for. For an embedded cluster.
+    #[must_use]
+    pub fn granting_requests(self) -> Self {
+        Self { grants_requests: true, ..self }
+    }
+
+    /// Whether each version gets what its descriptor asks for.
+    pub fn grants_requests(&self) -> bool {
+        self.grants_requests
     }
 
     /// The same limits for every plugin without other settings.
@@ -133,6 +151,7 @@ impl Configurations {
             grants: GrantsOf::new(layers, &self.ceiling.reads, |layer| layer.reads.as_ref()),
             writes: GrantsOf::new(layers, &self.ceiling.writes, |layer| layer.writes.as_ref())
                 .or_nothing(),
+            grants_requests: self.grants_requests,
             service_account,
             dry_run: self.dry_run(named, sidecar),
             dry_run_by_host: named.and_then(|layer| layer.dry_run) == Some(true),
@@ -305,11 +324,49 @@ impl PluginSettings {
         }
     }
 
+    /// Grants the requests of a descriptor, where the rules do not: the lines that `informant plugin check` prints, as
+    /// lines of the host's own file.
+    pub(crate) fn grant_requests(
+        &mut self,
+        plugin: &str,
+        descriptor: &Descriptor,
+    ) -> Result<(), ConfigurationError> {
+        let lines = [
+            self.grants.check(plugin, descriptor).err().map(|_| granting(descriptor)),
+            self.writes
+                .check(plugin, &descriptor.writes)
+                .err()
+                .map(|_| granting_writes(&descriptor.writes)),
+            self.http
+                .check(plugin, &descriptor.http)
+                .err()
+                .map(|_| granting_http(&descriptor.http)),
+        ];
+        let text = lines
+            .iter()
+            .flatten()
+            .fold(HEAD_OF_REQUESTS.to_owned(), |text, line| text + line + "\n");
+        let layer = Layer::of_sidecar("the requests of the descriptor", text.as_bytes())?;
+        let layers = [None, None, Some(&layer)];
+        if layer.reads.is_some() {
+            self.grants = GrantsOf::new(layers, &[], |layer| layer.reads.as_ref());
+        }
+        if layer.writes.is_some() {
+            self.writes = GrantsOf::new(layers, &[], |layer| layer.writes.as_ref());
+        }
+        if layer.http.is_some() {
+            self.http = GrantsOf::new(layers, &[], |layer| layer.http.as_ref());
+        }
+        Ok(())
+    }
+
     /// Whether both grant the same, in any place.
     pub(crate) fn grants_the_same_as(&self, other: &Self) -> bool {
-        self.grants.grants_the_same_as(&other.grants)
+        let are_rules_the_same = self.grants.grants_the_same_as(&other.grants)
             && self.writes.grants_the_same_as(&other.writes)
-            && self.http.grants_the_same_as(&other.http)
+            && self.http.grants_the_same_as(&other.http);
+        let is_request_granted = self.grants_requests && other.grants_requests;
+        (are_rules_the_same || is_request_granted)
             && (self.dry_run, self.dry_run_by_host) == (other.dry_run, other.dry_run_by_host)
             && self.service_account == other.service_account
     }

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Host } from "informant-plugin-assemblyscript/testing";
+
+const web = (availableReplicas) => ({ metadata: { namespace: "shop", name: "web" }, spec: { replicas: 3 }, status: { availableReplicas } });
+
+test("unavailable replicas are warned of again", async () => {
+  const host = await Host.start("assembly/index.ts");
+  host.add("apps/v1/deployments", web(1));
+  assert.deepEqual(host.reconcile(), { "shop/web": 30_000 });
+  host.update("apps/v1/deployments", web(1), web(3));
+  assert.deepEqual(host.reconcile(), {});
+  host.delete("apps/v1/deployments", web(3));
+  assert.deepEqual(host.reconcile(), {});
+  assert.deepEqual(host.lines, ["warn replicas are unavailable deployment=shop/web available=1 of 3"]);
+});

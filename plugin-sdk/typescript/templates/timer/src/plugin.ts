@@ -1,0 +1,18 @@
+// Counts the pending pods, every minute.
+
+import { indexer, log, plugin, type KubernetesObject } from "informant-plugin";
+
+const PODS = "v1/pods";
+
+interface Pod extends KubernetesObject {
+  status?: { phase?: string };
+}
+
+export const { lifecycle, timer } = plugin({
+  describe: { version: "0.1.0", reads: [{ resource: PODS }], schedules: [{ name: "minute", every: "1m" }] },
+  fire(schedule: string, at: Date) {
+    let count = 0;
+    for (const pod of indexer.list<Pod>(PODS)) if (pod.status?.phase === "Pending") count++;
+    log.info("pending pods", { count });
+  },
+});
