@@ -45,6 +45,7 @@ help:
 	@echo "make package      the library and the Rust SDK packed for crates.io, and built from the packages"
 	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make book         target/book/html: the guides as a book (the first time compiles mdBook)"
+	@echo "make prose        checks the words and sentences of README, the book and --help"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
 
 include examples/demo/demo.mk

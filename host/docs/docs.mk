@@ -1,11 +1,16 @@
 # The book of the guides. Included by the root Makefile; every path is relative to the root.
 #
+#   make prose  checks the words and the length of the sentences on all pages
 #   make book   target/book/html, of the pages that host/docs/SUMMARY.md names; all of them are readable as files too
 
 MDBOOK_VERSION := 0.5.4
 MDBOOK_OWN     := target/mdbook/bin/mdbook
 
-.PHONY: book
+.PHONY: book prose
+
+# Words and sentences of README, the book and `--help`, whose page is part of the book.
+prose: prerequisites
+	cargo test --workspace --test tidy -- prose pages_
 
 # An mdBook on PATH is taken as it is. Otherwise cargo compiles one for some minutes, once.
 book: prerequisites

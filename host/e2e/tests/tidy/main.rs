@@ -139,6 +139,11 @@ fn the_book_has_every_page() {
 }
 
 #[test]
+fn pages_name_the_noun() {
+    check(prose::banned_words(&Repository::read().texts));
+}
+
+#[test]
 fn pages_have_short_sentences() {
     check(prose::long_sentences(&Repository::read().texts));
 }

@@ -1,4 +1,4 @@
-//! Sentences of the pages for people are short.
+//! Sentences of the pages for people are short, and name the noun.
 
 use crate::repository::Text;
 
@@ -16,17 +16,52 @@ const EXCEPTIONS: [&str; 6] = [
 /// In a longer sentence, a reader goes back to its beginning.
 const WORDS_MAX: usize = 30;
 
-/// Complaints about sentences with too many words, outside of code, tables and headings.
-pub fn long_sentences(texts: &[Text]) -> Vec<String> {
+/// Words that stand for a noun, from the house style. Words with another use in English are not among them.
+const BANNED: [&str; 3] = ["nobody", "somebody", "told"];
+
+/// A page with banned words beside the exceptions: a program writes it with its measurements.
+const MEASURED: &str = "host/bench/LANGUAGES.md";
+
+/// The page of `--help`. Its tables have the options.
+const COMMANDS: &str = "host/docs/commands.md";
+
+fn pages(texts: &[Text]) -> impl Iterator<Item = &Text> {
     let is_excepted = |path: &str| EXCEPTIONS.iter().any(|exception| path.starts_with(exception));
-    let pages = texts.iter().filter(|text| text.path.ends_with(".md") && !is_excepted(&text.path));
+    texts.iter().filter(move |text| text.path.ends_with(".md") && !is_excepted(&text.path))
+}
+
+/// Complaints about banned words outside of code. A word in quotes is a word, and no noun.
+pub fn banned_words(texts: &[Text]) -> Vec<String> {
+    let complaints = pages(texts).filter(|page| page.path != MEASURED).flat_map(|page| {
+        let text = without_blocks(&page.text);
+        let text = without_code(&text);
+        let words = text
+            .split_whitespace()
+            .map(|word| word.trim_end_matches(|end: char| !end.is_alphanumeric()));
+        let found = words.filter(|word| BANNED.contains(&&*word.to_lowercase()));
+        found.map(|word| format!("{}: the word {word}", page.path)).collect::<Vec<_>>()
+    });
+    complaints.collect()
+}
+
+/// A page without its blocks of code.
+fn without_blocks(page: &str) -> String {
+    let parts = page.split("\n```").enumerate();
+    parts.map(|(place, part)| if place % 2 == 0 { part } else { "" }).collect()
+}
+
+/// Complaints about sentences with too many words, outside of code, tables and headings. On the page of commands, also
+/// in tables.
+pub fn long_sentences(texts: &[Text]) -> Vec<String> {
     let complaint = |page: &Text, sentence: &[String]| {
         let (words, path) = (sentence.len(), &page.path);
         format!("{path}: {words} words, more than {WORDS_MAX}: {}", sentence.join(" "))
     };
-    pages
+    pages(texts)
         .flat_map(|page| {
-            let long = sentences(&page.text).into_iter().filter(|one| one.len() > WORDS_MAX);
+            let cells = page.text.replace(" | ", "\n\n").replace("\n|", "\n");
+            let text = if page.path == COMMANDS { &cells } else { &page.text };
+            let long = sentences(text).into_iter().filter(|one| one.len() > WORDS_MAX);
             long.map(|sentence| complaint(page, &sentence)).collect::<Vec<_>>()
         })
         .collect()
@@ -101,6 +136,23 @@ mod tests {
         check_at("CHANGELOG.md", &long, 0);
         check_at("host/bench/src/parts/call.md", &long, 0);
         check_at("host/cache/src/lib.rs", &long, 0);
+    }
+
+    #[test]
+    fn words_in_place_of_a_noun_are_complained_of() {
+        let check = |page: &str, expect: &[&str]| {
+            let text = Text { path: "docs/page.md".to_owned(), text: page.to_owned() };
+            assert_eq!(banned_words(&[text]), expect, "{page}");
+        };
+        check("It is told.", &["docs/page.md: the word told"]);
+        check("It is `told` or \"told\".\n```\ntold\n```\n", &[]);
+    }
+
+    #[test]
+    fn cells_of_options_are_sentences() {
+        let row = format!("| `--a` | {} | {} |", "word ".repeat(20), "word ".repeat(31));
+        check_at(COMMANDS, &format!("text\n{row}\n"), 1);
+        check(&row, 0);
     }
 
     #[test]

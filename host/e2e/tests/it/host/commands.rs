@@ -100,6 +100,7 @@ impl<'a> Place<'a> {
             (bench.program.clone(), "bin/informant"),
             (paths::target_directory().join("plugins"), "target/plugins"),
             (paths::root().join("plugins"), "plugins"),
+            (paths::root().join("examples"), "examples"),
         ];
         for (original, link) in links {
             symlink(original, path.join(link)).expect("a link");

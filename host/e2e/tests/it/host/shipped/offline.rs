@@ -60,6 +60,29 @@ fn check(name: &str, language: &str) {
     }
 }
 
+/// The example of a controller that writes sees its own writes, and ends with the one policy less and no work left.
+#[test]
+fn a_controller_comes_to_rest_where_its_writes_are_applied() {
+    let Some(program) = host::program().expect("the program that is named exists") else {
+        return skip::say("target/debug/informant is not built; `make everyday-build` builds it");
+    };
+    let plugin = paths::target_directory().join("plugins/default-deny.wasm");
+    if !plugin.exists() {
+        return skip::say("default-deny is not built; `make plugins` builds it");
+    }
+    let folder = paths::root().join("examples/default-deny");
+    let shown = |path: &str| folder.join(path).display().to_string();
+    let [config, objects, events, golden] =
+        ["informant.yaml", "testdata/cluster", "testdata/events.jsonl", "testdata/run.golden"]
+            .map(shown);
+    let plugin = plugin.display().to_string();
+    let mut arguments = vec!["plugin", "test", &plugin, "--apply-writes", "--config", &config];
+    arguments.extend(["--objects", &objects, "--events", &events, "--golden", &golden]);
+    arguments.extend(std::env::var_os("UPDATE_EXPECT").map(|_| "--update"));
+    let output = run_to_end(&program, &arguments).expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 #[test]
 fn event_printer() {
     check("event-printer", "rust");
