@@ -291,17 +291,19 @@ async fn call_all(
     }
 }
 
-/// One handler's place in an informer. Dropping it removes the handler.
+/// One handler's place in an informer. Dropping it removes the handler, unless [`Registration::keep`] takes it.
 #[derive(Debug)]
 pub struct Registration {
     listener: Arc<Listener>,
     /// Weak: the inbox may itself hold a registration that is to be replaced.
     inbox: Weak<Inbox>,
+    /// Whether the handler stays after the drop.
+    is_kept: bool,
 }
 
 impl Registration {
     pub(super) fn new(listener: Arc<Listener>, inbox: Weak<Inbox>) -> Self {
-        Self { listener, inbox }
+        Self { listener, inbox, is_kept: false }
     }
 
     pub(super) fn is_of(&self, listener: &Arc<Listener>) -> bool {
@@ -327,6 +329,11 @@ impl Registration {
     /// Whether the handler was removed or its informer has stopped: it gets no more notifications.
     pub fn is_removed(&self) -> bool {
         self.listener.is_removed()
+    }
+
+    /// The handler stays until its informer stops. For programs that never remove it.
+    pub fn keep(mut self) {
+        self.is_kept = true;
     }
 
     /// How far the handler is behind. Nothing ever waits for an inline handler.
@@ -363,6 +370,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.remove();
+        if !self.is_kept {
+            self.remove();
+        }
     }
 }

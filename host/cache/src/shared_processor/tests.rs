@@ -578,6 +578,18 @@ async fn a_handler_is_removed_and_waited_for_before_the_informer_ever_ran() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kept_handler_stays_and_a_dropped_one_goes() {
+    let bench = Bench::start(0).await;
+    let (kept, dropped) = (Recorder::default(), Recorder::default());
+    bench.informer.add_event_handler(Arc::new(kept.clone())).keep();
+    drop(bench.informer.add_event_handler(Arc::new(dropped.clone())));
+    bench.source.add(&pod(1));
+    settle().await;
+    assert!(!kept.take().is_empty());
+    assert_eq!(dropped.take(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stopped_informer_tells_nobody_anything() {
     let bench = Bench::start(1).await;
     let mut before = bench.informer.notifications(HandlerOptions::default());
