@@ -336,3 +336,33 @@ fn a_config_is_handed_on_as_json() {
     );
     assert_eq!(json("[]"), "[]");
 }
+
+/// The rules for requests that are granted already stay: one of them may name a credential.
+#[test]
+fn requests_of_a_descriptor_are_granted_where_a_host_grants_requests() {
+    let descriptor = json!({
+        "version": "1",
+        "subscriptions": [{"resource": "v1/secrets"}],
+        "writes": [{"resource": "v1/secrets", "verbs": ["create"], "namespaces": ["shop"]}],
+        "http": [{"origins": ["http://127.0.0.1:8080"], "methods": ["POST"], "paths": ["/a"]}],
+    });
+    let descriptor = Descriptor::parse(descriptor.to_string().as_bytes()).expect("a descriptor");
+    let check = |settings: &PluginSettings| {
+        let (writes, http) = (&descriptor.writes, &descriptor.http);
+        [
+            settings.grants.check("a", &descriptor).is_ok(),
+            settings.writes.check("a", writes).is_ok(),
+            settings.http.check("a", http).is_ok(),
+        ]
+    };
+    let host = "a: {writes: [{resources: [v1/secrets], verbs: [create, delete]}]}";
+    let before = configured(host, "").expect("it is well formed");
+    assert_eq!(check(&before), [false, true, false]);
+    let mut granted = before.clone();
+    granted.grant_requests("a", &descriptor).expect("its own lines can be read");
+    assert_eq!(check(&granted), [true; 3]);
+    assert_eq!(granted.writes, before.writes);
+    let mut asking = before.clone();
+    (asking.grants_requests, granted.grants_requests) = (true, true);
+    assert!(granted.grants_the_same_as(&asking), "neither restricts the other");
+}
