@@ -21,7 +21,7 @@ pub(crate) use examples::{parse, visible_commands};
 pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
 pub(crate) use get::GetArgs;
 pub(crate) use host::HostArgs;
-pub(crate) use list::{DescribeArgs, ListArgs, ListOfPlugin, ListOfPlugins, ListOutput};
+pub(crate) use list::{DescribeArgs, ListOfPlugin, ListOfPlugins, ListOutput};
 pub(crate) use offline::{GoldenArgs, OfflineArgs, RecordArgs, ReplayArgs, TestArgs};
 pub(crate) use otlp::OtlpArgs;
 pub(crate) use project::{BuildArgs, NewArgs};

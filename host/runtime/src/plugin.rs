@@ -243,7 +243,7 @@ impl Plugin {
 
     /// Whether the version was prepared with the latest settings.
     pub(crate) fn is_configured_as(&self, prepared: &Prepared) -> bool {
-        self.settings.as_ref().is_none_or(|settings| Arc::ptr_eq(settings, &prepared.settings))
+        self.settings.as_ref().is_none_or(|settings| prepared.settings.is_configured_as(settings))
     }
 
     /// Whether the version in charge is of this file and has the latest settings. This is so if the configuration

@@ -14,6 +14,7 @@ mod keys;
 mod layer;
 mod places;
 mod read_grants;
+mod requested;
 mod rules;
 mod settings;
 mod sidecar;

@@ -157,7 +157,7 @@ impl PluginCore {
     /// Whether the last load put a version of this file and with these settings in charge, and it runs.
     pub(crate) fn runs(&self, sha256: &str, settings: &Arc<PluginSettings>) -> bool {
         let facts = self.facts.lock();
-        let is_it = |running: &RunningVersion| Arc::ptr_eq(&running.settings, settings);
+        let is_it = |running: &RunningVersion| running.settings.is_configured_as(settings);
         let last = facts.last_load.as_ref();
         facts.state == LifecycleState::Running
             && last.is_some_and(|load| load.result == "ok" && load.sha256 == sha256)

@@ -145,10 +145,7 @@ impl Preparer {
     pub(crate) async fn prepare(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
         let name = order.name.clone();
         let mut prepared = self.describe(order).await?;
-        if prepared.settings.grants_requests {
-            let settings = Arc::make_mut(&mut prepared.settings);
-            settings.grant_requests(name.as_str(), &prepared.descriptor)?;
-        }
+        prepared.settings = prepared.settings.with_requests(name.as_str(), &prepared.descriptor)?;
         let granted = prepared.settings.grants.check(name.as_str(), &prepared.descriptor);
         granted.map_err(LoadError::NotGranted)?;
         let granted = prepared.settings.writes.check(name.as_str(), &prepared.descriptor.writes);

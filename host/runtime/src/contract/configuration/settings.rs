@@ -1,13 +1,12 @@
 //! A plugin's settings, combined from all places.
 
 use super::ConfigurationError;
-use super::http_grants::{HttpGrants, granting_http};
+use super::http_grants::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
-use super::read_grants::{Grants, granting};
+use super::read_grants::Grants;
 use super::rules::GrantsOf;
-use super::write_grants::{WriteGrants, granting_writes};
-use crate::contract::descriptor::Descriptor;
+use super::write_grants::WriteGrants;
 use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
 use crate::plugin_name::PluginName;
@@ -29,9 +28,6 @@ pub struct Configurations {
     grants_requests: bool,
 }
 
-/// The first lines of the requests of a descriptor, as a file.
-const HEAD_OF_REQUESTS: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
-
 /// The settings of one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PluginSettings {
@@ -47,8 +43,10 @@ pub(crate) struct PluginSettings {
     pub(crate) grants: Grants,
     pub(crate) writes: WriteGrants,
     pub(crate) http: HttpGrants,
-    /// Whether a version gets what its descriptor asks for ([`PluginSettings::grant_requests`]).
-    pub(crate) grants_requests: bool,
+    /// Whether a version gets what its descriptor asks for ([`PluginSettings::with_requests`]).
+    pub(super) grants_requests: bool,
+    /// The configured settings, if these have the requests of a descriptor in addition.
+    pub(super) configured: Option<Arc<PluginSettings>>,
     /// The plugin's account in the cluster; `None`: the host's own user.
     pub(crate) service_account: Option<ServiceAccount>,
     /// Writes change nothing, and only HTTP requests that read are sent.
@@ -152,6 +150,7 @@ impl Configurations {
             writes: GrantsOf::new(layers, &self.ceiling.writes, |layer| layer.writes.as_ref())
                 .or_nothing(),
             grants_requests: self.grants_requests,
+            configured: None,
             service_account,
             dry_run: self.dry_run(named, sidecar),
             dry_run_by_host: named.and_then(|layer| layer.dry_run) == Some(true),
@@ -322,42 +321,6 @@ impl PluginSettings {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Grants the requests of a descriptor, where the rules do not: the lines that `informant plugin check` prints, as
-    /// lines of the host's own file.
-    pub(crate) fn grant_requests(
-        &mut self,
-        plugin: &str,
-        descriptor: &Descriptor,
-    ) -> Result<(), ConfigurationError> {
-        let lines = [
-            self.grants.check(plugin, descriptor).err().map(|_| granting(descriptor)),
-            self.writes
-                .check(plugin, &descriptor.writes)
-                .err()
-                .map(|_| granting_writes(&descriptor.writes)),
-            self.http
-                .check(plugin, &descriptor.http)
-                .err()
-                .map(|_| granting_http(&descriptor.http)),
-        ];
-        let text = lines
-            .iter()
-            .flatten()
-            .fold(HEAD_OF_REQUESTS.to_owned(), |text, line| text + line + "\n");
-        let layer = Layer::of_sidecar("the requests of the descriptor", text.as_bytes())?;
-        let layers = [None, None, Some(&layer)];
-        if layer.reads.is_some() {
-            self.grants = GrantsOf::new(layers, &[], |layer| layer.reads.as_ref());
-        }
-        if layer.writes.is_some() {
-            self.writes = GrantsOf::new(layers, &[], |layer| layer.writes.as_ref());
-        }
-        if layer.http.is_some() {
-            self.http = GrantsOf::new(layers, &[], |layer| layer.http.as_ref());
-        }
-        Ok(())
     }
 
     /// Whether both grant the same, in any place.

@@ -5,6 +5,7 @@ use crate::contract::descriptor::Descriptor;
 use crate::contract::limits::Limits;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn sidecar_of(settings: &str) -> Result<Layer, ConfigurationError> {
     let head = format!("apiVersion: {API_VERSION}\nkind: PluginConfiguration\n");
@@ -356,13 +357,19 @@ fn requests_of_a_descriptor_are_granted_where_a_host_grants_requests() {
         ]
     };
     let host = "a: {writes: [{resources: [v1/secrets], verbs: [create, delete]}]}";
-    let before = configured(host, "").expect("it is well formed");
-    assert_eq!(check(&before), [false, true, false]);
-    let mut granted = before.clone();
-    granted.grant_requests("a", &descriptor).expect("its own lines can be read");
+    let settings = |grants_requests| {
+        let mut settings = configured(host, "").expect("it is well formed");
+        settings.grants_requests = grants_requests;
+        Arc::new(settings)
+    };
+    let with = |settings: &Arc<PluginSettings>| {
+        settings.with_requests("a", &descriptor).expect("its own lines can be read")
+    };
+    let (plain, asking) = (settings(false), settings(true));
+    assert_eq!(check(&with(&plain)), [false, true, false]);
+    let granted = with(&asking);
     assert_eq!(check(&granted), [true; 3]);
-    assert_eq!(granted.writes, before.writes);
-    let mut asking = before.clone();
-    (asking.grants_requests, granted.grants_requests) = (true, true);
+    assert_eq!(granted.writes, asking.writes);
     assert!(granted.grants_the_same_as(&asking), "neither restricts the other");
+    assert!(granted.is_configured_as(&asking) && !granted.is_configured_as(&plain));
 }
