@@ -2,8 +2,9 @@
 //!
 //! A guest yields at every tick of the engine. Each guest that spins makes the other plugins of the thread wait for
 //! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
-//! keeps it there for a while, and it comes back with the first call after that. A plugin also moves after a series of
-//! shorter calls that hold the thread for a millisecond or more.
+//! keeps it there for a while, and it comes back with the first call after that. A guest does not yield within one
+//! instruction, which may touch hundreds of megabytes: the time of the whole call counts too. A plugin also moves after
+//! a series of shorter calls that hold the thread for a millisecond or more.
 
 use crate::account::Ledger;
 use parking_lot::Mutex;
@@ -13,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// A call that lasts so many ticks is slow: a little more than 20 ms.
 const SLOW_TICKS: u32 = 3;
+/// A call that held its thread for longer is slow, however many ticks were seen, and the plugin stays slow for so many
+/// times as long.
+const SLOW: Duration = Duration::from_millis(30);
+const STAY_FACTOR: u32 = 100;
 /// How long a plugin stays slow for each tick of a slow call, with the ticks before it was found slow. So its
 /// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
@@ -132,13 +137,20 @@ impl Pace {
         if time < LONG {
             return self.shared.long.store(before.saturating_sub(1), Relaxed);
         }
+        if time > SLOW {
+            self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
+        }
         let long = (before + 1).min(2 * LONG_CALLS);
         self.shared.long.store(long, Relaxed);
         if long < LONG_CALLS {
             return;
         }
+        self.is_slow_until(now + LONG_STAY);
+    }
+
+    fn is_slow_until(&self, end: Instant) {
         let until = &mut self.shared.times.lock().slow_until;
-        *until = (*until).max(Some(now + LONG_STAY));
+        *until = (*until).max(Some(end));
         self.shared.is_slow.store(true, Relaxed);
     }
 
@@ -248,6 +260,25 @@ mod tests {
             pace.waited(20 * LONG);
             assert!(!calls(1, 20 * LONG, later));
         }
+    }
+
+    #[test]
+    fn a_call_of_one_long_instruction_is_slow_by_its_time() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        let call = |time: Duration, now: Instant| {
+            pace.call(now);
+            pace.took(time, now);
+            pace.is_slow()
+        };
+        assert!(!call(SLOW, now));
+        // One tick is seen, after the instruction.
+        pace.tick(1, now);
+        assert!(call(SLOW * 2, now));
+        let again = now + SLOW * 2 * STAY_FACTOR;
+        assert!(call(SHORT, again - Duration::from_nanos(1)));
+        assert!(!call(SHORT, again));
+        assert!(call(STAY_MAX, now));
+        assert!(!call(SHORT, now + STAY_MAX));
     }
 
     fn row_of_short_calls(pace: &Pace) {
