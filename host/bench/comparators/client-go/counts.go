@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -11,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 // counts is what one handler has seen.
@@ -21,6 +24,28 @@ type counts struct {
 	mutex                   sync.Mutex
 	// From the server's stamp to the end of the handler, in nanoseconds.
 	latencies []int64
+	compare   bool
+	// By key, in order: the event, the object's version, a hash of the whole object.
+	events map[string][]string
+}
+
+// keep keeps an event for /events.
+func (c *counts) keep(event string, object any) {
+	if !c.compare {
+		return
+	}
+	if unseen, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		event, object = event+" unseen", unseen.Obj
+	}
+	pod := object.(*corev1.Pod)
+	text, err := json.Marshal(pod)
+	if err != nil {
+		event += " " + err.Error()
+	}
+	key := pod.Namespace + "/" + pod.Name
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.events[key] = append(c.events[key], fmt.Sprintf("%s %s %x", event, pod.ResourceVersion, sha256.Sum256(text)))
 }
 
 func (c *counts) record(now time.Time, meta *metav1.ObjectMeta) {
@@ -49,6 +74,12 @@ func serve(seen []*counts, synced func() bool) error {
 		}
 		answer["added"], answer["updated"], answer["deleted"] = added, updated, deleted
 		_ = json.NewEncoder(out).Encode(answer)
+	})
+	http.HandleFunc("/events", func(out http.ResponseWriter, _ *http.Request) {
+		c := seen[0]
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		_ = json.NewEncoder(out).Encode(c.events)
 	})
 	http.HandleFunc("/record", func(http.ResponseWriter, *http.Request) {
 		for _, c := range seen {

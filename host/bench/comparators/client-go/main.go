@@ -25,9 +25,10 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the cluster")
 	encoding := flag.String("encoding", "json", "json or protobuf")
 	handlers := flag.Int("handlers", 1, "event handlers of the one informer")
+	compare := flag.Bool("compare", false, "keep a hash of each event's object for /events")
 	keepManagedFields := flag.Bool("keep-managed-fields", false, "cache them, as client-go does by itself")
 	flag.Parse()
-	exit(run(*kubeconfig, *encoding, *handlers, *keepManagedFields))
+	exit(run(*kubeconfig, *encoding, *handlers, *compare, *keepManagedFields))
 }
 
 func exit(err error) {
@@ -38,7 +39,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(kubeconfig, encoding string, handlers int, keepManagedFields bool) error {
+func run(kubeconfig, encoding string, handlers int, compare, keepManagedFields bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func run(kubeconfig, encoding string, handlers int, keepManagedFields bool) erro
 	informer := factory.Core().V1().Pods().Informer()
 	seen := make([]*counts, handlers)
 	for i := range seen {
-		seen[i] = &counts{}
+		seen[i] = &counts{compare: compare, events: map[string][]string{}}
 		if _, err := informer.AddEventHandler(seen[i].handler()); err != nil {
 			return err
 		}
@@ -74,14 +75,21 @@ func run(kubeconfig, encoding string, handlers int, keepManagedFields bool) erro
 // handler counts, and reads the clock when it is done with an update.
 func (c *counts) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(any, bool) { c.added.Add(1) },
+		AddFunc: func(pod any, _ bool) {
+			c.keep("added", pod)
+			c.added.Add(1)
+		},
 		UpdateFunc: func(_, pod any) {
+			c.keep("updated", pod)
 			c.updated.Add(1)
 			if c.recording.Load() {
 				c.record(time.Now(), &pod.(*corev1.Pod).ObjectMeta)
 			}
 		},
-		DeleteFunc: func(any) { c.deleted.Add(1) },
+		DeleteFunc: func(pod any) {
+			c.keep("deleted", pod)
+			c.deleted.Add(1)
+		},
 	}
 }
 

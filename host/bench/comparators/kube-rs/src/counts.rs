@@ -1,5 +1,7 @@
 //! What the handlers have seen, and the runner's questions for it.
 
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
@@ -25,9 +27,26 @@ pub(crate) struct Counts {
     recording: AtomicBool,
     /// From the server's stamp to the end of the handler, in nanoseconds.
     latencies: parking_lot::Mutex<Vec<u64>>,
+    /// By key, in order: the event, the object's version, a hash of the whole object.
+    events: Option<parking_lot::Mutex<BTreeMap<String, Vec<String>>>>,
 }
 
 impl Counts {
+    /// Keeps the events of the handler too, to compare them.
+    pub fn new(compare: bool) -> Self {
+        Self { events: compare.then(Default::default), ..Self::default() }
+    }
+
+    fn keep(&self, event: &str, pod: &Pod) {
+        let Some(events) = &self.events else { return };
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_string(pod).expect("a Pod has a form").hash(&mut hasher);
+        let version = pod.resource_version().unwrap_or_default();
+        let key = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
+        let event = format!("{event} {version} {:x}", hasher.finish());
+        events.lock().entry(key).or_default().push(event);
+    }
+
     /// The first list is complete.
     pub fn set_synced(&self) {
         self.synced.store(true, Relaxed);
@@ -36,11 +55,16 @@ impl Counts {
     /// The handler.
     pub fn count(&self, event: &Event<Pod>) {
         match event {
-            Event::InitApply(_) => {
+            Event::InitApply(pod) => {
+                self.keep("added", pod);
                 self.added.fetch_add(1, Relaxed);
             }
-            Event::Apply(pod) => self.updated(pod),
-            Event::Delete(_) => {
+            Event::Apply(pod) => {
+                self.keep("updated", pod);
+                self.updated(pod);
+            }
+            Event::Delete(pod) => {
+                self.keep("deleted", pod);
                 self.deleted.fetch_add(1, Relaxed);
             }
             Event::Init | Event::InitDone => {}
@@ -66,6 +90,7 @@ impl Counts {
 pub(crate) async fn serve(listener: TcpListener, counts: Arc<Counts>) -> std::io::Result<()> {
     let router = Router::new()
         .route("/counts", get(shown))
+        .route("/events", get(events))
         .route("/record", get(record))
         .route("/latencies", get(latencies))
         .with_state(counts);
@@ -79,6 +104,10 @@ async fn shown(State(counts): State<Arc<Counts>>) -> Json<Value> {
         "deleted": counts.deleted.load(Relaxed),
         "synced": counts.synced.load(Relaxed),
     }))
+}
+
+async fn events(State(counts): State<Arc<Counts>>) -> Json<Value> {
+    Json(json!(counts.events.as_ref().map(|events| events.lock().clone())))
 }
 
 async fn record(State(counts): State<Arc<Counts>>) {

@@ -39,6 +39,9 @@ struct Args {
     /// Starts a process for each event.
     #[arg(long)]
     process: bool,
+    /// Keeps a hash of each event's object for /events.
+    #[arg(long)]
+    compare: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -65,7 +68,7 @@ async fn main() -> anyhow::Result<()> {
     let events = kube_runtime::watcher(pods, watcher_config).default_backoff().modify(|pod| {
         pod.managed_fields_mut().clear();
     });
-    let counts = Arc::new(Counts::default());
+    let counts = Arc::new(Counts::new(args.compare));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let _ = writeln!(std::io::stdout(), "READY {}", listener.local_addr()?);
     let served = tokio::spawn(counts::serve(listener, counts.clone()));

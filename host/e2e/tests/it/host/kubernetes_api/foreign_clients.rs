@@ -1,5 +1,5 @@
 //! Programs of other libraries that use Informant as their API server: a shared informer of client-go and a reflector of
-//! kube-rs, those of the benchmark. Each counts the events of its handler.
+//! kube-rs, those of the benchmark. Each counts the events of its handler, and keeps a hash of each event's object.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use informant_e2e::child::Child;
 use informant_e2e::cluster::User;
 use informant_e2e::host::Host;
 use informant_e2e::{http, paths, poll, skip};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact, pod_names};
 
@@ -25,7 +25,8 @@ impl Counting {
         let log = kubeconfig.with_extension("log");
         std::fs::write(&log, "").expect("a file");
         let mut command = Command::new(program);
-        command.arg("--kubeconfig").arg(kubeconfig).args(arguments).stdin(Stdio::null());
+        command.arg("--compare").arg("--kubeconfig").arg(kubeconfig);
+        command.args(arguments).stdin(Stdio::null());
         let name = program.display().to_string();
         let child = Child::spawn_logged(&name, &mut command, &log).expect("it starts");
         let ready = async || {
@@ -53,6 +54,12 @@ impl Counting {
     }
 }
 
+/// By object and in order: each event's kind, version and object, as a hash.
+fn events(counting: &Counting) -> Map<String, Value> {
+    let answer = http::get(counting.counts, "/events").expect("the events").json();
+    answer.as_object().expect("events by object").clone()
+}
+
 /// A kubeconfig that names Informant as the API server.
 fn kubeconfig(host: &Host, directory: &Path) -> PathBuf {
     let path = directory.join("kubeconfig");
@@ -75,13 +82,20 @@ async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
     for counting in [&theirs, &ours] {
         counting.counts(0).await;
     }
-    bench.create_pods(&pod_names(100..300)).await;
-    bench.label_pods(&pod_names(0..150)).await;
-    bench.delete_pods(&pod_names(50..120)).await;
-    let (theirs, ours) = (theirs.counts(70).await, ours.counts(70).await);
-    assert_eq!(ours, theirs, "{}", program.display());
-    assert!(ours.iter().sum::<u64>() >= 520, "{ours:?}");
-    bench.delete_pods(&pod_names(0..300)).await;
+    let changes = std::time::Instant::now();
+    bench.create_pods(&pod_names(100..900)).await;
+    bench.label_pods(&pod_names(0..700)).await;
+    bench.delete_pods(&pod_names(50..350)).await;
+    println!("1,800 changes in {:?}", changes.elapsed());
+    let counts = (theirs.counts(300).await, ours.counts(300).await);
+    assert_eq!(counts.1, counts.0, "{}", program.display());
+    assert!(counts.1.iter().sum::<u64>() >= 1_900, "{counts:?}");
+    let (theirs, ours) = (events(&theirs), events(&ours));
+    assert!(ours.len() >= 900, "{} objects", ours.len());
+    for (key, theirs) in &theirs {
+        assert_eq!(ours.get(key), Some(theirs), "{key}");
+    }
+    bench.delete_pods(&pod_names(0..900)).await;
 }
 
 /// The first of these programs that is there; a make target builds it.
