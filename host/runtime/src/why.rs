@@ -30,7 +30,7 @@ use informant_apimachinery::{LabelSelector, nearest};
 use informant_cache::{Object, SharedIndexInformer, SharedInformerFactory};
 use std::sync::Arc;
 use times::Clocks;
-use values::ShownValues;
+use values::{ShownValues, line};
 
 /// The most names that a misspelt name is compared with.
 const NAMES_MAX: usize = 1_000;
@@ -117,7 +117,7 @@ impl<'a> Sight<'a> {
             resource_version: self.object.as_ref().map(|it| it.resource_version().to_owned()),
             uid: self.object.as_ref().map(|it| it.uid().to_owned()),
             informer: state.as_ref().map(|state| state.as_str().to_owned()),
-            message: state.and_then(|state| state.message().map(str::to_owned)),
+            message: state.and_then(|state| state.message().map(line)),
             nearest: self.nearest_name(plugins),
         }
     }
@@ -163,7 +163,7 @@ impl<'a> Sight<'a> {
             name: core.name.as_str().to_owned(),
             state: looked.status.state.name().to_owned(),
             answer: answer.to_owned(),
-            because,
+            because: line(&because),
             subscriptions,
             waiting,
             waiting_more,

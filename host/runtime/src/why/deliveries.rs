@@ -2,6 +2,7 @@
 
 use super::answer::{DeliveryWhy, LetterWhy};
 use super::times::shown;
+use super::values::line;
 use super::{Looked, Sight};
 use crate::history::PastDelivery;
 
@@ -22,7 +23,7 @@ pub(super) fn deliveries(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<Delivery
 }
 
 fn delivery(sight: &Sight<'_>, subscription: &str, past: &PastDelivery) -> DeliveryWhy {
-    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let text = |text: &str| (!text.is_empty()).then(|| line(text));
     DeliveryWhy {
         at: sight.clocks.at(past.ended),
         subscription: subscription.to_owned(),

@@ -4,6 +4,7 @@
 //! The view, the filter and the pointers are those of the informer's task and the plugin's actor.
 
 use super::answer::{DeliveryWhy, SubscriptionWhy, UnmetQuestion};
+use super::values::line;
 use super::{Looked, Sight};
 use crate::contract::coverage::subscribed_scope;
 use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
@@ -67,7 +68,7 @@ struct SubscriptionLook<'a> {
 }
 
 fn refusal(question: &str, text: String) -> UnmetQuestion {
-    UnmetQuestion { question: question.to_owned(), text }
+    UnmetQuestion { question: question.to_owned(), text: line(&text) }
 }
 
 impl SubscriptionLook<'_> {

@@ -166,6 +166,50 @@ async fn each_question_that_is_answered_with_no_is_named_with_its_values() {
     check(r#","filter":"object.spec.n > 3""#, None, &["refused", filter]).await;
 }
 
+#[track_caller]
+fn check_plain(text: &str, expect: &str) {
+    assert!(text.contains(expect), "{text:?}");
+    assert_eq!(crate::one_line::one_line(text, usize::MAX), text);
+}
+
+/// Checks that a text of the plugin's subscription stays on the line of this question.
+async fn check_specified(keys: &str, question: &str) {
+    let fixture = Fixture::new(keys).await;
+    let why = fixture.why("web");
+    let refusals = &why.subscriptions[0].refusals;
+    let refusal = refusals.iter().find(|it| it.question == question);
+    let refusal = refusal.unwrap_or_else(|| panic!("{question}: {why:?}"));
+    let escaped = "\\u{1b}[2J\\u{9b}2J\\u{2028}\\u{202e}";
+    check_plain(&refusal.text, escaped);
+    check_plain(&why.because, if refusals.len() == 1 { escaped } else { "" });
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn texts_of_a_plugin_stay_on_their_lines_of_an_answer() {
+    let text = r"\u001b[2J\u009b2J\u2028\u202e";
+    check_specified(&format!(r#","fieldSelector":"metadata.name={text}""#), "fieldSelector").await;
+    check_specified(&format!(r#","fieldSelector":"status.phase={text}""#), "fieldSelector").await;
+    let filter = format!(r#","filter":"object.spec.n >\n3 && '{text}' != ''""#);
+    check_specified(&filter, "filter").await;
+    let unchanged = format!(r#","replay":"never","onlyIfChanged":["/spec/{text}"]"#);
+    check_specified(&unchanged, "onlyIfChanged").await;
+}
+
+#[tokio::test]
+async fn names_that_a_plugin_writes_and_reasons_stay_on_their_lines_of_an_answer() {
+    let fixture = Fixture::new("").await;
+    fixture.ended(&EndedDelivery { wrote: "patch v1/pods shop/a\nb\u{9b}: invalid", ..past() });
+    fixture.push();
+    let reason = "a\nb\u{9b}".to_owned();
+    fixture.core.apply([Input::Tripped { reason }], Timestamp::UNIX_EPOCH);
+    let why = fixture.why("web");
+    check_plain(why.deliveries[0].wrote.as_deref().expect("it wrote"), "shop/a\\nb\\u{9b}");
+    check_plain(&why.waiting[0].text, "tripped: a\\nb\\u{9b}");
+    check_plain(&why.because, "tripped: a\\nb\\u{9b}");
+    fixture.factory.shutdown().await;
+}
+
 #[tokio::test]
 async fn what_was_delivered_decides_about_later_states() {
     let fixture = Fixture::new("").await;

@@ -1,10 +1,18 @@
-//! Values of objects as text for people: short, on one line, and none of a Secret.
+//! Texts of an answer, on one line each, and values of objects in them: short, and none of a Secret.
 
 use crate::one_line::one_line;
 use informant_apimachinery::GroupVersionResource;
 
 /// The most bytes of one value.
 const VALUE_BYTES_MAX: usize = 80;
+
+/// The most bytes of one text of an answer: an expression and its values.
+const LINE_BYTES_MAX: usize = 4 << 10;
+
+/// A text of an answer. Selectors, expressions and names of a plugin stay on its line.
+pub(super) fn line(text: &str) -> String {
+    one_line(text, LINE_BYTES_MAX).into_owned()
+}
 
 /// Whether values of the question's objects are shown.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use super::answer::{DeliveryWhy, WaitingWhy};
 use super::times::span;
+use super::values::line;
 use super::{Looked, Sight};
 use crate::delivery::mailbox::WaitingEvent;
 use crate::delivery::not_now::NotNow;
@@ -38,7 +39,7 @@ fn one(
         resource_version: event.resource_version.clone(),
         attempt: event.attempt,
         why: why.as_str().to_owned(),
-        text,
+        text: line(&text),
     }
 }
 

@@ -45,7 +45,7 @@ impl PrintedTable {
         let shown = columns.iter().enumerate().filter(|(_, column)| is_shown(column));
         self.shown = shown.map(|(place, _)| place).collect();
         let name = |place: &usize| columns[*place]["name"].as_str().unwrap_or_default();
-        let names = self.shown.iter().map(|place| name(place).to_uppercase());
+        let names = self.shown.iter().map(|place| line(&name(place).to_uppercase()));
         let namespace = self.with_namespace.then(|| "NAMESPACE".to_owned());
         namespace.into_iter().chain(names).collect()
     }
@@ -75,11 +75,16 @@ impl PrintedTable {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => match text.split_once(['\n', '\r', '\u{c}']) {
-            Some((first, _)) => format!("{}...", one_line(first, CELL_BYTES_MAX)),
-            None => one_line(text, CELL_BYTES_MAX).into_owned(),
-        },
+        Value::String(text) => line(text),
         other => other.to_string(),
+    }
+}
+
+/// A text up to its first line break.
+fn line(text: &str) -> String {
+    match text.split_once(['\n', '\r', '\u{c}']) {
+        Some((first, _)) => format!("{}...", one_line(first, CELL_BYTES_MAX)),
+        None => one_line(text, CELL_BYTES_MAX).into_owned(),
     }
 }
 
@@ -125,6 +130,23 @@ mod tests {
         ];
         let lines = "NAME          RESTARTS\na-long-name   0\nb             1";
         check(PrintedTable::new(false, false), &tables, lines);
+    }
+
+    #[test]
+    fn a_head_is_one_line() {
+        let named = |name: &str| {
+            json!({
+                "columnDefinitions": [{"name": name, "priority": 0}],
+                "rows": [{"cells": ["a"], "object": {}}],
+            })
+        };
+        for (name, expect) in [
+            ("a\u{1b}[2J\u{202e}", "A\\u{1b}[2J\\u{202e}\na"),
+            ("\u{9b}2J\u{2028}", "\\u{9b}2J\\u{2028}\na"),
+            ("a\nb", "A...\na"),
+        ] {
+            check(PrintedTable::new(false, false), &[named(name)], expect);
+        }
     }
 
     #[test]
