@@ -119,7 +119,7 @@ mod tests {
     fn check_as(secrets: SecretAccess, query: &str, expect: Result<&str, &str>) {
         let plugins =
             || ["hello", "scaler"].map(|name| name.parse::<PluginName>().expect("a name")).to_vec();
-        let watched = ["example.com/v1/widgets".parse().expect("a resource")];
+        let watched = [("example.com/v1/widgets".parse().expect("a resource"), None)];
         let found = question(query, || ResourceKinds::new(watched), plugins, secrets);
         let found = found.map(|question| {
             let plugin = question.plugin.map_or("*".to_owned(), |it| it.as_str().to_owned());
