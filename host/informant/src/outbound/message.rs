@@ -134,9 +134,14 @@ pub(super) fn repeats_a_secret(
     let mut sought = secrets.iter().filter(|secret| secret.content.len() >= SOUGHT_BYTES_MIN);
     let repeats = |secret: &&Secret| {
         forms(&secret.content).iter().any(|form| {
-            let form = Finder::new(form);
+            // Names have lost their case on the way.
+            let in_name = form.to_ascii_lowercase();
+            let (form, in_name) = (Finder::new(form), Finder::new(&in_name));
             let has = |text: &[u8]| form.find(text).is_some();
-            has(&answer.body) || answer.headers.iter().any(|(_, value)| has(value))
+            let field_has = |(name, value): &(String, Vec<u8>)| {
+                has(value) || in_name.find(name.as_bytes()).is_some()
+            };
+            has(&answer.body) || answer.headers.iter().any(field_has)
         })
     };
     match sought.find(repeats) {
@@ -215,6 +220,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The name of a header has lower case, whatever the server wrote. Invariant 39.
+    #[test]
+    fn a_secret_does_not_come_back_in_the_name_of_a_header() {
+        let is_thrown_away = |name: &str| {
+            let content = b"S3cr3t-Token-k";
+            let value = HeaderValue::from_bytes(content).expect("it is one");
+            let secret =
+                Secret { header: "x-api-key".to_owned(), value, content: content.to_vec() };
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("it is one").to_string();
+            let headers = vec![(name, Vec::new())];
+            let answer = HttpResponse { status: 200, headers, body: Vec::new() };
+            repeats_a_secret(answer, &[secret]).is_err()
+        };
+        assert!(is_thrown_away("S3cr3t-Token-k"));
+        assert!(is_thrown_away("x-s3cr3t-token-k-y"));
+        assert!(is_thrown_away(BASE64_URL_SAFE.encode("S3cr3t-Token-k").trim_end_matches('=')));
+        assert!(!is_thrown_away("x-s3cr3t-token-z"));
     }
 
     #[test]
