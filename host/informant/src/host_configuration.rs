@@ -5,10 +5,10 @@ mod follow;
 
 use anyhow::{Context, Result};
 pub(crate) use follow::{ConfigurationStatus, Follower};
-use informant_runtime::PluginName;
 use informant_runtime::configuration::{
     API_VERSION, Ceiling, ConfigurationError, Configurations, Document, Keys, Layer, read,
 };
+use informant_runtime::{PluginName, read_configuration};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<Configurations> {
 }
 
 fn text_of(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+    read_configuration(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
 fn parse(file: &str, text: &[u8]) -> Result<Configurations, ConfigurationError> {

@@ -17,5 +17,6 @@ pub(crate) use file_id::FileKind;
 pub(crate) use follow::Directories;
 pub use plugin_files::plugin_files;
 pub(crate) use plugin_files::{PLUGINS_MAX, PluginFile, Problem};
+pub use read_file::read_configuration;
 pub(crate) use read_file::{FILE_BYTES_MAX, read_file};
 pub(crate) use wanted::{ConfigurationFile, Decision, PluginChange};

@@ -72,7 +72,7 @@ pub use counters::{BUCKETS, Counters, Histogram};
 pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::mailboxes::QueueSnapshot;
 pub use delivery::timers::TimersSnapshot;
-pub use directory::plugin_files;
+pub use directory::{plugin_files, read_configuration};
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest::compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,

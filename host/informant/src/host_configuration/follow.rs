@@ -5,6 +5,7 @@
 
 use super::parse;
 use informant_runtime::configuration::Configurations;
+use informant_runtime::read_configuration;
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,7 +140,7 @@ impl Follower {
 }
 
 fn read(path: &Path) -> FileContent {
-    std::fs::read(path).map_err(|error| error.to_string())
+    read_configuration(path).map_err(|error| error.to_string())
 }
 
 fn warn_of(configurations: &Configurations) {
@@ -212,5 +213,32 @@ mod tests {
         let counts = [&follower.status.taken, &follower.status.refused].map(|it| it.load(Relaxed));
         assert_eq!(counts, [1, 2]);
         said.mark_unchanged();
+    }
+
+    /// No entry in the file's place holds a read up, so that what is taken away later is taken away.
+    #[test]
+    fn a_large_file_or_a_pipe_in_its_place_is_a_failed_reload_and_the_next_file_counts() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let path = root.path().join("informant.yaml");
+        let (follower, said) = follower("");
+        let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
+        let holes = std::fs::File::create(&path).expect("a file");
+        holes.set_len(600 << 20).expect("a file of holes");
+        follower.take(read(&path));
+        assert!(problem().contains("cannot be read: it has 629145600 bytes"), "{}", problem());
+        std::fs::remove_file(&path).expect("it is there");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe");
+        follower.take(read(&path));
+        assert!(problem().contains("cannot be read: it is a pipe and no file"), "{}", problem());
+        std::fs::remove_file(&path).expect("it is there");
+        let text = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration\n";
+        std::fs::write(&path, text).expect("a file");
+        follower.take(read(&path));
+        assert_eq!(problem(), "");
+        assert!(said.has_changed().expect("the follower is there"));
+        let counts = [&follower.status.taken, &follower.status.refused].map(|it| it.load(Relaxed));
+        assert_eq!(counts, [1, 2]);
     }
 }

@@ -1,4 +1,5 @@
-//! Opens and reads one plugin file. No fifo, device or endless file in its place holds up a scan.
+//! Opens and reads one file of a plugin, or the host's own configuration. No fifo, device or endless file in its place
+//! holds up a scan.
 
 use super::content::{CONTENT_BYTES_MAX, Content, ContentRoom};
 use super::file_id::FileKind;
@@ -89,6 +90,12 @@ pub(crate) fn read_file(path: &Path, kind: FileKind) -> io::Result<Content> {
     let content = file.read_whole()?.ok_or_else(changed)?;
     let room = ContentRoom::new(CONTENT_BYTES_MAX).take(bytes).ok_or_else(changed)?;
     Ok(Content::new(content, room))
+}
+
+/// Reads a whole file of a configuration. Refuses anything but a regular file, and one that is larger than a
+/// configuration may be.
+pub fn read_configuration(path: &Path) -> io::Result<Vec<u8>> {
+    Ok(read_file(path, FileKind::Configuration)?.to_vec())
 }
 
 impl OpenFile {
