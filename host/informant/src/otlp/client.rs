@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Collected, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
@@ -92,7 +92,8 @@ impl OtlpClient {
     }
 
     /// Sends the message, within the time limit. Returns the answer's body. It is empty if its end did not come: the
-    /// collector has taken the message, which must not be sent again.
+    /// collector has taken the message, which must not be sent again. A body that is too large may refuse items, so it
+    /// is an error.
     pub(super) async fn post(&self, body: &OtlpBody) -> Result<Bytes, PostError> {
         let (endpoint, limit) = (&self.settings.endpoint, self.settings.timeout);
         let deadline = Instant::now() + limit;
@@ -108,8 +109,13 @@ impl OtlpClient {
             return Err(PostError::refused(endpoint, status, wait));
         }
         let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
-        let body = timeout_at(deadline, body).await.ok().and_then(Result::ok);
-        Ok(body.map(Collected::to_bytes).unwrap_or_default())
+        match timeout_at(deadline, body).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                Err(PostError::too_large(endpoint, status))
+            }
+            _ => Ok(Bytes::new()),
+        }
     }
 
     async fn connect_and_post(&self, body: &OtlpBody) -> Result<OpenAnswer, PostError> {
@@ -175,6 +181,14 @@ impl PostError {
     /// No answer came.
     fn lost(text: String) -> Self {
         Self { text, may_repeat: true, wait: None }
+    }
+
+    /// The collector took some items, and how many is in an answer that is not read.
+    fn too_large(endpoint: &Endpoint, status: StatusCode) -> Self {
+        let text = format!(
+            "{endpoint} answered {status} with more than {ANSWER_BYTES_MAX} bytes, so it is unknown which items it took"
+        );
+        Self { text, may_repeat: false, wait: None }
     }
 
     /// The answers that OTLP's specification lets a client repeat the request after.

@@ -171,17 +171,19 @@ mod tests {
         let partial = [head.as_bytes(), &partial].concat();
         let busy = "HTTP/1.1 429 Busy\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n";
         let whole = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        let large = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(1 << 20));
         let (body, end) =
             (OtlpBody::new(message().encode_to_vec(), false), CancellationToken::new());
         for (answer, expect) in [
             (&partial[..], (Some(3), false)),
             (busy.as_bytes(), (None, true)),
             (whole.as_bytes(), (Some(0), false)),
+            (large.as_bytes(), (None, false)),
         ] {
             let (sent, _) = tokio::join!(sender.send(&body, 1, &end), serve(&listener, answer));
             assert_eq!((sent, sender.must_wait()), expect);
         }
         let counted = [&counts.requests_ok, &counts.requests_partial, &counts.requests_failed];
-        assert_eq!(counted.map(|count| count.load(Relaxed)), [1, 1, 1]);
+        assert_eq!(counted.map(|count| count.load(Relaxed)), [1, 1, 2]);
     }
 }
