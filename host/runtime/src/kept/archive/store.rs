@@ -10,7 +10,9 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError};
 use redb::{Table, TableDefinition};
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
@@ -49,6 +51,36 @@ impl StateDirectoryError {
 /// An open file.
 pub(super) struct ArchiveStore {
     database: Database,
+    /// `None` in a database of the caller's.
+    place: Option<FilePlace>,
+}
+
+/// The path of an open file, which may lead to no file or to another one later.
+#[derive(Debug, Clone)]
+pub(super) struct FilePlace {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl FilePlace {
+    fn of(path: PathBuf, file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { path, id: (metadata.dev(), metadata.ino()) })
+    }
+
+    /// Whether the path still leads to the file. If not, the next host would not find what is written to it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let why = match fs::symlink_metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == self.id => return Ok(()),
+            Ok(_) => "another file is there".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let path = self.path.display();
+        Err(format!(
+            "{path} is no longer the file that this host opened ({why}): move that file back, or start the host again to use the present one"
+        ))
+    }
 }
 
 impl ArchiveStore {
@@ -74,7 +106,9 @@ impl ArchiveStore {
             }
             opened => opened,
         };
-        let backend = FileBackend::new(file.map_err(no_file)?);
+        let file = file.map_err(no_file)?;
+        let place = FilePlace::of(path, &file).map_err(no_file)?;
+        let backend = FileBackend::new(file);
         let opened = backend.and_then(|backend| {
             let mut builder = Builder::new();
             builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
@@ -91,7 +125,7 @@ impl ArchiveStore {
                 "move that file away to begin with an empty one: what waits in it is not told then",
             ),
         })?;
-        let store = Self { database };
+        let store = Self { database, place: Some(place) };
         let format = store.format().map_err(|error| {
             failed(format!("{FILE} cannot be read ({error})"), "look at the disk")
         })?;
@@ -107,7 +141,7 @@ impl ArchiveStore {
     /// A store in a database of the caller's.
     #[cfg(test)]
     pub(super) fn over(database: Database) -> Result<Self, redb::Error> {
-        let store = Self { database };
+        let store = Self { database, place: None };
         store.format()?;
         Ok(store)
     }
@@ -132,6 +166,10 @@ impl ArchiveStore {
             transaction.commit()?;
         }
         Ok(format)
+    }
+
+    pub(super) fn place(&self) -> Option<&FilePlace> {
+        self.place.as_ref()
     }
 
     /// The number of the last transaction in the file.

@@ -2,7 +2,7 @@
 //! before, except those of plugins above their rate (`paces.rs`).
 
 use super::handle::{Archive, ArchiveRead, ArchiveRequest, ArchiveShared};
-use super::store::ArchiveStore;
+use super::store::{ArchiveStore, FilePlace};
 use super::{StateDirectoryError, StateDirectoryOptions};
 use crate::plugin_name::PluginName;
 use informant_cache::workqueue::exponential;
@@ -36,8 +36,12 @@ impl ArchiveThread {
     pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
         let StateDirectoryOptions { directory, keep_removed } = options;
         let store = ArchiveStore::open(&directory)?;
-        let of_open = directory.clone();
-        let open = move || ArchiveStore::open(&of_open).map_err(|error| error.to_string());
+        let (of_open, place) = (directory.clone(), store.place().cloned());
+        let open = move || {
+            // Another file has not what this one had.
+            place.iter().try_for_each(FilePlace::check)?;
+            ArchiveStore::open(&of_open).map_err(|error| error.to_string())
+        };
         Self::over(store, Box::new(open), keep_removed)
             .map_err(|error| StateDirectoryError::no_thread(directory, &error))
     }
@@ -201,6 +205,8 @@ impl ArchiveWriter {
         let changes = inbox.pending.take(everything, now);
         drop(inbox);
         store.write(&changes, self.written + 1).map_err(text)?;
+        // Invariant 23. A file that was removed takes writes until it is closed.
+        store.place().map_or(Ok(()), FilePlace::check)?;
         self.written += 1;
         let mut inbox = self.shared.inbox.lock();
         inbox.pending.written(Instant::now());

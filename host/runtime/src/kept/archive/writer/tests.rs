@@ -75,6 +75,38 @@ async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     thread.stop().await;
 }
 
+/// Invariant 23.
+#[tokio::test]
+async fn a_file_that_is_no_longer_in_its_place_is_not_written_until_it_is_back() {
+    let root = tempfile::tempdir().unwrap();
+    let [directory, away] = ["state", "away"].map(|name| root.path().join(name));
+    let options = |directory: &std::path::Path| StateDirectoryOptions {
+        directory: directory.to_owned(),
+        keep_removed: Duration::MAX,
+    };
+    let thread = ArchiveThread::start(options(&directory)).unwrap();
+    let archive = thread.archive();
+    put(&archive, "a", 0);
+    assert!(is_written(&archive).await);
+    std::fs::rename(&directory, &away).unwrap();
+    put(&archive, "b", 0);
+    assert!(!is_written(&archive).await, "it is where no host would look for it");
+    let error = || archive.status().error.unwrap_or_default();
+    assert!(error().contains("(No such file"), "{}", error());
+    assert!(!is_written(&archive).await);
+    assert!(!directory.exists(), "an empty one would hide the loss");
+    check_state_directory(&options(&directory)).unwrap();
+    assert!(!is_written(&archive).await);
+    assert!(error().contains("(another file is there): move that file back"), "{}", error());
+    assert!(archive.status().failed > 2 && archive.status().waiting == 1);
+    std::fs::remove_dir_all(&directory).unwrap();
+    std::fs::rename(&away, &directory).unwrap();
+    assert!(is_written(&archive).await);
+    assert_eq!(keys(&archive).await.as_deref(), Some("a b"));
+    assert_eq!(archive.status().error, None);
+    thread.stop().await;
+}
+
 #[tokio::test]
 async fn what_failed_halfway_is_known_to_be_in_the_file_or_not() {
     for writes in 0..20 {
