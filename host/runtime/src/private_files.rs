@@ -1,5 +1,6 @@
 //! Directories and files that only the host's user can read and write.
 
+use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -21,6 +22,23 @@ pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     check_ours(&metadata, "it", "700")
 }
 
+/// Makes the directory as [`make_directory`] does, and opens it. Another directory that takes its path later is not
+/// this one.
+pub(crate) fn open_directory(directory: &Path) -> io::Result<File> {
+    make_directory(directory)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(directory)?;
+    check_ours(&opened.metadata()?, "it", "700")?;
+    Ok(opened)
+}
+
+/// Makes a new file (mode 0600) of this name in the directory, for reading and writing.
+pub(crate) fn create_in(directory: &File, name: &str) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let made = rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
+    Ok(made.into())
+}
+
 /// Makes a new file (mode 0600) for reading and writing.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
@@ -37,7 +55,7 @@ pub(crate) fn sync_entries(directory: &Path) -> io::Result<()> {
 
 /// Opens a file that only this user can have written, to read it, or to read and write it.
 pub(crate) fn open(path: &Path, write: bool) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     let file = options.read(true).write(write).custom_flags(flags.bits() as i32).open(path)?;
     let metadata = file.metadata()?;

@@ -12,6 +12,7 @@ use hashbrown::HashSet;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -57,10 +58,10 @@ impl CallRecorder {
     pub(crate) fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let directory = options.directory.clone();
         let failed = |problem| RecordError { directory: directory.clone(), problem };
-        private_files::make_directory(&directory).map_err(failed)?;
+        let opened = private_files::open_directory(&directory).map_err(failed)?;
         let failed = |problem| RecordError { directory: directory.clone(), problem };
         let (sender, thread) = start().map_err(failed)?;
-        let tapes = RecordingTapes { options, sender, begun: Mutex::default() };
+        let tapes = RecordingTapes { options, opened, sender, begun: Mutex::default() };
         Ok(Self { tapes: Arc::new(tapes), thread })
     }
 
@@ -87,6 +88,8 @@ impl CallRecorder {
 
 struct RecordingTapes {
     options: RecordOptions,
+    /// The directory of the options as it was at the start, also if its path leads elsewhere later.
+    opened: File,
     sender: Sender,
     begun: Mutex<BegunRecording>,
 }
@@ -147,8 +150,9 @@ impl RecordingTapes {
         let plugin = of.plugin;
         let began = Timestamp::now();
         let stamp = began.strftime("%Y%m%dT%H%M%SZ");
-        let path = self.options.directory.join(format!("{plugin}-{stamp}-{number}.rec"));
-        let file = match private_files::create(&path) {
+        let name = format!("{plugin}-{stamp}-{number}.rec");
+        let path = self.options.directory.join(&name);
+        let file = match private_files::create_in(&self.opened, &name) {
             Ok(file) => file,
             Err(problem) => {
                 error!(plugin = plugin.as_str(), "not recorded: {}: {problem}", path.display());
@@ -272,12 +276,41 @@ mod tests {
     use super::super::queue::{WAITING_BYTES_OF_ONE_MAX, queue};
     use super::*;
     use crate::account::Ledger;
+    use crate::shard::Shard;
+    use std::fs;
 
     #[test]
     fn recordings_of_one_host_are_bounded() {
         let mut begun = BegunRecording::default();
         assert!((1..=RECORDINGS_MAX).all(|number| begun.next_number() == Some(number)));
         assert_eq!(begun.next_number(), None);
+    }
+
+    /// A link to another directory that takes the place of the directory changes nothing.
+    #[tokio::test]
+    async fn a_recording_is_made_in_the_directory_that_was_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let [directory, moved, elsewhere] =
+            ["record", "moved", "elsewhere"].map(|name| root.path().join(name));
+        fs::create_dir(&elsewhere).unwrap();
+        let bytes_max = RECORDING_BYTES_DEFAULT;
+        let options =
+            RecordOptions { directory: directory.clone(), plugins: Vec::new(), bytes_max };
+        let recorder = CallRecorder::start(options).unwrap();
+        fs::rename(&directory, &moved).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
+        let plugin = "p".parse().unwrap();
+        let of = TapeOf {
+            plugin: &plugin,
+            version: "1",
+            shard: Shard::ONLY,
+            grants_secrets: false,
+            subscriptions: Vec::new(),
+        };
+        assert!(recorder.tapes().tape(&of).is_some());
+        recorder.stop().await;
+        let files = |directory| fs::read_dir(directory).unwrap().count();
+        assert_eq!([files(&elsewhere), files(&moved)], [0, 1]);
     }
 
     fn tape(sender: Sender) -> RecordingTape {
