@@ -1,6 +1,7 @@
 //! The command line: commands and arguments.
 
 mod dev;
+mod dlq;
 mod examples;
 mod generated;
 mod get;
@@ -17,6 +18,7 @@ mod top;
 mod why;
 
 pub(crate) use dev::DevArgs;
+pub(crate) use dlq::{DlqArgs, DlqCommand, LettersArgs};
 pub(crate) use examples::{parse, visible_commands};
 pub(crate) use generated::{CompletionArgs, ExplainArgs, ManArgs};
 pub(crate) use get::GetArgs;
@@ -342,41 +344,6 @@ fn object_name(text: &str) -> Result<String, String> {
     let problem =
         "use up to 253 small letters, digits, '-' and '.', with a letter or digit at both ends";
     is_name.then(|| text.to_owned()).ok_or_else(|| problem.to_owned())
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct DlqArgs {
-    #[command(subcommand)]
-    pub(crate) command: DlqCommand,
-}
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum DlqCommand {
-    /// List the dead letters of a plugin, oldest first.
-    List(ListOfPlugin),
-    /// Show one dead letter with its object, as JSON.
-    Show {
-        #[command(flatten)]
-        plugin: OnePlugin,
-        /// The letter's number.
-        id: u64,
-    },
-    /// Send dead letters again, with the present state of their objects.
-    Redrive(LettersArgs),
-    /// Delete dead letters.
-    Purge(LettersArgs),
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct LettersArgs {
-    #[command(flatten)]
-    pub(crate) plugin: OnePlugin,
-    /// The letters' numbers.
-    #[arg(value_name = "ID", required_unless_present = "all")]
-    pub(crate) ids: Vec<u64>,
-    /// All letters of the plugin.
-    #[arg(long, conflicts_with = "ids")]
-    pub(crate) all: bool,
 }
 
 #[derive(clap::Args, Debug)]

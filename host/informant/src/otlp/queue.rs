@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of all spans that wait. A span of a change has about 400 bytes, and one whose texts are all cut less than 16 KiB.
+/// Bytes of all spans that wait; their buffers may have twice as many. A span of a change has about 400 bytes, and one whose texts are all cut less than 16 KiB.
 const BYTES_MAX: usize = 32 << 20;
 /// A batch of so many bytes is full: collectors refuse requests above some MiB.
 const BATCH_BYTES_MAX: usize = 4 << 20;
@@ -30,6 +30,9 @@ struct QueueState {
     counts: Arc<OtlpCounts>,
 }
 
+/// The room of a new batch for each span that it may have: it hardly grows under the lock.
+const SPAN_BYTES: usize = 512;
+
 /// The batches that wait, oldest first. All but the last are full.
 #[derive(Default)]
 struct WaitingSpans {
@@ -40,7 +43,6 @@ struct WaitingSpans {
 }
 
 /// The spans of one request.
-#[derive(Default)]
 pub(super) struct SpanBatch {
     /// Encoded, one after the other.
     pub(super) bytes: Vec<u8>,
@@ -54,7 +56,8 @@ impl WaitingSpans {
             return None;
         }
         if self.batches.back().is_none_or(|batch| batch.is_full(settings)) {
-            self.batches.push_back(SpanBatch::default());
+            let room = (settings.batch_max * SPAN_BYTES).min(BATCH_BYTES_MAX);
+            self.batches.push_back(SpanBatch { bytes: Vec::with_capacity(room), spans: 0 });
         }
         let batch = self.batches.back_mut()?;
         let before = batch.bytes.len();

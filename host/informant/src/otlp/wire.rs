@@ -1,5 +1,5 @@
-//! Protobuf's wire format, as far as spans need it: fields of bytes with their length in front. Their messages are written
-//! straight into the bytes of a request, because a busy host makes thousands of spans in a second.
+//! Protobuf's wire format, as far as spans need it: fields of bytes with their length in front. A span is
+//! encoded once and copied as bytes from then on, because a busy host makes thousands of spans in a second.
 
 /// The type of a field with its length in front.
 const BYTES: u32 = 2;

@@ -150,10 +150,15 @@ impl KeyQueue {
     ) -> Result<usize, AddError> {
         let key = key.into();
         checked(&key)?;
-        if let Some(change) = change {
-            self.changes.note(&key, change);
+        let noted = change.map(|change| (key.clone(), change));
+        let shard = self.insert(key, AddOptions { lane, ..AddOptions::default() }, now);
+        // With the text that the queue has anyway.
+        if let Some((key, change)) = noted
+            && let Some(known) = self.texts.get(&key)
+        {
+            self.changes.note(known, change);
         }
-        Ok(self.insert(key, AddOptions { lane, ..AddOptions::default() }, now))
+        Ok(shard)
     }
 
     fn insert(&mut self, key: HashedKey, options: AddOptions, now: Instant) -> usize {

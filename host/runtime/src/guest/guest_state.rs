@@ -104,8 +104,7 @@ pub(crate) enum Phase {
     Handle(CurrentEvent),
     /// The `synced` call after initial objects.
     Synced,
-    /// The guest reconciles this key.
-    /// The key, and the sampled changes that added it.
+    /// The guest reconciles this key, which these sampled changes added.
     Reconcile(Arc<str>, Vec<TraceId>),
     /// The guest is called for this schedule.
     Fire(Arc<str>),

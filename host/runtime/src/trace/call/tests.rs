@@ -234,6 +234,7 @@ fn a_ratio_of_zero_sends_nothing_and_a_half_sends_the_same_changes_of_all_plugin
 #[test]
 fn a_call_for_a_key_links_to_its_sampled_changes_and_is_sampled_with_them() {
     let (half, kept) = tracer(0.5);
+    let mut linked = 0;
     for version in 0..50 {
         let changes = [Reason::Watch, Reason::Resync].map(|reason| {
             let event = TracedEvent::from(&event(version, reason));
@@ -243,6 +244,7 @@ fn a_call_for_a_key_links_to_its_sampled_changes_and_is_sampled_with_them() {
         assert_eq!(changes[0], changes[1], "the repeated delivery is about the same change");
         let links: Vec<TraceId> = changes[0].into_iter().collect();
         let is_linked = !links.is_empty();
+        linked += usize::from(is_linked);
         call(&half, "a", CallCause::Key(Some("k".into()), links.clone()));
         let spans = kept.0.lock();
         match spans.get(before) {
@@ -252,6 +254,7 @@ fn a_call_for_a_key_links_to_its_sampled_changes_and_is_sampled_with_them() {
         let root = spans.iter().filter(|span| Some(span.trace) == changes[0]);
         assert_eq!(root.filter(|span| span.name == "watch v1/pods").count(), links.len());
     }
+    assert!((10..40).contains(&linked), "{linked} of 50 changes are sampled");
     let unseen = TracedEvent::from(&event(50, Reason::Initial));
     assert_eq!(tracer(1.0).0.becomes_keys(&unseen, Instant::now(), Instant::now()), None);
 }

@@ -82,11 +82,9 @@ async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
     for counting in [&theirs, &ours] {
         counting.counts(0).await;
     }
-    let changes = std::time::Instant::now();
     bench.create_pods(&pod_names(100..900)).await;
     bench.label_pods(&pod_names(0..700)).await;
     bench.delete_pods(&pod_names(50..350)).await;
-    println!("1,800 changes in {:?}", changes.elapsed());
     let counts = (theirs.counts(300).await, ours.counts(300).await);
     assert_eq!(counts.1, counts.0, "{}", program.display());
     assert!(counts.1.iter().sum::<u64>() >= 1_900, "{counts:?}");
