@@ -237,11 +237,11 @@ async fn a_version_that_does_not_take_over_ends_no_recording() {
     assert_eq!(lines(&transcript, &["end "]), ["end recording=\"the plugin was stopped\""]);
 }
 
-/// The files of its recordings that this process has open.
+/// The files of its recordings that this process has open, without their directory.
 fn open_recordings(root: &Path) -> usize {
     let open = fs::read_dir("/proc/self/fd").expect("Linux has it");
     let files = open.filter_map(|it| fs::read_link(it.expect("an entry").path()).ok());
-    files.filter(|file| file.starts_with(root.join("recordings"))).count()
+    files.filter(|file| file.parent() == Some(&root.join("recordings"))).count()
 }
 
 /// What a recording of a refused version says of its end, while the host goes on. `told` stands among its calls.
