@@ -92,8 +92,8 @@ pub(crate) fn read_file(path: &Path, kind: FileKind) -> io::Result<Content> {
     Ok(Content::new(content, room))
 }
 
-/// Reads a whole file of a configuration. Refuses anything but a regular file, and one that is larger than a
-/// configuration may be.
+/// Reads a whole file of a configuration, also through a link. Errors: the file is no regular one, has more than 1 MiB,
+/// or cannot be read. Waits for no writer of a pipe.
 pub fn read_configuration(path: &Path) -> io::Result<Vec<u8>> {
     Ok(read_file(path, FileKind::Configuration)?.to_vec())
 }
