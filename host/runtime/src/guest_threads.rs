@@ -8,7 +8,8 @@
 mod thread_time;
 mod turn;
 
-use crate::pace::Pace;
+use crate::account::Ledger;
+use crate::pace::{Alarm, Pace};
 use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::future::poll_fn;
@@ -38,6 +39,7 @@ pub const THREAD_STACK_BYTES: usize = 4 << 20;
 pub(crate) struct GuestThreads {
     lanes: Arc<Lanes>,
     threads: Vec<GuestThread>,
+    alarm: Alarm,
 }
 
 /// The handles of the threads, at least one of each kind.
@@ -109,7 +111,12 @@ impl GuestThreads {
         let slow = start("slow-guests", count.saturating_sub(1).max(1), true)?;
         let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
         let lanes = Lanes { quick, slow, loan };
-        Ok(Self { lanes: Arc::new(lanes), threads })
+        Ok(Self { lanes: Arc::new(lanes), threads, alarm: Alarm::default() })
+    }
+
+    /// The pace of a plugin on these threads, with the ledger for its processor time.
+    pub(crate) fn pace(&self, ledger: Arc<Ledger>) -> Pace {
+        Pace::new(self.alarm.clone(), ledger)
     }
 
     /// The threads by name, with their beats.

@@ -3,8 +3,11 @@
 //! A guest yields at every tick of the engine. Each guest that spins makes the other plugins of the thread wait for
 //! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
 //! keeps it there for a while, and it comes back with the first call after that. A guest does not yield within one
-//! instruction, which may touch hundreds of megabytes: the time of the whole call counts too. A plugin also moves after
-//! a series of shorter calls that hold the thread for a millisecond or more.
+//! instruction, which may touch hundreds of megabytes: the processor time of a whole turn counts too. A plugin also moves
+//! after a series of shorter calls that hold the thread for a millisecond or more.
+//!
+//! Many plugins may have their first such instruction at the same moment. So the first one raises the host's alarm:
+//! for a minute, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
 
 use crate::account::Ledger;
 use parking_lot::Mutex;
@@ -14,14 +17,19 @@ use std::time::{Duration, Instant};
 
 /// A call that lasts so many ticks is slow: a little more than 20 ms.
 const SLOW_TICKS: u32 = 3;
-/// A call that held its thread for longer is slow, however many ticks were seen, and the plugin stays slow for so many
-/// times as long.
+/// A turn ends at a tick, or after a millisecond's worth of calls. So one that takes more processor time than this had a
+/// slow call, and the plugin stays slow for so many times as long.
 const SLOW: Duration = Duration::from_millis(30);
 const STAY_FACTOR: u32 = 100;
 /// How long a plugin stays slow for each tick of a slow call, with the ticks before it was found slow. So its
 /// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
+/// How long an alarm lasts.
+const ALARM: Duration = Duration::from_secs(60);
+/// Bytes of an instance's linear memories up to which one instruction is short. By measurement an instruction fills new
+/// memory of this size in some 7 ms.
+pub(crate) const SMALL_MEMORY_MAX: usize = 8 << 20;
 /// A call of at most this length delays no other plugin. So many of them in a row allow lent turns.
 const SHORT: Duration = Duration::from_micros(250);
 const SHORT_CALLS: u32 = 32;
@@ -42,11 +50,21 @@ pub(crate) struct Pace {
     shared: Arc<PaceState>,
     /// The ledger for the processor time of its turns.
     ledger: Arc<Ledger>,
+    alarm: Alarm,
 }
+
+/// The alarm of a host. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Alarm(Arc<Mutex<Option<Instant>>>);
+
+/// An instance with more memory than [`SMALL_MEMORY_MAX`], for as long as this value lives.
+pub(crate) struct LargeInstance(Arc<PaceState>);
 
 #[derive(Debug, Default)]
 struct PaceState {
     is_slow: AtomicBool,
+    /// The number of large instances.
+    large: AtomicU32,
     /// Whether a call of the guest is under way.
     is_in_call: AtomicBool,
     /// The number of short calls in a row.
@@ -68,15 +86,41 @@ struct Times {
     distrust: Duration,
 }
 
+impl Alarm {
+    /// Raises it. A later end stays.
+    fn raise(&self, now: Instant) {
+        let mut end = self.0.lock();
+        *end = (*end).max(Some(now + ALARM));
+    }
+
+    /// The end of the alarm that lasts now.
+    fn end(&self, now: Instant) -> Option<Instant> {
+        self.0.lock().filter(|end| now < *end)
+    }
+}
+
+impl Drop for LargeInstance {
+    fn drop(&mut self) {
+        self.0.large.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Pace {
-    /// A pace with this ledger for the processor time of turns.
-    pub(crate) fn charged_to(ledger: Arc<Ledger>) -> Self {
-        Self { ledger, ..Self::default() }
+    /// A pace on a host with this alarm, with this ledger for the processor time of turns.
+    pub(crate) fn new(alarm: Alarm, ledger: Arc<Ledger>) -> Self {
+        Self { ledger, alarm, ..Self::default() }
     }
 
     /// Notes the processor time of a turn, on any thread.
-    pub(crate) fn computed(&self, time: Duration) {
+    pub(crate) fn computed(&self, time: Duration, now: Instant) {
         self.ledger.computed(time);
+        if time <= SLOW {
+            return;
+        }
+        if !self.is_slow() {
+            self.alarm.raise(now);
+        }
+        self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
     }
 
     /// Whether the plugin belongs on a thread for slow plugins.
@@ -94,17 +138,32 @@ impl Pace {
         self.shared.is_in_call.store(false, Relaxed);
     }
 
-    /// A call begins.
-    pub(crate) fn call(&self, now: Instant) {
+    /// A call begins. Returns whether the plugin must move before its guest runs.
+    pub(crate) fn call(&self, now: Instant) -> bool {
         self.shared.is_in_call.store(true, Relaxed);
-        if !self.is_slow() {
-            return;
+        if self.is_slow() {
+            let until = &mut self.shared.times.lock().slow_until;
+            if until.is_none_or(|until| now >= until) {
+                *until = None;
+                self.shared.is_slow.store(false, Relaxed);
+            }
         }
-        let until = &mut self.shared.times.lock().slow_until;
-        if until.is_none_or(|until| now >= until) {
-            *until = None;
-            self.shared.is_slow.store(false, Relaxed);
+        self.shared.large.load(Relaxed) > 0 && self.is_alarmed(now)
+    }
+
+    /// An instance has grown large.
+    pub(crate) fn grew_large(&self) -> LargeInstance {
+        self.shared.large.fetch_add(1, Relaxed);
+        LargeInstance(self.shared.clone())
+    }
+
+    /// Makes a quick plugin with a large instance slow during an alarm. Returns whether it did.
+    pub(crate) fn is_alarmed(&self, now: Instant) -> bool {
+        let end = if self.is_slow() { None } else { self.alarm.end(now) };
+        if let Some(end) = end {
+            self.is_slow_until(end);
         }
+        end.is_some()
     }
 
     /// Notes that the current call has waited for so long, while its thread ran other plugins.
@@ -136,9 +195,6 @@ impl Pace {
         let before = self.shared.long.load(Relaxed);
         if time < LONG {
             return self.shared.long.store(before.saturating_sub(1), Relaxed);
-        }
-        if time > SLOW {
-            self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
         }
         let long = (before + 1).min(2 * LONG_CALLS);
         self.shared.long.store(long, Relaxed);
@@ -267,7 +323,7 @@ mod tests {
         let (pace, now) = (Pace::default(), Instant::now());
         let call = |time: Duration, now: Instant| {
             pace.call(now);
-            pace.took(time, now);
+            pace.computed(time, now);
             pace.is_slow()
         };
         assert!(!call(SLOW, now));
@@ -279,6 +335,33 @@ mod tests {
         assert!(!call(SHORT, again));
         assert!(call(STAY_MAX, now));
         assert!(!call(SHORT, now + STAY_MAX));
+        // By the clock it was long, because the thread waited for a processor.
+        pace.took(STAY_MAX, now + STAY_MAX);
+        assert!(!pace.is_slow());
+    }
+
+    #[test]
+    fn after_a_long_instruction_others_with_much_memory_move_before_theirs() {
+        let (alarm, now) = (Alarm::default(), Instant::now());
+        let [first, large, small] = [(); 3].map(|()| Pace::new(alarm.clone(), Arc::default()));
+        let instance = large.grew_large();
+        assert!(!large.call(now));
+        first.computed(SLOW * 2, now);
+        assert!(!small.call(now));
+        assert!(large.call(now));
+        assert!(large.is_slow());
+        assert!(!large.call(now), "it has moved");
+        // The same when memory grows within a call.
+        assert!(small.is_alarmed(now));
+        // Calls of a plugin that is slow already raise no alarm.
+        first.computed(SLOW * 2, now + ALARM - Duration::from_nanos(1));
+        assert!(!large.call(now + ALARM));
+        assert!(!large.is_slow());
+        assert!(!small.call(now + ALARM));
+        small.computed(SLOW * 2, now + ALARM);
+        assert!(large.call(now + ALARM));
+        drop(instance);
+        assert!(!large.call(now + ALARM * 2));
     }
 
     fn row_of_short_calls(pace: &Pace) {

@@ -4,7 +4,7 @@
 
 use crate::guest::engine::TICK;
 use crate::guest_threads::{give_turn, thread_time};
-use crate::pace::Pace;
+use crate::pace::{LargeInstance, Pace};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,10 +66,17 @@ impl CallDeadline {
         Self { call: Arc::new(Mutex::new(CurrentCall::new(now, Duration::ZERO))), pace }
     }
 
-    /// Begins a call that may use so much of the processor's time.
-    pub(crate) fn arm(&self, now: Instant, limit: Duration) {
-        self.pace.call(now);
+    /// Begins a call that may use so much of the processor's time. Returns whether it must give way before the guest runs.
+    pub(crate) fn arm(&self, now: Instant, limit: Duration) -> bool {
+        let moves = self.pace.call(now);
         *self.call.lock() = CurrentCall::new(now, limit);
+        moves
+    }
+
+    /// Notes that the instance has more memory than one short instruction can fill. Returns whether the call must give way
+    /// before the guest goes on.
+    pub(crate) fn grew_large(&self, now: Instant) -> (LargeInstance, bool) {
+        (self.pace.grew_large(), self.pace.is_alarmed(now))
     }
 
     /// Notes the end of the call.

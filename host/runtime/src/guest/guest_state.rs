@@ -1,5 +1,6 @@
 //! The data of one instance's store.
 
+mod growth;
 mod wasi;
 
 use crate::account::{Held, Holding, Ledger, Overdraft};
@@ -16,7 +17,7 @@ use crate::guest::tape::Tape;
 use crate::kept::plugin_state::{StateCall, StateChanges};
 use crate::log_tail::LogTail;
 use crate::outside::leading::Leading;
-use crate::pace::Pace;
+use crate::pace::{LargeInstance, Pace};
 use crate::plugin_metrics::PluginMetrics;
 use crate::plugin_name::PluginName;
 use crate::powers::PluginPowers;
@@ -36,6 +37,8 @@ pub(crate) struct GuestState {
     pub(crate) limiter: Limiter,
     /// The deadline of the current call.
     pub(crate) clock: CallDeadline,
+    /// Present once the instance has much memory.
+    large: Option<LargeInstance>,
     pub(crate) phase: Phase,
     /// Shared with the plugin's other instances, so that a new instance does not get a fresh budget.
     pub(crate) log_budget: LogBudget,
@@ -149,6 +152,7 @@ impl GuestState {
             shard: Shard::ONLY,
             limiter: Limiter::new(limits, &ledger),
             clock: CallDeadline::new(Instant::now(), Pace::default()),
+            large: None,
             phase: Phase::Idle,
             log_budget,
             log_tail: LogTail::default(),
@@ -300,6 +304,11 @@ impl Limiter {
     fn new(limits: &Limits, ledger: &Arc<Ledger>) -> Self {
         let held = Held::nothing(ledger, Holding::Instances);
         Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, held, exceeded: None }
+    }
+
+    /// Bytes of the instance's linear memories, and of its parts that have a fixed size.
+    fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// The limit that the guest exceeded, if there is one.

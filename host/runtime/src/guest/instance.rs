@@ -45,14 +45,14 @@ struct Exports {
 
 impl Instance {
     pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline);
+        self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline).await;
         let result = self.exports.lifecycle.call_describe(&mut self.store, config).await;
         self.end(result, self.limits.start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
         self.tell(&Called::Start);
-        self.begin(Phase::Start, Instant::now(), self.limits.start_deadline);
+        self.begin(Phase::Start, Instant::now(), self.limits.start_deadline).await;
         let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
         let result = self.end(result, self.limits.start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))
@@ -60,7 +60,7 @@ impl Instance {
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.tell(&Called::Stop);
-        self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline);
+        self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline).await;
         self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
         self.store.data().clock.may_wait(self.limits.stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
@@ -72,7 +72,7 @@ impl Instance {
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
         self.tell(&Called::Snapshot);
-        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline).await;
         let result = stateful.call_snapshot(&mut self.store).await;
         let result = self.end(result, self.limits.start_deadline);
         match self.told(result.and_then(|answer| answer.map_err(guest_error)))? {
@@ -93,7 +93,7 @@ impl Instance {
     ) -> Result<bool, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
         self.tell(&Called::Restore(from_version, data));
-        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline);
+        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline).await;
         let result = stateful.call_restore(&mut self.store, from_version, data).await;
         let result = self.end(result, self.limits.start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))?;
@@ -111,7 +111,7 @@ impl Instance {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(&event, &current));
-        self.begin_work(Phase::Handle(current), origin, now);
+        self.begin_work(Phase::Handle(current), origin, now).await;
         let result = handler.call_handle(&mut self.store, event).await;
         let result = self.end_work(result);
         self.told(result)
@@ -133,7 +133,8 @@ impl Instance {
             return Err(not_exported("reconciler"));
         };
         self.tell(&Called::Reconcile(key, attempt));
-        self.begin_work(Phase::Reconcile(key.clone(), changes.into()), origin(attempt, now), now);
+        self.begin_work(Phase::Reconcile(key.clone(), changes.into()), origin(attempt, now), now)
+            .await;
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)
@@ -148,7 +149,7 @@ impl Instance {
     ) -> Result<(), CallError> {
         let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
         self.tell(&Called::Fire(schedule, unix_ms));
-        self.begin_work(Phase::Fire(schedule.clone()), origin(attempt, now), now);
+        self.begin_work(Phase::Fire(schedule.clone()), origin(attempt, now), now).await;
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
         let result = self.end_work(result);
         self.told(result)
@@ -168,7 +169,7 @@ impl Instance {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.tell(&Called::Synced(subscription));
         let now = Instant::now();
-        self.begin_work(Phase::Synced, origin(attempt, now), now);
+        self.begin_work(Phase::Synced, origin(attempt, now), now).await;
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
         let result = self.end_work(result);
         self.told(result)
@@ -192,19 +193,24 @@ impl Instance {
         result
     }
 
-    fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
+    /// Begins a call. A plugin that belongs on another thread moves before its guest runs.
+    async fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
         // A call without outside requests may still sleep, within its deadline.
         let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
         let state = self.store.data_mut();
         state.phase = phase;
         state.notes.begin();
-        arm(&mut self.store, now, deadline);
-        self.store.data().clock.may_wait(may_wait);
+        let moves = arm(&mut self.store, now, deadline);
+        let clock = &self.store.data().clock;
+        clock.may_wait(may_wait);
+        if moves {
+            clock.give_way().await;
+        }
     }
 
     /// The same for a call for work, which may have a span.
-    fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
-        self.begin(phase, now, self.limits.handle_deadline);
+    async fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
+        self.begin(phase, now, self.limits.handle_deadline).await;
         self.store.data_mut().begin_trace(origin, now);
     }
 
@@ -264,9 +270,10 @@ fn not_exported(interface: &str) -> CallError {
 }
 
 /// Sets the deadline of a call: an engine with epochs traps a store without one. Invariant 27.
-fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) {
-    store.data().clock.arm(now, deadline);
+/// Returns whether the call must give way before the guest runs.
+fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) -> bool {
     store.set_epoch_deadline(1);
+    store.data().clock.arm(now, deadline)
 }
 
 fn guest_error(message: String) -> CallError {

@@ -137,7 +137,8 @@ impl Seat {
         }
         let turn = TurnTime::begin(Instant::now());
         let seen = life.poll(context);
-        self.was_polled(turn.end(Instant::now()));
+        let now = Instant::now();
+        self.was_polled(turn.end(now), now);
         match seen {
             // No waker may wake this thread for the actor any more; the first poll on the other thread sets the new
             // one.
@@ -169,11 +170,12 @@ impl Seat {
             let _entered = handle.enter();
             life.poll(&mut Context::from_waker(waker))
         };
-        let used = turn.end(Instant::now());
+        let end = Instant::now();
+        let used = turn.end(end);
         let ended = (seen != ActorProgress::Waits).then(|| waker.clone());
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
-        self.was_polled(used);
+        self.was_polled(used, end);
         self.pace.was_lent(used, now);
         if let Some(waker) = ended {
             waker.wake();
@@ -182,9 +184,9 @@ impl Seat {
     }
 
     /// Notes a poll, on any thread, with its processor time.
-    fn was_polled(&self, used: Duration) {
+    fn was_polled(&self, used: Duration, now: Instant) {
         self.polls.fetch_add(1, Relaxed);
-        self.pace.computed(used);
+        self.pace.computed(used, now);
     }
 
     fn may_lend(&self, now: Instant) -> bool {
@@ -270,7 +272,7 @@ mod tests {
         let of_actor = pace.clone();
         let actor = poll_fn(move |_| {
             match orders.pop() {
-                Some('b') => of_actor.call(now),
+                Some('b') => _ = of_actor.call(now),
                 Some('e') => of_actor.call_ended(),
                 Some('!') => panic!("on purpose"),
                 _ => {}

@@ -5,7 +5,6 @@ use crate::contract::limits::Limits;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
-use crate::pace::Pace;
 use crate::plugin::actor::{
     Actor, ActorCommand, COMMANDS_MAX, Done, Hold, LastCall, Running, Together,
 };
@@ -89,7 +88,7 @@ impl Plugin {
                 engine: preparer.engine.clone(),
                 limits: limits.clone(),
                 leading: leading.clone(),
-                pace: Pace::charged_to(self.core.counters.ledger.clone()),
+                pace: preparer.threads.pace(self.core.counters.ledger.clone()),
                 powers: preparer.powers.clone(),
                 core: self.core.clone(),
                 commands: receiver,

@@ -15,7 +15,6 @@ use crate::guest::tape::Tapes;
 use crate::guest_threads::GuestThreads;
 use crate::log_tail::LogTail;
 use crate::outside::leading::Leading;
-use crate::pace::Pace;
 use crate::plugin_name::PluginName;
 use crate::powers::Powers;
 use parking_lot::Mutex;
@@ -184,7 +183,7 @@ impl Preparer {
         let with = settings.clone();
         let (reply, answer) = oneshot::channel();
         // A version that is not loaded yet also runs on the threads for guests.
-        let pace = Pace::default();
+        let pace = self.threads.pace(Arc::default());
         let state = {
             // A budget for each load: loads come one at a time and take much longer than a second's lines.
             let log_budget = LogBudget::new(&settings.limits, Instant::now());

@@ -88,7 +88,7 @@ impl Template {
         let (hostcall_bytes, start) =
             (state.limits().hostcall_bytes_max, state.limits().start_deadline);
         let mut store = Store::new(engine.wasmtime(), state);
-        store.limiter(|state| &mut state.limiter);
+        store.limiter_async(|state| state);
         store.epoch_deadline_callback(|context| {
             let clock = &context.data().clock;
             if clock.tick(Instant::now(), thread_time()) {
