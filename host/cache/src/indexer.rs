@@ -22,7 +22,7 @@ use index::{Filing, Index};
 pub(crate) use judge::Write;
 pub(crate) use marks::ListMark;
 pub use snapshot::Snapshot;
-pub(crate) use writer::{IndexerWrite, Put, Removed};
+pub(crate) use writer::{IndexerWrite, Put, Removed, Tidying};
 
 use crate::object::{Object, ObjectKey};
 use crate::sync::{Mutex, Published};
@@ -256,9 +256,14 @@ impl Indexer {
         self.shared.published.read().range(None, after).take(limit).cloned().collect()
     }
 
-    /// Does a step of deferrable work. Returns whether there is more.
-    pub(crate) fn tidy(&self) -> bool {
+    /// Does a step of deferrable work.
+    pub(crate) fn tidy(&self) -> Tidying {
         self.write().tidy()
+    }
+
+    /// Trains the dictionary that a step of deferrable work asked for. Takes a tenth of a second.
+    pub(crate) fn train(&self) {
+        self.write().train();
     }
 
     /// Begins a batch of writes; waits for the one in progress, if any.

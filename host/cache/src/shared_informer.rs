@@ -13,6 +13,7 @@ mod parts;
 mod process_deltas;
 mod relist;
 mod staged;
+mod training;
 
 use crate::demand::{Demand, GivenBack};
 use crate::indexer::Indexer;

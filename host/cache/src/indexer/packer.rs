@@ -75,6 +75,8 @@ pub(super) struct Packer {
     since: Ratio,
     /// The store at the last check.
     looked_at: Option<Holds>,
+    /// Whether a dictionary is to be trained.
+    is_due: bool,
     /// The last object that was packed again; `None` if no objects remain to be packed again.
     anew: Option<Option<ObjectKey>>,
 }
@@ -100,8 +102,13 @@ impl Packer {
         self.packing.as_ref().is_some_and(|packing| !object.is_packed_with(packing))
     }
 
-    /// Whether it is time to train a dictionary.
+    /// Whether it is time to train a dictionary. Stays true until that is done.
     pub(super) fn look(&mut self, holds: Holds) -> bool {
+        self.is_due = self.is_due || self.becomes_due(holds);
+        self.is_due
+    }
+
+    fn becomes_due(&mut self, holds: Holds) -> bool {
         let enough = match (&self.packing, holds.listed) {
             (None, false) => {
                 holds.objects >= TRAINED_OBJECTS_LISTING || holds.plain >= TRAINED_BYTES_LISTING
@@ -112,7 +119,7 @@ impl Packer {
             && holds.objects >= TRAINED_OBJECTS_MIN
             && holds.plain >= TRAINED_BYTES_MIN
             && self.anew.is_none()
-            && self.is_due(holds);
+            && self.is_to_be_judged(holds);
         if !enough {
             return false;
         }
@@ -124,7 +131,7 @@ impl Packer {
     }
 
     /// Whether enough objects were packed since the last check.
-    fn is_due(&self, holds: Holds) -> bool {
+    fn is_to_be_judged(&self, holds: Holds) -> bool {
         let Some(before) = self.looked_at else { return true };
         let packed = self.since.objects;
         holds.listed != before.listed && packed > before.objects / 4
@@ -134,6 +141,7 @@ impl Packer {
 
     /// Trains a dictionary on the objects of the store. From now on all are packed again.
     pub(super) fn train<'a>(&mut self, objects: impl Iterator<Item = &'a Object>, holds: Holds) {
+        self.is_due = false;
         let every = holds.objects.div_ceil(SAMPLES_MAX).max(1);
         let samples: Vec<_> = objects.step_by(every).map(Object::json).collect();
         let mut samples: Vec<_> =

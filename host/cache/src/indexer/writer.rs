@@ -28,6 +28,15 @@ const RETIRED_MAX: usize = 4;
 /// Objects of one step of packing again: a millisecond or two, in which the informer's task does nothing else.
 const ANEW_OBJECTS: usize = 128;
 
+/// What a step of deferrable work has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tidying {
+    /// Whether another step has work now.
+    pub(crate) has_more: bool,
+    /// Whether a dictionary is to be trained.
+    pub(crate) trains: bool,
+}
+
 /// The result of a write. `new` is the written object in its kept form, with its text at hand.
 #[derive(Clone, Debug)]
 pub(crate) enum Put {
@@ -187,19 +196,20 @@ impl<'a> IndexerWrite<'a> {
         }
     }
 
-    /// Packs some objects again if necessary, and trains the dictionary for that. Returns whether there is more to do
-    /// now.
-    pub(crate) fn tidy(&mut self) -> bool {
-        self.writer.train_if_due();
+    /// Packs some objects again if necessary, and decides whether to train a dictionary.
+    pub(crate) fn tidy(&mut self) -> Tidying {
+        let holds = self.writer.holds();
+        let trains = self.writer.packer.look(holds);
         self.writer.pack_anew(ANEW_OBJECTS);
-        self.writer.packer.anew().is_some()
+        Tidying { has_more: self.writer.packer.anew().is_some(), trains }
     }
 
-    /// Trains a dictionary at once.
-    #[cfg(test)]
+    /// Trains a dictionary. Takes a tenth of a second.
     pub(super) fn train(&mut self) {
-        let holds = self.writer.holds();
-        self.writer.train(holds);
+        let writer = &mut *self.writer;
+        let holds = writer.holds();
+        let objects = writer.state.objects.iter().map(|stored| &stored.object);
+        writer.packer.train(objects, holds);
     }
 
     #[cfg(test)]
@@ -325,21 +335,9 @@ impl Writer {
         Some(object.to_be_read())
     }
 
-    fn train_if_due(&mut self) {
-        let holds = self.holds();
-        if self.packer.look(holds) {
-            self.train(holds);
-        }
-    }
-
     fn holds(&self) -> Holds {
         let listed = self.state.resource_version.is_some();
         Holds { objects: self.state.objects.len(), plain: self.plain, listed }
-    }
-
-    fn train(&mut self, holds: Holds) {
-        let objects = self.state.objects.iter().map(|stored| &stored.object);
-        self.packer.train(objects, holds);
     }
 
     /// Packs up to `limit` objects again that were packed with another dictionary than the present one.

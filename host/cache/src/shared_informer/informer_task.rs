@@ -6,6 +6,7 @@
 use super::InformerShared;
 use super::parts::PartsStep;
 use super::process_deltas::Deltas;
+use super::training::TrainingTurn;
 use crate::delta_fifo::{DeltaFifo, DeltaSink, Intake, PartId};
 use crate::informer_state::PartProgress;
 use crate::list_watch::ListWatchError;
@@ -47,7 +48,11 @@ impl InformerTask {
             self.processor.admit(now);
             let walking = self.processor.walk(&self.shared.indexer, now);
             let tidying = self.shared.indexer.tidy();
-            if walking || tidying || !popped.is_empty() {
+            if tidying.trains
+                && let Some(turn) = TrainingTurn::now()
+            {
+                turn.train(&self.shared.indexer).await;
+            } else if walking || tidying.has_more || !popped.is_empty() {
                 tokio::task::yield_now().await;
             } else {
                 tokio::select! {
@@ -60,6 +65,9 @@ impl InformerTask {
                         if let Some(failure) = failure(ended) {
                             return failure;
                         }
+                    }
+                    turn = TrainingTurn::wait(), if tidying.trains => {
+                        turn.train(&self.shared.indexer).await;
                     }
                     deltas = fifo.pop_all() => popped = deltas,
                 }
