@@ -59,4 +59,4 @@ pub(crate) use readiness::not_ready;
 pub(crate) use secret_access::SecretAccess;
 pub(crate) use server::Server;
 pub(crate) use tls::{TlsFiles, Transport};
-pub(crate) use why::respond as respond_why;
+pub(crate) use why::{WhyRights, respond as respond_why};

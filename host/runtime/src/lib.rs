@@ -91,7 +91,7 @@ pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
     ScriptError, Transcript,
 };
-pub use one_line::one_line;
+pub use one_line::{disturbs_terminal, one_line};
 pub use outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};
 pub use outside::cluster_writer::{
     ClusterWriter, NoCluster, WriteError, WriteRequest, WriteTarget,

@@ -12,7 +12,7 @@ pub(crate) const LOAD_ERROR_BYTES_MAX: usize = 2 << 10;
 /// Escapes characters that begin another line, move the cursor or turn the reading direction. Cuts the text to at most
 /// `bytes_max` bytes, with the escapes.
 pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
-    if text.len() <= bytes_max && (is_plain(text) || !text.chars().any(disturbs)) {
+    if text.len() <= bytes_max && (is_plain(text) || !text.chars().any(disturbs_terminal)) {
         return text.into();
     }
     let mut line = String::with_capacity(text.len().min(bytes_max) + 32);
@@ -22,7 +22,7 @@ pub fn one_line(text: &str, bytes_max: usize) -> Cow<'_, str> {
             '\n' => line.push_str("\\n"),
             '\t' => line.push_str("\\t"),
             '\r' => line.push_str("\\r"),
-            _ if disturbs(character) => {
+            _ if disturbs_terminal(character) => {
                 let _ = write!(line, "\\u{{{:x}}}", u32::from(character));
             }
             _ => line.push(character),
@@ -43,7 +43,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Control characters, Unicode's line ends, and characters that reorder the text around them.
-fn disturbs(character: char) -> bool {
+pub fn disturbs_terminal(character: char) -> bool {
     let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
 }

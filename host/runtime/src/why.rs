@@ -136,7 +136,7 @@ impl<'a> Sight<'a> {
         let indexer = self.informer?.indexer();
         let page = indexer.list(Some(key.namespace()), &all, NAMES_MAX, None).ok()?;
         let names: Vec<&str> = page.items.iter().map(|object| object.key().name()).collect();
-        nearest(key.name(), &names).map(str::to_owned)
+        nearest(key.name(), &names).map(line)
     }
 
     fn of(&self, core: &PluginCore) -> PluginWhy {

@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use informant_apiserver::JSON;
+use informant_runtime::one_line;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -184,14 +185,19 @@ fn failure(status: StatusCode, answer: Option<Value>) -> anyhow::Error {
     }
 }
 
-/// A `Status` as kubectl prints it (`k8s.io/kubectl/pkg/cmd/util`, `StandardErrorMessage`).
+/// Bytes of an error of the API server.
+const SERVER_ERROR_BYTES_MAX: usize = 8 << 10;
+
+/// A `Status` as kubectl prints it (`k8s.io/kubectl/pkg/cmd/util`, `StandardErrorMessage`), on one line: whoever decides
+/// about rights may write the message.
 pub(crate) fn server_error(status: &Value) -> anyhow::Error {
     let text = |key: &str| status[key].as_str().unwrap_or_default();
     let reason = match text("reason") {
         "" => String::new(),
         reason => format!(" ({reason})"),
     };
-    WholeLine(format!("Error from server{reason}: {}", text("message"))).into()
+    let line = format!("Error from server{reason}: {}", text("message"));
+    WholeLine(one_line(&line, SERVER_ERROR_BYTES_MAX).into_owned()).into()
 }
 
 #[cfg(test)]
@@ -210,6 +216,8 @@ mod tests {
             json!({"kind": "Status", "reason": "NotFound", "message": "pods \"a\" not found"});
         check(Some(status), "Error from server (NotFound): pods \"a\" not found");
         check(Some(json!({"kind": "Status", "message": "no"})), "Error from server: no");
+        let forged = json!({"kind": "Status", "message": "no\u{1b}[2J\ngood  running"});
+        check(Some(forged), r"Error from server: no\u{1b}[2J\ngood  running");
         check(Some(json!({"msg": "there is no plugin a"})), "there is no plugin a");
         check(None, "the host answered 404 Not Found and said nothing more");
     }

@@ -2,7 +2,7 @@
 
 use crate::actions::{ActionListener, ActionRefusal, Actions, PluginAction, Requester, named};
 use crate::host_configuration::ConfigurationStatus;
-use crate::http::{SecretAccess, list_problems, message, respond_plugins, respond_why};
+use crate::http::{SecretAccess, WhyRights, list_problems, message, respond_plugins, respond_why};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
@@ -58,8 +58,15 @@ async fn problems(State(shared): State<AdminState>) -> Response {
 /// The caller is the host's own user and may also ask about Secrets. The answer does not contain their values.
 async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Response {
     let (plugins, informers) = (&shared.plugins, &shared.informers);
-    respond_why(plugins, informers, query, SecretAccess::Served, async |_| Ok(()), async || true)
-        .await
+    respond_why(
+        plugins,
+        informers,
+        query,
+        SecretAccess::Served,
+        async |_| Ok(WhyRights { names_others: true }),
+        async || true,
+    )
+    .await
 }
 
 /// The address of the dashboard, with the token that acts there.

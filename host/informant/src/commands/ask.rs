@@ -4,9 +4,13 @@ use crate::admin::{self, Client};
 use crate::cli::{AdminArgs, OnePlugin, Output};
 use crate::logging::Stdout;
 use anyhow::{Context, Result, bail};
-use informant_runtime::PluginName;
+use informant_runtime::{PluginName, disturbs_terminal, one_line};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::Write as _;
+
+/// Bytes of a cell.
+const CELL_BYTES_MAX: usize = 4 << 10;
 
 /// Runs a future on this thread.
 pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
@@ -61,7 +65,23 @@ pub(super) fn put(text: &str) -> bool {
 }
 
 pub(super) fn print_json(value: &Value) {
-    print(&format!("{value:#}"));
+    print(&escaped(&format!("{value:#}")));
+}
+
+/// Pretty JSON in which no character moves the cursor or turns the reading direction: an escape stands for each. Names of
+/// objects may have such characters.
+pub(super) fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '\n' => text.push('\n'),
+            _ if disturbs_terminal(character) => {
+                let _ = write!(text, "\\u{:04x}", u32::from(character));
+            }
+            _ => text.push(character),
+        }
+    }
+    text
 }
 
 /// Rows below their heads. A column is as wide as its widest cell; the last column is not padded.
@@ -79,12 +99,12 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     std::iter::once(line(heads.to_vec())).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-/// A value of the host's answer as a cell: the text itself, or `-` for null.
+/// A value of the host's answer as a cell: the text itself on one line, or `-` for null.
 pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) if text.is_empty() => "-".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => one_line(text, CELL_BYTES_MAX).into_owned(),
         other => other.to_string(),
     }
 }
@@ -107,5 +127,15 @@ mod tests {
             [vec!["a".to_owned(), "running".to_owned()], vec!["müller".to_owned(), "-".to_owned()]];
         assert_eq!(table(&["NAME", "STATE"], &rows), "NAME    STATE\na       running\nmüller  -");
         assert_eq!(table(&["NAME"], &[]), "NAME");
+    }
+
+    #[test]
+    fn no_text_writes_to_the_terminal() {
+        let name = json!("web\u{1b}[2J\u{9b}3m\u{202e}x\nlater  running");
+        assert_eq!(cell(&name), r"web\u{1b}[2J\u{9b}3m\u{202e}x\nlater  running");
+        let json = escaped(&format!("{:#}", json!({ "name": name, "city": "Zürich" })));
+        let expect = "{\n  \"name\": \"web\\u001b[2J\\u009b3m\\u202ex\\nlater  running\",\n  \"city\": \"Zürich\"\n}";
+        assert_eq!(json, expect);
+        assert_eq!(serde_json::from_str::<Value>(&json).expect("JSON")["name"], name);
     }
 }

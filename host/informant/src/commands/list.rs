@@ -1,6 +1,6 @@
 //! Lists of a running host's plugins and dead letters, in the formats of kubectl's lists.
 
-use super::ask::{print, table};
+use super::ask::{escaped, print, table};
 use crate::cli::ListOutput;
 use anyhow::Result;
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub(super) fn show(
 
 fn text(list: &[Value], output: ListOutput, columns: &Columns, none: &str) -> Result<String> {
     Ok(match output {
-        ListOutput::Json => format!("{:#}", Value::from(list)),
+        ListOutput::Json => escaped(&format!("{:#}", Value::from(list))),
         ListOutput::Yaml => serde_saphyr::to_string(&list)?,
         ListOutput::Name => list.iter().map(columns.name).collect::<Vec<_>>().join("\n"),
         ListOutput::Text | ListOutput::Wide if list.is_empty() => none.to_owned(),

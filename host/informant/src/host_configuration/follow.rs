@@ -1,7 +1,7 @@
 //! Follows the host's own configuration file. It reads the file again and again, because that works with every editor,
 //! deployment and file system. A new content counts once it has been the same for a while, so that half of a file
 //! never counts. A content that cannot be used changes nothing: the last good content stays in force, and the reason
-//! is reported.
+//! is reported. The same holds for a file that changes all the time.
 
 use super::parse;
 use informant_runtime::configuration::Configurations;
@@ -20,12 +20,16 @@ use tracing::{error, info, warn};
 const LOOK: Duration = Duration::from_millis(250);
 /// The same time as for the files beside plugins.
 const REST: Duration = Duration::from_secs(1);
+/// A file that has no content for [`REST`] for so long is reported. The same time as for the files beside plugins.
+const CHANGES_MAX: Duration = Duration::from_secs(5);
 
 /// The state of the file, for pages and metrics.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigurationStatus {
-    /// Why the file's present content is not in force.
+    /// Why the last content that counted is not in force.
     problem: Mutex<Option<(PathBuf, String)>>,
+    /// The file, if it changes too often for a content to count.
+    changing: Mutex<Option<PathBuf>>,
     /// The number of new contents that took effect.
     pub(crate) taken: AtomicU64,
     /// The number of new contents that could not be used.
@@ -33,10 +37,14 @@ pub(crate) struct ConfigurationStatus {
 }
 
 impl ConfigurationStatus {
+    /// Why the file's present content is not in force.
     pub(crate) fn problem(&self) -> Option<(PathBuf, String)> {
-        self.problem.lock().clone()
+        let changing = || self.changing.lock().clone().map(|path| (path, CHANGING.to_owned()));
+        changing().or_else(|| self.problem.lock().clone())
     }
 }
+
+const CHANGING: &str = "for five seconds it has changed within each second; the content before stays in force; write the file less often";
 
 /// Follows one file.
 pub(crate) struct Follower {
@@ -55,29 +63,44 @@ struct Looks {
     counted: FileContent,
     /// A different content, and the time since when the file has had it.
     resting: Option<(FileContent, Instant)>,
+    /// The time since when the file has had other contents than the one that counted.
+    differs_since: Option<Instant>,
+}
+
+/// The result of a look at the file.
+#[derive(Debug, PartialEq, Eq)]
+enum Look {
+    /// The content that counts is in the file, or another one for a short time.
+    Nothing,
+    /// The file's contents change too often for one of them to count.
+    Changes,
+    /// This new content counts from now on.
+    Counts(FileContent),
 }
 
 impl Looks {
     fn new(text: Vec<u8>) -> Self {
-        Self { counted: Ok(text), resting: None }
+        Self { counted: Ok(text), resting: None, differs_since: None }
     }
 
-    /// Takes the result of a read. Returns the new content that counts from now on, if it has changed.
-    fn look(&mut self, found: FileContent, now: Instant) -> Option<&FileContent> {
+    /// Takes the result of a read.
+    fn look(&mut self, found: FileContent, now: Instant) -> Look {
         if found == self.counted {
-            self.resting = None;
-            return None;
+            (self.resting, self.differs_since) = (None, None);
+            return Look::Nothing;
         }
+        let differs_since = *self.differs_since.get_or_insert(now);
         let since = match self.resting.take() {
             Some((before, since)) if before == found => since,
             _ => now,
         };
         if now.duration_since(since) < REST {
             self.resting = Some((found, since));
-            return None;
+            let is_reported = now.duration_since(differs_since) >= CHANGES_MAX;
+            return if is_reported { Look::Changes } else { Look::Nothing };
         }
-        self.counted = found;
-        Some(&self.counted)
+        (self.counted, self.differs_since) = (found.clone(), None);
+        Look::Counts(found)
     }
 }
 
@@ -106,19 +129,30 @@ impl Follower {
                 () = shutdown.cancelled() => return,
                 found = read => found.unwrap_or_else(|error| Err(error.to_string())),
             };
-            let Some(found) = self.looks.look(found, Instant::now()) else { continue };
-            let found = found.clone();
-            self.take(found);
+            let look = self.looks.look(found, Instant::now());
+            self.report_changes(look == Look::Changes);
+            if let Look::Counts(found) = look {
+                let path = self.path.clone();
+                let parsed = tokio::task::spawn_blocking(move || parsed(&path, found)).await;
+                self.take(parsed.unwrap_or_else(|error| Err(error.to_string())));
+            }
         }
     }
 
+    /// Reports a file that changes too often, and its end.
+    fn report_changes(&self, is_changing: bool) {
+        let mut changing = self.status.changing.lock();
+        if is_changing && changing.is_none() {
+            error!("{}: {CHANGING}", self.path.display());
+        }
+        *changing = is_changing.then(|| self.path.clone());
+    }
+
     /// Puts the file's content in force, or reports why it cannot be used.
-    fn take(&self, found: FileContent) {
-        let file = self.path.display().to_string();
-        let parsed = found.map_err(|error| format!("{file} cannot be read: {error}"));
-        let parsed = parsed.and_then(|text| parse(&file, &text).map_err(|it| it.to_string()));
+    fn take(&self, parsed: Result<Configurations, String>) {
         match parsed {
             Ok(configurations) => {
+                let file = self.path.display();
                 info!("{file} says something else, which is in force from here on");
                 warn_of(&configurations);
                 self.status.taken.fetch_add(1, Relaxed);
@@ -137,6 +171,13 @@ impl Follower {
             }
         }
     }
+}
+
+/// The configurations in the file. A large file takes tens of milliseconds.
+fn parsed(path: &Path, found: FileContent) -> Result<Configurations, String> {
+    let file = path.display().to_string();
+    let text = found.map_err(|error| format!("{file} cannot be read: {error}"))?;
+    parse(&file, &text).map_err(|error| error.to_string())
 }
 
 fn read(path: &Path) -> FileContent {
@@ -166,8 +207,10 @@ mod tests {
                 None => Ok(what.as_bytes().to_vec()),
             };
             let now = start + Duration::from_millis(100) * at.parse().expect("a number");
-            if looks.look(found, now).is_some() {
-                counted.push(step);
+            match looks.look(found, now) {
+                Look::Counts(_) => counted.push(step.to_owned()),
+                Look::Changes => counted.push(format!("changes at {at}")),
+                Look::Nothing => {}
             }
         }
         assert_eq!(counted.join(" "), expect, "{steps}");
@@ -183,10 +226,36 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_changes_all_the_time_is_reported() {
+        check(
+            "1:b 9:c 18:d 27:e 36:f 45:g 50:h 51:i 60:i 61:i",
+            "changes at 51 changes at 60 61:i",
+        );
+        check("1:b 9:c 18:d 27:e 36:a 45:g 51:h 60:i", "");
+    }
+
+    #[test]
+    fn the_report_ends_with_the_changes_and_a_refused_content_stays_reported() {
+        let (follower, _said) = follower("");
+        let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
+        follower.take_content(Err("no such file".to_owned()));
+        follower.report_changes(true);
+        assert_eq!(problem(), CHANGING);
+        follower.report_changes(false);
+        assert!(problem().starts_with("informant.yaml cannot be read"), "{}", problem());
+    }
+
+    #[test]
     fn a_file_that_is_away_for_a_moment_is_only_being_replaced() {
         check("1:!gone 5:a 30:a", "");
         check("1:!gone 5:b 15:b", "15:b");
         check("1:!gone 11:!gone 12:a 22:a", "11:!gone 22:a");
+    }
+
+    impl Follower {
+        fn take_content(&self, found: FileContent) {
+            self.take(parsed(&self.path, found));
+        }
     }
 
     /// A follower of a file with this text, and the receiver of its configurations.
@@ -201,13 +270,15 @@ mod tests {
         let (follower, mut said) = follower("");
         let head = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration\n";
         let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
-        follower.take(Ok(format!("{head}defaults: {{limits: {{memroy: 1Mi}}}}").into_bytes()));
+        follower
+            .take_content(Ok(format!("{head}defaults: {{limits: {{memroy: 1Mi}}}}").into_bytes()));
         let expect = "informant.yaml line 3: defaults.limits: unknown key \"memroy\"; did you mean \"memory\"?; what it said before stays in force";
         assert_eq!(problem(), expect);
         assert!(!said.has_changed().expect("the follower is there"));
-        follower.take(Err("no such file".to_owned()));
+        follower.take_content(Err("no such file".to_owned()));
         assert!(problem().starts_with("informant.yaml cannot be read: no such file;"));
-        follower.take(Ok(format!("{head}defaults: {{limits: {{memory: 1Mi}}}}").into_bytes()));
+        follower
+            .take_content(Ok(format!("{head}defaults: {{limits: {{memory: 1Mi}}}}").into_bytes()));
         assert_eq!(problem(), "");
         assert!(said.has_changed().expect("the follower is there"));
         let counts = [&follower.status.taken, &follower.status.refused].map(|it| it.load(Relaxed));
@@ -224,18 +295,18 @@ mod tests {
         let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
         let holes = std::fs::File::create(&path).expect("a file");
         holes.set_len(600 << 20).expect("a file of holes");
-        follower.take(read(&path));
+        follower.take_content(read(&path));
         assert!(problem().contains("cannot be read: it has 629145600 bytes"), "{}", problem());
         std::fs::remove_file(&path).expect("it is there");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0)
             .expect("a pipe");
-        follower.take(read(&path));
+        follower.take_content(read(&path));
         assert!(problem().contains("cannot be read: it is a pipe and no file"), "{}", problem());
         std::fs::remove_file(&path).expect("it is there");
         let text = "apiVersion: informant.dev/v1alpha1\nkind: HostConfiguration\n";
         std::fs::write(&path, text).expect("a file");
-        follower.take(read(&path));
+        follower.take_content(read(&path));
         assert_eq!(problem(), "");
         assert!(said.has_changed().expect("the follower is there"));
         let counts = [&follower.status.taken, &follower.status.refused].map(|it| it.load(Relaxed));

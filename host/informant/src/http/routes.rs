@@ -17,6 +17,7 @@ use super::resources;
 use super::scrapes::Scrapes;
 use super::secret_access::SecretAccess;
 use super::server::ServerState;
+use super::why::WhyRights;
 use crate::metrics::MetricSources;
 use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -212,15 +213,18 @@ async fn why(
     RawQuery(query): RawQuery,
 ) -> Response {
     let MetricSources { plugins, informers, .. } = &shared.sources;
-    let may_read = async |question: &WhyQuestion| {
+    let rights = async |question: &WhyQuestion| {
         let WhyQuestion { resource, key, .. } = question;
-        let namespace = Some(key.namespace());
-        let name = Some(key.name());
-        let access = Access::Objects { verb: "get", resource, subresource: None, namespace, name };
-        shared.callers.authorize(&caller, access).await
+        let to = |verb, name| {
+            let namespace = Some(key.namespace());
+            Access::Objects { verb, resource, subresource: None, namespace, name }
+        };
+        shared.callers.authorize(&caller, to("get", Some(key.name()))).await?;
+        let lists = shared.callers.denied(&caller, to("list", None)).await?;
+        Ok(WhyRights { names_others: lists.is_none() })
     };
     let turn = async || shared.on_demand.turn().await;
-    super::why::respond(plugins, informers, query, SecretAccess::Refused, may_read, turn).await
+    super::why::respond(plugins, informers, query, SecretAccess::Refused, rights, turn).await
 }
 
 async fn problems(State(shared): State<Arc<ServerState>>) -> Json<Value> {

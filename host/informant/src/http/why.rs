@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use informant_apimachinery::{Status, nearest};
 use informant_apiserver::aside;
 use informant_cache::{ObjectKey, SharedInformerFactory};
-use informant_runtime::{PluginName, Plugins, WhyQuestion};
+use informant_runtime::{PluginName, Plugins, Why, WhyQuestion};
 use std::sync::Arc;
 
 /// Bytes of a query: a resource and three names at their bounds.
@@ -28,17 +28,31 @@ pub(super) static PARAMETERS: [Parameter; 4] = [
     Parameter::new("plugin", Values::Text, "Only this plugin."),
 ];
 
+/// The rights of a caller who may read the object.
+pub(crate) struct WhyRights {
+    /// Whether the answer may name other objects of the resource.
+    pub(crate) names_others: bool,
+}
+
+impl WhyRights {
+    /// The answer without what the caller may not read.
+    fn shown(&self, mut why: Why) -> Why {
+        why.cache.nearest = why.cache.nearest.filter(|_| self.names_others);
+        why
+    }
+}
+
 /// A refusal: its status and its text.
 type WhyRefusal = (StatusCode, String);
 
-/// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`. Its caller must have the right to read the
-/// object. Objects that the cache leaves out are asked for in turns.
+/// The answer to a query: `kind=pods&namespace=shop&name=web-1&plugin=hello`. `rights` decides whether the caller may read
+/// the object, and whether the answer may name other objects. Objects that the cache leaves out are asked for in turns.
 pub(crate) async fn respond(
     plugins: &Plugins,
     informers: &Arc<SharedInformerFactory>,
     query: Option<String>,
     secrets: SecretAccess,
-    may_read: impl AsyncFnOnce(&WhyQuestion) -> Result<(), Status>,
+    rights: impl AsyncFnOnce(&WhyQuestion) -> Result<WhyRights, Status>,
     turn: impl AsyncFnOnce() -> bool,
 ) -> Response {
     let stopping = || message(StatusCode::SERVICE_UNAVAILABLE, "the host stops");
@@ -53,11 +67,13 @@ pub(crate) async fn respond(
         Some(Err((status, text))) => return message(status, text),
         None => return stopping(),
     };
-    if let Err(status) = may_read(&question).await {
-        return refusal(&status);
-    }
+    let rights = match rights(&question).await {
+        Ok(rights) => rights,
+        Err(status) => return refusal(&status),
+    };
     let left_out = question.left_out(&informers, turn).await;
-    let answer = move || Json(plugins.why(&question, &informers, left_out)).into_response();
+    let answer =
+        move || Json(rights.shown(plugins.why(&question, &informers, left_out))).into_response();
     aside(answer).await.unwrap_or_else(stopping)
 }
 
@@ -167,5 +183,18 @@ mod tests {
         check_as(SecretAccess::Served, query, Ok("v1/secrets a/b *"));
         check_as(SecretAccess::Refused, query, Err("Secrets are not served"));
         check_as(SecretAccess::Refused, "kind=v1/secrets&namespace=a&name=b", Err("not served"));
+    }
+
+    /// Invariant 42.
+    #[test]
+    fn a_caller_who_may_not_list_learns_no_name() {
+        let why: Why = serde_json::from_value(serde_json::json!({
+            "resource": "v1/configmaps", "namespace": "shop", "name": "nown", "at": "",
+            "cache": {"state": "absent", "nearest": "known"}, "plugins": [],
+        }))
+        .expect("an answer");
+        let shown =
+            |names_others| WhyRights { names_others }.shown(why.clone()).cache.nearest.is_some();
+        assert_eq!([true, false].map(shown), [true, false]);
     }
 }

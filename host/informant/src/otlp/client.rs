@@ -1,6 +1,7 @@
 //! One request to a collector. Each has a connection of its own: there is one every few seconds.
 
 use super::endpoint::Endpoint;
+use super::messages::ExportResponse;
 use super::settings::SignalSettings;
 use crate::cluster_writer::with_causes;
 use crate::outbound::tls::Tls;
@@ -16,6 +17,7 @@ use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use prost::Message as _;
 use rustls::pki_types::ServerName;
 use std::io::Write as _;
 use std::time::Duration;
@@ -91,10 +93,9 @@ impl OtlpClient {
         self.settings.is_compressed
     }
 
-    /// Sends the message, within the time limit. Returns the answer's body. It is empty if its end did not come: the
-    /// collector has taken the message, which must not be sent again. A body that is too large may refuse items, so it
-    /// is an error.
-    pub(super) async fn post(&self, body: &OtlpBody) -> Result<Bytes, PostError> {
+    /// Sends the message, within the time limit. Returns the collector's answer. A success without a readable answer is
+    /// an error, because the answer may refuse items. The message must not be sent again then.
+    pub(super) async fn post(&self, body: &OtlpBody) -> Result<ExportResponse, PostError> {
         let (endpoint, limit) = (&self.settings.endpoint, self.settings.timeout);
         let deadline = Instant::now() + limit;
         let posted = timeout_at(deadline, self.connect_and_post(body)).await;
@@ -108,14 +109,17 @@ impl OtlpClient {
             let wait = wait.and_then(|it| asked_wait(it, Timestamp::now()));
             return Err(PostError::refused(endpoint, status, wait));
         }
+        let unknown = |with: &str| PostError::unknown(endpoint, status, with);
         let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
-        match timeout_at(deadline, body).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
+        let body = match timeout_at(deadline, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(PostError::too_large(endpoint, status))
+                return Err(unknown(&format!("more than {ANSWER_BYTES_MAX} bytes")));
             }
-            _ => Ok(Bytes::new()),
-        }
+            Ok(Err(_)) => return Err(unknown("a body that ended early")),
+            Err(_) => return Err(unknown("a body that did not end in time")),
+        };
+        ExportResponse::decode(body).map_err(|_| unknown("a body that is no answer of OTLP"))
     }
 
     async fn connect_and_post(&self, body: &OtlpBody) -> Result<OpenAnswer, PostError> {
@@ -183,10 +187,10 @@ impl PostError {
         Self { text, may_repeat: true, wait: None }
     }
 
-    /// The collector took some items, and how many is in an answer that is not read.
-    fn too_large(endpoint: &Endpoint, status: StatusCode) -> Self {
+    /// A success with an answer that cannot be read. It may say that the collector refused items.
+    fn unknown(endpoint: &Endpoint, status: StatusCode, with: &str) -> Self {
         let text = format!(
-            "{endpoint} answered {status} with more than {ANSWER_BYTES_MAX} bytes, so it is unknown which items it took"
+            "{endpoint} answered {status} with {with}, so it is unknown which items it took"
         );
         Self { text, may_repeat: false, wait: None }
     }

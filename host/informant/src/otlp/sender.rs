@@ -5,7 +5,6 @@ use super::health::ExportHealth;
 use super::messages::ExportResponse;
 use crate::metrics::OtlpCounts;
 use informant_runtime::one_line;
-use prost::Message;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -62,7 +61,7 @@ impl Sender {
         loop {
             let is_last = end.is_cancelled();
             let error = match self.client.post(body).await {
-                Ok(answer) => return Some(self.taken(&answer)),
+                Ok(answer) => return Some(self.taken(answer)),
                 Err(error) => error,
             };
             self.counts.requests_failed.fetch_add(1, Relaxed);
@@ -79,7 +78,7 @@ impl Sender {
     }
 
     /// Notes an answer with success. Returns how many items the collector refused.
-    fn taken(&mut self, answer: &[u8]) -> u64 {
+    fn taken(&mut self, answer: ExportResponse) -> u64 {
         self.not_before = None;
         let Some((rejected, said)) = refusal(answer) else {
             self.counts.requests_ok.fetch_add(1, Relaxed);
@@ -101,8 +100,8 @@ fn wait(error: &PostError, (attempt, attempts_max): (u32, u32), random: f64) -> 
 }
 
 /// The number of items that the collector refused, and its reason. `None`: it took all, and says no more.
-fn refusal(answer: &[u8]) -> Option<(u64, String)> {
-    let partial = ExportResponse::decode(answer).ok()?.partial_success?;
+fn refusal(answer: ExportResponse) -> Option<(u64, String)> {
+    let partial = answer.partial_success?;
     let rejected = u64::try_from(partial.rejected).unwrap_or_default();
     let said = one_line(&partial.error_message, TEXT_BYTES_MAX);
     let has_said = rejected > 0 || !said.is_empty();
@@ -114,6 +113,7 @@ mod tests {
     use super::super::client::tests::{client_of, message, serve};
     use super::super::messages::PartialSuccess;
     use super::*;
+    use prost::Message as _;
     use tokio::net::TcpListener;
 
     #[track_caller]
@@ -149,13 +149,13 @@ mod tests {
     fn a_partial_success_is_read() {
         let read = |rejected, text: &str| {
             let partial = PartialSuccess { rejected, error_message: text.to_owned() };
-            refusal(&ExportResponse { partial_success: Some(partial) }.encode_to_vec())
+            refusal(ExportResponse { partial_success: Some(partial) })
         };
         let said = r"the collector refused 3 items: too\nold";
         assert_eq!(read(3, "too\nold"), Some((3, said.to_owned())));
         assert_eq!(read(0, "warned").map(|(rejected, _)| rejected), Some(0));
         assert_eq!(read(0, ""), None);
-        assert_eq!([refusal(b""), refusal(b"\xff\xff")], [None, None]);
+        assert_eq!(refusal(ExportResponse { partial_success: None }), None);
     }
 
     #[tokio::test]

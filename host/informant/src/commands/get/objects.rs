@@ -1,6 +1,7 @@
 //! Objects as JSON, as YAML and by their names, in the forms of kubectl. Synchronous.
 
 use super::kinds::ServedKind;
+use crate::commands::ask::{cell, escaped};
 use anyhow::Result;
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
@@ -58,17 +59,16 @@ pub(super) fn json(value: &Value) -> Result<String> {
     let mut bytes = Vec::new();
     let formatter = PrettyFormatter::with_indent(b"    ");
     value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter))?;
-    Ok(String::from_utf8(bytes)?)
+    Ok(escaped(std::str::from_utf8(&bytes)?))
 }
 
 pub(super) fn yaml(value: &Value) -> Result<String> {
     Ok(serde_saphyr::to_string(value)?.trim_end().to_owned())
 }
 
-/// The name that other commands of kubectl take.
+/// The name that other commands of kubectl take, on one line: RBAC's names may have every character but `/` and `%`.
 pub(super) fn name(kind: &ServedKind, object: &Value) -> String {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    format!("{}/{name}", kind.name_prefix())
+    format!("{}/{}", kind.name_prefix(), cell(&object["metadata"]["name"]))
 }
 
 #[cfg(test)]
@@ -83,6 +83,8 @@ mod tests {
             json!({"kind": "DeploymentList", "items": [{"spec": 1, "metadata": metadata}]});
         let found = objects(&kind, answer);
         assert_eq!(name(&kind, &found[0]), "deployment.apps/web");
+        let odd = json!({"metadata": {"name": "web\u{1b}[2J\nother"}});
+        assert_eq!(name(&kind, &odd), r"deployment.apps/web\u{1b}[2J\nother");
         let text = json(&list(found.clone())).expect("a text");
         let head = "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"apps/v1\",\n            \"kind\": \"Deployment\",\n            \"metadata\": {\n                \"labels\": {\n                    \"a\": \"2\",";
         assert!(text.starts_with(head), "{text}");

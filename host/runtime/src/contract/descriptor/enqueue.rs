@@ -5,6 +5,7 @@ use super::{
     error, json,
 };
 use crate::event::enqueue::{EnqueueRule, EnqueueRules, KeyNamespace, KeySource};
+use informant_apimachinery::GroupVersionResource;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,6 +16,9 @@ pub(crate) const TEXT_BYTES_MAX: usize = 128;
 
 /// The keys of a rule.
 const KEYS: [&str; 5] = ["self", "owner", "pointer", "namespace", "prefix"];
+/// The annotation in which `kubectl apply` keeps the whole object.
+const LAST_APPLIED: &str =
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 /// The rules of a subscription, not yet read.
 pub(super) type RawRules<'a> = BoundedList<&'a RawValue, ENQUEUE_RULES_MAX>;
 
@@ -29,8 +33,30 @@ struct RawRule {
     prefix: String,
 }
 
-pub(super) fn rules(rules: RawRules<'_>, at: &str) -> Result<EnqueueRules, DescriptorError> {
-    Ok(EnqueueRules::new(each(rules, &format!("{at}.enqueue"), rule)?))
+pub(super) fn rules(
+    rules: RawRules<'_>,
+    resource: &GroupVersionResource,
+    at: &str,
+) -> Result<EnqueueRules, DescriptorError> {
+    let at = format!("{at}.enqueue");
+    let rules = EnqueueRules::new(each(rules, &at, rule)?);
+    if resource.is_secrets() {
+        for pointer in rules.pointers() {
+            check_shown(pointer, &at)?;
+        }
+    }
+    Ok(rules)
+}
+
+/// Keys are shown in pages, logs and recordings, so no key holds a value of a Secret.
+fn check_shown(pointer: &str, at: &str) -> Result<(), DescriptorError> {
+    if pointer.starts_with("/metadata/") && pointer != LAST_APPLIED {
+        return Ok(());
+    }
+    let problem = format!(
+        "{pointer} may have a value of a Secret, which a key would show; point below /metadata"
+    );
+    Err(error(at, problem))
 }
 
 fn rule(json: &RawValue, at: &str) -> Result<EnqueueRule, DescriptorError> {
@@ -98,8 +124,13 @@ mod tests {
 
     #[track_caller]
     fn check(rule: &str, expect: &str) {
+        check_of("v1/pods", rule, expect);
+    }
+
+    #[track_caller]
+    fn check_of(resource: &str, rule: &str, expect: &str) {
         let json = format!(
-            r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","enqueue":[{rule}]}}]}}"#
+            r#"{{"version":"1","subscriptions":[{{"resource":"{resource}","enqueue":[{rule}]}}]}}"#
         );
         let error = Descriptor::parse(json.as_bytes()).err().map(|error| error.to_string());
         let at = "descriptor subscriptions[0].enqueue";
@@ -130,6 +161,21 @@ mod tests {
         check(r#"{"pointer":"spec"}"#, text);
         let long = format!(r#"{{"self":true,"prefix":"{}"}}"#, "x".repeat(TEXT_BYTES_MAX + 1));
         check(&long, "[0].prefix: has a text of 129 bytes, at most 128 are allowed");
+    }
+
+    #[test]
+    fn no_key_holds_a_value_of_a_secret() {
+        let check = |rule: &str, expect: &str| check_of("v1/secrets", rule, expect);
+        check(r#""self",{"owner":"v1/Node"},{"pointer":"/metadata/labels/app"}"#, "");
+        let refused = |pointer: &str| {
+            format!(
+                ": {pointer} may have a value of a Secret, which a key would show; point below /metadata"
+            )
+        };
+        check(r#"{"pointer":"/metadata/labels/app","namespace":"/data/a"}"#, &refused("/data/a"));
+        check(r#""self",{"pointer":"/stringData/a"}"#, &refused("/stringData/a"));
+        check(&format!(r#"{{"pointer":"{LAST_APPLIED}"}}"#), &refused(LAST_APPLIED));
+        check_of("v1/configmaps", r#"{"pointer":"/data/a"}"#, "");
     }
 
     #[test]

@@ -191,7 +191,7 @@ pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec
     check_name(&format!("{at}.name"), &name)?;
     let filter = raw.filter.as_deref().map(Filter::compile).transpose();
     let filter = filter.map_err(|e| error(at, e.to_string()))?;
-    let enqueue = enqueue::rules(raw.enqueue, at)?;
+    let enqueue = enqueue::rules(raw.enqueue, &resource, at)?;
     let types = change_types(raw.types, at)?;
     let period = raw.resync_period.as_deref();
     let resync = |text| duration("resyncPeriod", text, RESYNC_PERIOD_MIN, at);

@@ -2,7 +2,7 @@
 
 use super::Subscription;
 use crate::call_error::CallError;
-use crate::contract::descriptor::Delivery;
+use crate::contract::descriptor::{Delivery, SubscriptionSpec};
 use crate::contract::filter::FilterVerdict;
 use crate::counters::{Counters, add_one};
 use crate::delivery::mailbox::Queued;
@@ -51,10 +51,19 @@ fn is_told(subscription: &Subscription, event: &Event, counters: &Counters) -> b
             false
         }
         FilterVerdict::Failed(error) => {
-            counters.filter_failed(format!("{}: {error}", subscription.spec.name));
+            counters.filter_failed(filter_failure(&subscription.spec, &error));
             true
         }
     }
+}
+
+/// The failure of a subscription's filter, as pages show it. The interpreter quotes values of the object.
+fn filter_failure(spec: &SubscriptionSpec, error: &str) -> String {
+    let error = match spec.resource.is_secrets() {
+        true => "its error is not shown, because it may quote a value of a Secret",
+        false => error,
+    };
+    format!("{}: {error}", spec.name)
 }
 
 /// Delivers one event to the guest.
@@ -129,6 +138,7 @@ fn gone(gone: Gone) -> handler::Gone {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::descriptor::Descriptor;
 
     #[test]
     fn an_event_is_handed_over_up_to_its_bound() {
@@ -137,5 +147,17 @@ mod tests {
         let text = "the event has 11 bytes, at most 10 are handed over; ";
         assert!(error.to_string().starts_with(text), "{error}");
         assert!(!error.ends_instance());
+    }
+
+    #[test]
+    fn the_error_of_a_filter_of_secrets_is_not_shown() {
+        let failure = |resource: &str| {
+            let json =
+                format!(r#"{{"version":"1","subscriptions":[{{"resource":"{resource}"}}]}}"#);
+            let descriptor = Descriptor::parse(json.as_bytes()).expect("it is valid");
+            filter_failure(&descriptor.subscriptions[0], "no such overload: \"hunter2\" + 1")
+        };
+        assert_eq!(failure("v1/configmaps"), "v1/configmaps: no such overload: \"hunter2\" + 1");
+        assert!(!failure("v1/secrets").contains("hunter2"));
     }
 }

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use informant_e2e::api::write_kubeconfig;
 use informant_e2e::child::Child;
@@ -82,9 +83,12 @@ async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
     for counting in [&theirs, &ours] {
         counting.counts(0).await;
     }
+    let start = Instant::now();
     bench.create_pods(&pod_names(100..900)).await;
     bench.label_pods(&pod_names(0..700)).await;
     bench.delete_pods(&pod_names(50..350)).await;
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{} {arguments:?}: {:.0} changes a second", program.display(), 1_800.0 / seconds);
     let counts = (theirs.counts(300).await, ours.counts(300).await);
     assert_eq!(counts.1, counts.0, "{}", program.display());
     assert!(counts.1.iter().sum::<u64>() >= 1_900, "{counts:?}");
