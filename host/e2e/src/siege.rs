@@ -43,8 +43,9 @@ const LOOK: Duration = Duration::from_millis(250);
 const WARM_UP: Duration = Duration::from_secs(5);
 /// A host ends within its grace.
 const END_MAX: Duration = Duration::from_secs(30);
-/// For what settles when nothing is thrown any more, at most: large files have minutes to be looked at, and are ended with their removal.
-const SETTLE_MAX: Duration = Duration::from_secs(60);
+/// The time in which a host settles after the last input, at most. Informers that a request started end ten minutes after the
+/// last request.
+const SETTLE_MAX: Duration = Duration::from_secs(12 * 60);
 /// What a host may keep of a siege when everything is gone.
 const KEPT_BYTES_MAX: u64 = 50 << 20;
 /// Changes a second.
