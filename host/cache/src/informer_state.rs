@@ -145,6 +145,8 @@ pub struct InformerStats {
     pub malformed: u64,
     /// Objects on which the transform failed; they are cached unchanged.
     pub transform_failures: u64,
+    /// Handlers that were added and not removed.
+    pub handlers: usize,
     /// Panics of handlers.
     pub handler_panics: u64,
     /// Lists by cause, with the first one.

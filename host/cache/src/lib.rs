@@ -92,6 +92,11 @@
 //! | `sharedProcessor`, `processorListener` | [`Notifications`] | Bounded. |
 //! | `WithNamespace`, `WithTweakListOptions` | [`FactoryOptions`], [`Scope`], [`View`] | A scope belongs to who asks; an update that moves an object out of it is a deletion there. |
 //! | `WaitForCacheSync` | [`SharedInformerFactory::wait_for_cache_sync`], [`SharedIndexInformer::synced`] | The former has a deadline, and its error names what is missing and why. |
+//! | `tools/pager.ListPager` | [`ListPager`] | The items are a stream, or a whole list. Nothing is asked for ahead. |
+//! | `sharedProcessor.listeners` | [`InformerStats::handlers`] | The number of handlers. |
+//! | `tools/watch.UntilWithSync` | a loop over [`Notifications`] | Its example waits for a pod. For one object without an informer: `kube::runtime::wait::await_condition`. |
+//! | `tools/watch.RetryWatcher` | the reflector of each informer | `kube::runtime::watcher` is one without a cache. |
+//! | `tools/record.EventRecorder` | `kube::runtime::events::Recorder` | kube's feature `runtime`; the README shows one. |
 //! | `tools/cache/testing.FakeControllerSource` | [`testing::FakeControllerSource`] | Also refuses, ends, forgets and rewinds. |
 //! | `util/workqueue` | [`workqueue`] | Two lanes, drains that lose nothing. |
 //! | `tools/leaderelection` | [`leader_election`] | Knows from the clock alone that it leads no more. |
@@ -122,6 +127,7 @@ mod merge_rule;
 mod mutation_cache;
 mod notifications;
 mod object;
+mod pager;
 mod pulse;
 #[cfg(test)]
 mod recorder;
@@ -166,6 +172,7 @@ pub use object::{
     DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta,
     compare_resource_versions,
 };
+pub use pager::{ListPager, PagedList};
 pub use pulse::Pulse;
 pub use reflector::{WatchErrorHandler, WatchFailure};
 pub use relist_cause::RelistCause;

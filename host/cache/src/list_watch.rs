@@ -2,8 +2,10 @@
 //!
 //! Errors are sorted by the reflector's next step, not by their origin.
 
+mod page_trail;
 mod part;
 
+pub(crate) use page_trail::PageTrail;
 pub use part::{ListTweaks, ListTweaksError, Part, QueryParameters};
 
 use crate::object::{DecodeError, Object};

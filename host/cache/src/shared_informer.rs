@@ -311,7 +311,8 @@ impl SharedIndexInformer {
     /// The counts of the informer.
     pub fn stats(&self) -> InformerStats {
         let indexer = &self.shared.indexer;
-        self.shared.progress.stats(indexer.count(None), indexer.bytes(), now())
+        let handlers = self.shared.inbox.handlers();
+        self.shared.progress.stats(indexer.count(None), indexer.bytes(), handlers, now())
     }
 
     /// The progress of its task with the reflectors' deltas. A task that ended by itself has work and makes no step.

@@ -229,7 +229,13 @@ impl Progress {
         self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn stats(&self, objects: usize, bytes: usize, now: Instant) -> InformerStats {
+    pub(crate) fn stats(
+        &self,
+        objects: usize,
+        bytes: usize,
+        handlers: usize,
+        now: Instant,
+    ) -> InformerStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let heard = load(&self.heard).checked_sub(1).map(Duration::from_millis);
         let age = |heard| now.saturating_duration_since(self.created + heard);
@@ -243,6 +249,7 @@ impl Progress {
             errors: load(&self.errors),
             malformed: load(&self.malformed),
             transform_failures: load(&self.transform_failures),
+            handlers,
             handler_panics: load(&self.handler_panics),
             relists: relists.collect(),
             epoch: self.epoch(),

@@ -40,7 +40,7 @@ mod watch;
 mod watch_list;
 
 use super::backoff::Backoff;
-use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, WatchOptions};
+use crate::list_watch::{ListOptions, ListTweaks, ListWatchError, PageTrail, WatchOptions};
 use crate::object::{DecodeError, Object, compare_resource_versions};
 use crate::relist_cause::RelistCause;
 use doubt::Doubt;
@@ -156,10 +156,7 @@ pub(super) struct ListPage {
     cause: RelistCause,
     /// Nothing was unreadable so far.
     whole: bool,
-    /// Pages before this one.
-    pages: u32,
-    /// What one of them led to.
-    mark: Option<Box<str>>,
+    trail: PageTrail,
 }
 
 /// Whether it was said that the server was set back.

@@ -555,6 +555,32 @@ async fn handlers_come_and_go_from_within_a_handler() {
     assert_eq!(other.take(), ["add a@1 Initial", "add b@2 Initial", "synced"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn handlers_count_until_they_are_removed() {
+    let bench = Bench::start(|_| ()).await;
+    let informer = bench.informer.clone();
+    let check = |expect| assert_eq!(informer.stats().handlers, expect);
+    check(1);
+    let first = informer.add_event_handler(Arc::new(Recorder::default()));
+    let pulling = informer.notifications(HandlerOptions::default());
+    check(3);
+    first.remove();
+    first.remove();
+    check(2);
+    drop((first, pulling));
+    check(1);
+    let options = HandlerOptions::default();
+    let inline = informer.add_inline_handler(Arc::new(Recorder::default()), options);
+    settle().await;
+    check(2);
+    bench.factory.shutdown().await;
+    check(0);
+    let late = informer.add_event_handler(Arc::new(Recorder::default()));
+    check(0);
+    drop((inline, late));
+    check(0);
+}
+
 /// Panics whenever it can.
 struct Panicking;
 

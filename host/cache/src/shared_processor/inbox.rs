@@ -5,6 +5,7 @@ use crate::handler_queue::{HandlerOptions, HandlerQueue, Wake};
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::sync::Notify;
 
@@ -13,6 +14,8 @@ use tokio::sync::Notify;
 pub(crate) struct Inbox {
     waiting: Mutex<InboxContent>,
     woken: Notify,
+    /// The number of handlers that were added and not removed.
+    handlers: Arc<AtomicUsize>,
 }
 
 /// A call to make in the informer's task.
@@ -123,6 +126,11 @@ impl Inbox {
         self.woken.notify_one();
     }
 
+    /// The number of handlers that were added and not removed.
+    pub(crate) fn handlers(&self) -> usize {
+        self.handlers.load(Ordering::Acquire)
+    }
+
     /// Admits no more handlers.
     pub(crate) fn close(&self) {
         let left = {
@@ -161,7 +169,7 @@ impl Inbox {
     }
 
     fn admit(self: &Arc<Self>, told: Told, beginning: Beginning) -> Registration {
-        let listener = Arc::new(Listener::new(told, &beginning));
+        let listener = Arc::new(Listener::new(told, &beginning, self.handlers.clone()));
         let registration = Registration::new(listener.clone(), Arc::downgrade(self));
         let arrival = Arrival { place: ListenerPlace::new(listener), replaces: beginning.replaces };
         self.put(|waiting| waiting.arrivals.push(arrival));

@@ -8,7 +8,7 @@ use crate::object::Object;
 use crate::resource_event_handler::{Notification, ResourceEventHandler};
 use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -55,14 +55,17 @@ pub(super) struct Listener {
     /// such.
     pub(super) paced: bool,
     removed: AtomicBool,
+    /// The number of the informer's handlers that are not removed, with this one.
+    handlers: Arc<AtomicUsize>,
     synced: Latch,
     /// Set when no call is under way and none will be.
     ended: Latch,
 }
 
 impl Listener {
-    pub(super) fn new(told: Told, beginning: &Beginning) -> Self {
+    pub(super) fn new(told: Told, beginning: &Beginning, handlers: Arc<AtomicUsize>) -> Self {
         let Beginning { options, scope, asked, replaces } = beginning;
+        handlers.fetch_add(1, Ordering::AcqRel);
         Self {
             paced: options.paced && matches!(told, Told::Inline(_)),
             told,
@@ -72,6 +75,7 @@ impl Listener {
             succeeds: replaces.is_some(),
             replay: options.replay,
             removed: AtomicBool::new(false),
+            handlers,
             synced: Latch::default(),
             ended: Latch::default(),
         }
@@ -94,6 +98,18 @@ impl Listener {
 
     pub(super) fn is_removed(&self) -> bool {
         self.removed.load(Ordering::Acquire)
+    }
+
+    /// Ends its notifications. Returns whether they had not ended before.
+    fn end(&self) -> bool {
+        let is_first = !self.removed.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.handlers.fetch_sub(1, Ordering::AcqRel);
+            if let Some(queue) = self.queue() {
+                queue.close();
+            }
+        }
+        is_first
     }
 
     /// `walked`: it comes from a walk over the store.
@@ -250,10 +266,7 @@ impl ListenerPlace {
 
 impl Drop for ListenerPlace {
     fn drop(&mut self) {
-        self.listener.removed.store(true, Ordering::Release);
-        if let Some(queue) = self.listener.queue() {
-            queue.close();
-        }
+        self.listener.end();
         if !self.has_task {
             self.listener.ended.set();
         }
@@ -345,13 +358,10 @@ impl Registration {
     /// Removes the handler. Waiting notifications are dropped, and a call under way goes on. No other call begins
     /// after this returns, except one that is just beginning. Idempotent; a handler may remove itself.
     pub fn remove(&self) {
-        if !self.listener.removed.swap(true, Ordering::AcqRel) {
-            if let Some(queue) = self.listener.queue() {
-                queue.close();
-            }
-            if let Some(inbox) = self.inbox.upgrade() {
-                inbox.remove(&self.listener);
-            }
+        if self.listener.end()
+            && let Some(inbox) = self.inbox.upgrade()
+        {
+            inbox.remove(&self.listener);
         }
     }
 

@@ -4,23 +4,8 @@ use super::{
     EXPIRED_PAGES_MAX, ListPage, Machine, Next, ReflectorAction, ReflectorInput, ReflectorRequest,
     ReflectorState, RelistCause,
 };
-use crate::list_watch::{ListOptions, ListWatchError};
+use crate::list_watch::{ListOptions, ListWatchError, PageTrail};
 use std::time::Instant;
-
-impl ListPage {
-    /// Whether a page before led there, too: the list would never end. One token is remembered, at last that of page 1, 2, 4, 8 and
-    /// so on (Brent), so that a list is cut off after three times its pages at the latest.
-    fn leads_back(&mut self, token: &str) -> bool {
-        if self.mark.as_deref() == Some(token) {
-            return true;
-        }
-        self.pages += 1;
-        if self.pages.is_power_of_two() {
-            self.mark = Some(token.into());
-        }
-        false
-    }
-}
 
 impl Machine {
     pub(super) fn paged_list(self, cause: RelistCause, now: Instant) -> (Self, ReflectorAction) {
@@ -38,7 +23,8 @@ impl Machine {
         let parameters = self.tweaks.parameters();
         // Invariant 8.
         let options = ListOptions { limit, parameters, ..ListOptions::default() };
-        let page = ListPage { options, begun: false, cause, whole: true, pages: 0, mark: None };
+        let trail = PageTrail::default();
+        let page = ListPage { options, begun: false, cause, whole: true, trail };
         self.page(page, now)
     }
 
@@ -82,7 +68,7 @@ impl Machine {
                 (self, ReflectorAction::Read)
             }
             ReflectorInput::PageEnd { continue_token: Some(token), .. } => {
-                if page.leads_back(token) {
+                if page.trail.leads_back(token) {
                     let message = "the list's pages lead back to one of them".to_owned();
                     return self.page_failed(page, &ListWatchError::Unreadable { message }, now);
                 }
