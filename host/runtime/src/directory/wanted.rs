@@ -183,9 +183,11 @@ impl Wanted {
         decision
     }
 
-    /// Loads plugins with new content, and plugins with a new configuration. A plugin waits while its configuration
-    /// exists and is not read yet.
-    fn load(&mut self, loads: Vec<(PluginName, PluginFile)>, decision: &mut Decision) {
+    /// Loads plugins with new content, the smallest first, and plugins with a new configuration. A plugin waits while
+    /// its configuration exists and is not read yet.
+    fn load(&mut self, mut loads: Vec<(PluginName, PluginFile)>, decision: &mut Decision) {
+        // The first file has the compiler at once, before it can choose among those that wait.
+        loads.sort_by_key(|(_, file)| file.content.as_ref().map(|content| content.len()));
         let configured = decision.changes.iter().filter_map(|change| match change {
             PluginChange::Configure(name, _) => Some(name.clone()),
             _ => None,

@@ -89,6 +89,18 @@ fn show(change: &PluginChange) -> String {
 }
 
 #[test]
+fn the_smallest_of_several_files_is_loaded_first() {
+    let (mut wanted, mut scan) = (Wanted::default(), Scan::default());
+    for (name, content) in [("a", "large-file"), ("b", "small"), ("c", "medium"), ("d", "tiny")] {
+        let id = FileId::plugin(&name.parse().expect("a name"));
+        scan.files.insert(id, file(0, content, None, &wanted.known()));
+    }
+    let decision = wanted.decide(scan, &Finished::default(), Instant::now());
+    let shown: Vec<String> = decision.changes.iter().map(show).collect();
+    assert_eq!(shown, ["load tiny", "load small", "load medium", "load large-file"]);
+}
+
+#[test]
 fn the_first_look_takes_what_is_there() {
     check(&[(0, File(0, "one", None), "load one"), (50, File(0, "one", None), "")]);
 }
