@@ -84,26 +84,26 @@ fn check_file_name(path: &Path) -> Result<()> {
 fn summary(output: &Path, report: &PluginReport, [built, checked]: [f64; 2]) -> String {
     let resources = report.descriptor.subscriptions.iter().map(|it| it.resource.to_string());
     let resources: Vec<String> = resources.collect();
-    let told = match resources.is_empty() {
+    let subscribed = match resources.is_empty() {
         true => String::new(),
-        false => format!(", is told of {}", resources.join(", ")),
+        false => format!(", subscribes to {}", resources.join(", ")),
     };
     let schedules = report.descriptor.schedules.iter().map(|it| it.name.to_string());
     let schedules: Vec<String> = schedules.collect();
-    let fired = match schedules.is_empty() {
+    let scheduled = match schedules.is_empty() {
         true => String::new(),
         false => format!(", has the schedules {}", schedules.join(", ")),
     };
     let idle = match resources.is_empty() && schedules.is_empty() {
-        true => ", is called for nothing: it has neither subscriptions nor schedules",
+        true => ", has neither subscriptions nor schedules: the host never calls it",
         false => "",
     };
     let waits = report
         .not_granted
         .as_ref()
-        .map_or(String::new(), |why| format!("\na host would have it wait: {why}"));
+        .map_or(String::new(), |why| format!("\na host does not load it yet: {why}"));
     format!(
-        "{}: {} bytes, version {}{told}{fired}{idle}; built in {built:.2} s, checked in {checked:.2} s{waits}",
+        "{}: {} bytes, version {}{subscribed}{scheduled}{idle}; built in {built:.2} s, checked in {checked:.2} s{waits}",
         output.display(),
         report.bytes,
         report.descriptor.version

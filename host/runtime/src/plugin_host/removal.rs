@@ -18,7 +18,9 @@ impl PluginHost {
         let time = drain.limit.as_secs_f64();
         info!(
             plugin = name.as_str(),
-            waiting, keys, "its file is gone; it is told what waits, for at most {time} s"
+            waiting,
+            keys,
+            "its file is gone; waiting events and keys are delivered for at most {time} s"
         );
         self.loads.spawn_drain((name.clone(), number), drain.carry_out());
     }

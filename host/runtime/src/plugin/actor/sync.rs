@@ -51,9 +51,9 @@ impl Actor {
         let failed = format!("synced of {name} {became}: {error}");
         if settled == Settled::GivenUp {
             let attempts = counted(of.tried.number as usize, "attempt");
-            error!(plugin, "gave up after {attempts} to tell that {name} has synced: {error}");
+            error!(plugin, "gave up after {attempts} of synced for {name}: {error}");
         } else if of.tried.is_first() {
-            warn!(plugin, "failed to hear that {name} has synced, it is told again: {error}");
+            warn!(plugin, "synced of {name} failed and comes again: {error}");
         }
         let is_lost = error.ends_instance();
         if is_lost {
