@@ -1,6 +1,9 @@
-"""Builds the plugin of app.py in the present folder: python build.py OUT.wasm. What app.py names as exports is exported."""
+"""Builds the plugin of app.py in the present folder: python build.py OUT.wasm. What app.py names as exports is exported.
+
+INFORMANT_DEV=1 builds quickly where that is possible (quick.py)."""
 
 import ast
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -33,18 +36,32 @@ def contract(text, names):
 
 
 def main(out):
-    from componentize_py import script
-
     try:
         names = exported(Path("app.py").read_text("utf-8"))
     except SyntaxError as error:
         raise SystemExit(f"app.py:{error.lineno}: SyntaxError: {error.msg}") from None
-    with tempfile.TemporaryDirectory(prefix="informant-") as folder:
-        text = (HERE.parent / "wit" / "plugin.wit").read_text("utf-8")
-        (Path(folder) / "plugin.wit").write_text(contract(text, names), "utf-8")
-        command = ["-d", folder, "-w", "made", "componentize", "-p", ".", "-p", str(HERE), "app", "-o", out]
-        sys.argv = ["componentize-py", *command]
-        return script()
+    world = contract((HERE.parent / "wit" / "plugin.wit").read_text("utf-8"), names)
+
+    def componentize(module, source, out):
+        from componentize_py import script
+
+        with tempfile.TemporaryDirectory(prefix="informant-") as folder:
+            (Path(folder) / "plugin.wit").write_text(world, "utf-8")
+            if source is not None:
+                Path(folder, f"{module}.py").write_text(source, "utf-8")
+            paths = [part for path in (folder, ".", HERE) for part in ("-p", str(path))]
+            command = ["-d", folder, "-w", "made", "componentize", *paths, module, "-o", str(out)]
+            sys.argv = ["componentize-py", *command]
+            return script()
+
+    if os.environ.get("INFORMANT_DEV") == "1":
+        import quick
+
+        made = quick.build(Path("app.py").read_bytes(), names, Path("build/quick"), componentize)
+        if made is not None:
+            Path(out).write_bytes(made)
+            return 0
+    return componentize("app", None, out)
 
 
 if __name__ == "__main__":

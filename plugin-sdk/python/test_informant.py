@@ -1,10 +1,14 @@
 """What the SDK does with a plugin that does everything."""
 
+import ast
 import json
+import os
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 from informant_testing import Err, Host
 
@@ -127,6 +131,87 @@ class Sdk(unittest.TestCase):
         check("class Lifecycle:\n    Handler = 1", "    export lifecycle;\n")
         with self.assertRaisesRegex(SystemExit, "exports no Lifecycle"):
             build.contract("", build.exported("Handler = 1"))
+
+    def test_a_quick_build_imports_what_the_top_of_app_imports(self):
+        import quick
+
+        def check(source, modules):
+            self.assertEqual(quick.imported(ast.parse(source)), modules)
+
+        check("import a.b, c\nfrom d import e, f as g", ["a.b", "c", "d", "d.e", "d.f"])
+        check("try:\n    import a\nexcept ImportError:\n    import b", ["a", "b"])
+        check("class A:\n    import a\n    def f(self):\n        import b", ["a"])
+        check("def f(x=lambda: __import__('a')):\n    import b\nfrom . import c\nfrom d import *\nimport app", ["d"])
+
+    def test_a_project_that_reads_files_is_not_built_quickly(self):
+        import quick
+
+        for source in ["open('a')", "def f():\n    Path('a').read_text()", "import importlib.resources", "from importlib import resources"]:
+            self.assertTrue(quick.reads(ast.parse(source)), source)
+        for source in ["import json\njson.loads('1')", "opened = reopen = 1"]:
+            self.assertFalse(quick.reads(ast.parse(source)), source)
+
+    def test_a_quick_build_makes_a_component_again_only_if_something_else_than_the_text_of_app_changes(self):
+        import quick
+
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.addCleanup(os.chdir, Path.cwd())
+        folder = Path(kept.name).resolve()
+        os.chdir(folder)
+        made = []
+
+        def componentize(module, source, out):
+            made.append(source)
+            out.write_bytes(b"head" + quick.MARK * quick.COPIES + b"tail")
+
+        def check(text, names, builds):
+            with patch.object(quick, "version", lambda _: "1"):
+                built = quick.build(text, names, folder / "build/quick", componentize)
+            self.assertEqual(len(made), builds, text)
+            self.assertEqual(len(list((folder / "build/quick").iterdir())), 1)
+            return built
+
+        text = b"import json\nx = 1\n"
+        self.assertEqual(check(text, ["Lifecycle"], 1), b"head" + text.ljust(quick.TEXT_MAX, b"\0") + b"tail")
+        self.assertIn(b"x = 2\n\0", check(b"import json\nx = 2\n", ["Lifecycle"], 1))
+        check(b"import json, csv", ["Lifecycle"], 2)
+        check(b"import json, csv", ["Lifecycle", "Timer"], 3)
+        (folder / "other.py").write_text("y = 1")
+        check(b"import json, csv", ["Lifecycle", "Timer"], 4)
+        (folder / "test_app.py").write_text("open('a test may')")
+        check(b"import json, csv", ["Lifecycle", "Timer"], 4)
+        self.assertIsNone(check(b"#" * (quick.TEXT_MAX + 1), ["Lifecycle"], 4))
+        self.assertIsNone(check(text + quick.WHOLE, ["Lifecycle"], 4))
+        (folder / "other.py").write_text("y = open('a').read()")
+        self.assertIsNone(check(text, ["Lifecycle"], 4))
+
+    def test_a_component_has_one_place_for_app(self):
+        import quick
+
+        place = quick.MARK * quick.COPIES
+        self.assertIsNone(quick.filled(place[:-1], b"x"))
+        self.assertIsNone(quick.filled(place + b" " + place, b"x"))
+        # What was freed may begin in the middle and has fewer marks.
+        self.assertIsNotNone(quick.filled(place[9:] + b" " + place, b"x"))
+
+    def test_what_a_quick_build_runs_in_place_of_app_has_its_exports(self):
+        import quick
+
+        self.addCleanup(sys.modules.__setitem__, "app", app)
+
+        def exports(text):
+            module = ModuleType("informant_quick")
+            exec(quick.boot(ast.parse(text), ["Lifecycle", "Handler"]), module.__dict__)
+            module.TEXT[:] = text.encode().ljust(quick.TEXT_MAX, b"\0")
+            return module
+
+        text = (Path(__file__).parent / "template/app.py").read_text("utf-8")
+        described = json.loads(exports(text).Lifecycle().describe(b"{}"))
+        self.assertEqual(described["subscriptions"], [{"resource": "v1/pods"}])
+        with self.assertRaises(Err) as raised:
+            exports("import nothing_of_that_name").Lifecycle().describe(b"{}")
+        self.assertIn("app.py: ModuleNotFoundError", str(raised.exception.value))
 
     def test_an_index_that_is_not_there_is_named(self):
         from informant import HostError

@@ -18,25 +18,25 @@ class Plugin:
     @staticmethod
     def describe(config):
         """Answers with the descriptor, whose keys are those of plugin-sdk/descriptor.schema.json."""
-        raise NotImplementedError("describe says what the plugin wants")
+        raise NotImplementedError("a plugin defines describe")
 
     def start(self, config):
         """Called once for an instance. What it raises keeps this version from running."""
 
     def handle(self, event):
         """Told of one event. Events come at least once: it must be idempotent."""
-        raise NotImplementedError("handle is told of events")
+        raise NotImplementedError("a plugin with subscriptions defines handle")
 
     def stop(self):
         """The last call; there is none after a trap or a deadline."""
 
     def reconcile(self, key, attempt):
         """Works on a key. Answers after how many seconds it wants to do so again, or None."""
-        raise NotImplementedError("reconcile works on keys")
+        raise NotImplementedError("a plugin that exports Reconciler defines reconcile")
 
     def fire(self, schedule, at):
         """Called by the clock, for this moment."""
-        raise NotImplementedError("fire is called by the clock")
+        raise NotImplementedError("a plugin that exports Timer defines fire")
 
     def synced(self, subscription):
         """The initial objects of a subscription have all been told."""

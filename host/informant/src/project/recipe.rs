@@ -65,8 +65,7 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
             let script = "node_modules/.bin/informant-plugin";
             let arguments = [script.into(), entry.into(), out.into()];
             let mut build = step("informant-plugin", node, arguments);
-            // An environment variable instead of an argument: the project's SDK may be older than this argument.
-            build.environment.extend((mode == Mode::Dev).then(|| ("INFORMANT_DEV", "1".into())));
+            build.environment.extend(of_dev(mode));
             Recipe { fetch: Some(npm_install(npm)), build }
         }
         Toolchain::Python { python } => {
@@ -74,7 +73,9 @@ pub(crate) fn recipe(project: &Project, tools: &Toolchain, mode: Mode, out: &Pat
             let arguments = [format!("{sdk}/python/build.py").into(), out.into()];
             let program = project.folder.join(".venv/bin/python");
             let fetch = pip_install(python, &project.folder);
-            Recipe { fetch: Some(fetch), build: step("componentize-py", &program, arguments) }
+            let mut build = step("componentize-py", &program, arguments);
+            build.environment.extend(of_dev(mode));
+            Recipe { fetch: Some(fetch), build }
         }
         Toolchain::Zig { zig } => {
             let source = settings.entry.as_deref().unwrap_or_default();
@@ -157,6 +158,12 @@ fn npm_install(npm: &Path) -> Fetch {
     let arguments = ["install", "--no-audit", "--no-fund"].map(OsString::from);
     let steps = vec![step("npm install", npm, arguments)];
     Fetch { steps, named_by: "package.json", stamp: "node_modules/.informant".into() }
+}
+
+/// For builds that are quick rather than good. An environment variable instead of an argument: the project's SDK may be
+/// older than this argument.
+fn of_dev(mode: Mode) -> Option<(&'static str, OsString)> {
+    (mode == Mode::Dev).then(|| ("INFORMANT_DEV", "1".into()))
 }
 
 fn pip_install(python: &Path, folder: &Path) -> Fetch {
@@ -283,7 +290,7 @@ mod tests {
         let expect = [
             "python3 -m venv --clear .venv",
             "/p/.venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt",
-            "/p/.venv/bin/python ../s/python/build.py /o/pods.wasm",
+            "INFORMANT_DEV=1 /p/.venv/bin/python ../s/python/build.py /o/pods.wasm",
         ];
         check(Language::Python, &python, settings, Mode::Dev, &expect);
     }
