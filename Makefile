@@ -42,7 +42,7 @@ help:
 	@echo "make c-plugins    target/plugins/hello-c.wasm (needs clang or Zig)"
 	@echo "make golden-plugins  one plugin of each language for a new version of the contract: VERSION=n"
 	@echo "make sdk          the SDKs for other languages than Rust, their templates and what a host makes of them"
-	@echo "make package      the library and the Rust SDK packed for crates.io, and built from the packages"
+	@echo "make package      the library and the Rust SDK packed for crates.io; the README's controller is built from that and runs"
 	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make book         target/book/html: the guides as a book (the first time compiles mdBook)"
 	@echo "make prose        checks the words and sentences of README, the book and --help"

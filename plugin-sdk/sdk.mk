@@ -10,7 +10,7 @@
 #   make sdk-c        needs a C compiler, and clang with wasm-ld or what pip fetches: Zig
 #   make sdk-zig      needs Zig 0.17, which pip fetches otherwise
 #   make sdk-assemblyscript  needs Node.js and npm, which fetches AssemblyScript
-#   make package      the crates for Rust programs and plugins, packed as cargo publishes them and built from that
+#   make package      the crates for Rust programs and plugins, packed as cargo publishes them and built from that; the library's controller runs
 #
 # Each says what is missing, and is skipped then.
 
@@ -68,9 +68,12 @@ sdk-rust: plugins everyday-build golden-rust golden-wat
 	@set -ex; cargo test -p informant-plugin; \
 	$(call golden_source,rust); $(call golden_source,wat)
 
-# Together, for the registry has no version of one that another depends on. cargo builds each from its archive.
-package: prerequisites
+# Together, because the registry has no version of one that another depends on. cargo builds each from its archive. Then a test builds the
+# README's controller and a plugin from the archives, in an empty directory, and runs them.
+package: everyday-build
+	rm -f target/package/*.crate
 	cargo package -p informant-apimachinery -p informant-cache -p informant-plugin
+	INFORMANT_PACKAGES=$(CURDIR)/target/package cargo test --workspace --test it -- packages::
 
 # No module is fetched: there are none.
 SDK_GO = GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod $(GO)

@@ -13,7 +13,7 @@ pub mod commands;
 mod configuration;
 mod deployed;
 mod election;
-mod embedded;
+pub mod embedded;
 mod get;
 pub mod golden;
 mod gzip;

@@ -16,3 +16,4 @@ mod deployment;
 
 mod host;
 mod kubectl;
+mod packages;

@@ -31,7 +31,7 @@ fn arguments(arguments: &[&str]) -> Vec<String> {
 }
 
 /// Parses `embedded cluster at http://127.0.0.1:4321`.
-fn announced_cluster(line: &Line) -> Option<SocketAddr> {
+pub fn announced_cluster(line: &Line) -> Option<SocketAddr> {
     line.message().strip_prefix("embedded cluster at http://")?.parse().ok()
 }
 
