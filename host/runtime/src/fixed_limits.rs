@@ -303,14 +303,14 @@ pub const FIXED: &[FixedLimit] = &[
     fixed(
         "memoriesOfAll",
         (Unit::Count, MEMORIES_MAX as u64),
-        "of all plugins' instances together, each 4Gi of the address space; an instance with more does not start, but each plugin has room for 16",
+        "of all plugins' instances together, each 4Gi of the address space; an instance with more does not start, but each plugin has room for 4",
         UP,
         "memories_of_all_plugins_are_bounded_and_each_has_room_for_some",
     ),
     fixed(
         "memoriesOfOne",
         (Unit::Count, BESIDE_OF_ONE as u64),
-        "of one plugin's instances together beside those 16; an instance with more does not start",
+        "of one plugin's instances together beside those 4; an instance with more does not start",
         UP,
         "one_plugin_has_so_many_memories_and_not_all",
     ),

@@ -15,9 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Plugin files that one host follows. Each may have a queue of tens of MiB and a guest of the same
-/// size, so one process has no room for more. Further files are a problem, and are not loaded.
-pub(crate) const PLUGINS_MAX: usize = 256;
+/// Plugin files that one host follows: so many instances have room in the address space
+/// (`guest/memory_room.rs`). Further files are a problem, and are not loaded.
+pub(crate) const PLUGINS_MAX: usize = 2_048;
 /// Entries of one directory. A directory with more is probably a wrong one, and its listing takes
 /// too long: it counts as unreadable.
 const ENTRIES_MAX: usize = 65_536;
@@ -61,6 +61,8 @@ pub(crate) struct Scan {
     pub(crate) unreadable: BTreeSet<usize>,
     /// How many files were skipped because there are too many.
     pub(crate) crowded: usize,
+    /// The number of plugin files that earlier scans have not read.
+    new_plugins: usize,
 }
 
 /// One plugin file, or the configuration beside it.
@@ -222,11 +224,14 @@ impl Scan {
                 format!("is not loaded: {file_name} in {first} has the same name and counts");
             return self.problem(path, text);
         }
-        if !look.known.contains_key(&FileId::plugin(&name)) && self.is_full(look.known) {
+        let id = FileId::plugin(&name);
+        let is_new = !look.known.contains_key(&id);
+        if is_new && self.is_full(look.known) {
             self.crowded += 1;
             return;
         }
-        self.read(directory, path, FileId::plugin(&name), look);
+        self.read(directory, path, id, look);
+        self.new_plugins += usize::from(is_new && self.first(&name).is_some());
     }
 
     /// A file that may be the configuration of the plugin beside it. A file without a plugin beside
@@ -307,8 +312,7 @@ impl Scan {
     }
 
     fn is_full(&self, known: &KnownFiles) -> bool {
-        let new = self.files.keys().chain(self.unread.keys()).filter(|id| !known.contains_key(id));
-        known.keys().chain(new).filter(|id| id.is_plugin()).count() >= PLUGINS_MAX
+        known.keys().filter(|id| id.is_plugin()).count() + self.new_plugins >= PLUGINS_MAX
     }
 
     /// An unreadable configuration is not treated as a missing one: without it the plugin might get

@@ -1,21 +1,23 @@
 //! Bounds the linear memories of all plugins' instances together. Each takes over 4 GiB of the address space, also if
 //! it is empty, and three of the kernel's mappings. Synchronous.
 
+use crate::directory::PLUGINS_MAX;
 use crate::plugin_name::PluginName;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The memories that every plugin may have in any case: the default limit of an instance.
-const OF_EACH: usize = 16;
-/// Further memories of all plugins together. With 16 for each of 256 plugins, all take 32 TiB of 128, and 25,000
+/// The memories that every plugin may have in any case. Compilers make one for each language in a component, and a new
+/// version starts beside the version before.
+const OF_EACH: usize = 4;
+/// Further memories of all plugins together. With four for each of 2,048 plugins, all take 48 TiB of 128, and 37,000
 /// mappings of the 65,530 that Linux allows by default.
 const BESIDE: usize = 4_096;
 /// The further memories of one plugin: half of all. So 64 shards of 16 memories can change their version, while there
 /// are two instances of each.
 pub(crate) const BESIDE_OF_ONE: usize = 2_048;
 /// Memories of all plugins together.
-pub(crate) const MEMORIES_MAX: usize = 256 * OF_EACH + BESIDE;
+pub(crate) const MEMORIES_MAX: usize = PLUGINS_MAX * OF_EACH + BESIDE;
 
 /// The memories of all instances. Clones share the count.
 #[derive(Clone, Default)]
@@ -79,11 +81,11 @@ mod tests {
             kept.push(taken(&room, &format!("p{number:02}"), 8, 60));
         }
         let counts: Vec<usize> = kept.iter().map(Vec::len).collect();
-        assert_eq!(counts[..9], [8, 8, 8, 8, 8, 8, 8, 8, 6], "464 beside 16 for each of eight");
+        assert_eq!(counts[..9], [8, 8, 8, 8, 8, 8, 8, 8, 4], "476 beside 4 for each of eight");
         assert!(counts[9..].iter().all(|count| *count == 0));
-        // Every other plugin still starts, with the default number of memories.
+        // Every other plugin still starts.
         for number in 0..150 {
-            let share = taken(&room, &format!("other{number}"), 1, 16);
+            let share = taken(&room, &format!("other{number}"), 1, OF_EACH);
             assert_eq!(share.len(), 1);
             kept.push(share);
         }
@@ -105,7 +107,7 @@ mod tests {
         let mut all = taken(&room, "a", 10_000, 16);
         assert_eq!(taken(&room, "a", 1, 16).len(), 0);
         let name = "a".parse().expect("a name");
-        let text = "an instance has 16 memories, and there is no room in this host's address space for them: the plugin has 2064 in other instances, and may have 2064 while others have what they have; build it with less, or set shards to less";
+        let text = "an instance has 16 memories, and there is no room in this host's address space for them: the plugin has 2048 in other instances, and may have 2052 while others have what they have; build it with less, or set shards to less";
         assert_eq!(room.take(&name, 16).err().as_deref(), Some(text));
         all.pop();
         assert_eq!(taken(&room, "a", 2, 16).len(), 1);
@@ -119,7 +121,7 @@ mod tests {
     fn there_are_never_more_memories_than_all_may_have() {
         let room = MemoryRoom::default();
         let kept: Vec<_> =
-            (0..600).map(|number| taken(&room, &format!("p{number}"), 1, 16)).collect();
-        assert_eq!(kept.iter().flatten().count(), MEMORIES_MAX / 16);
+            (0..3_500).map(|number| taken(&room, &format!("p{number}"), 1, OF_EACH)).collect();
+        assert_eq!(kept.iter().flatten().count(), MEMORIES_MAX / OF_EACH);
     }
 }

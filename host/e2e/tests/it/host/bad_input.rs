@@ -115,7 +115,7 @@ fn fatal_errors_keep_the_format_of_the_log() {
 }
 
 /// The largest number of plugins of one host.
-const PLUGINS_MAX: usize = 256;
+const PLUGINS_MAX: usize = 2048;
 
 #[test]
 fn plugin_files_above_the_bound_are_said_to_be_too_many() {
@@ -127,7 +127,7 @@ fn plugin_files_above_the_bound_are_said_to_be_too_many() {
         let plugins = host.get("/plugins").expect("an answer").json();
         assert_eq!(plugins.as_array().map(Vec::len), Some(PLUGINS_MAX));
         let expect =
-            "has more plugin files than are loaded, by 1: one host runs at most 256 plugins";
+            "has more plugin files than are loaded, by 1: one host runs at most 2048 plugins";
         let problems = host.get("/problems").expect("an answer").body;
         assert!(problems.contains(expect), "{problems}");
         check_said(&bench, &host, &["plugin", "list"], expect);

@@ -246,7 +246,7 @@ fn more_plugins_than_fit_are_left_alone() {
     });
     let scan = look(&[root.path().to_owned()], &KnownFiles::new());
     assert_eq!((scan.files.len(), scan.crowded), (PLUGINS_MAX, 3));
-    expect!["has more plugin files than are loaded, by 3: one host runs at most 256 plugins; remove some, or run another host for them"]
+    expect!["has more plugin files than are loaded, by 3: one host runs at most 2048 plugins; remove some, or run another host for them"]
         .assert_eq(&scan.problems[0].text);
 }
 
