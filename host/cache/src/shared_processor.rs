@@ -3,10 +3,9 @@
 //! As client-go's `sharedProcessor` and `processorListener` (`tools/cache/shared_informer.go`), without their
 //! unbounded buffers: a handler has a bounded queue and its own task, or is called inline, in the informer's task. A
 //! late handler walks the store by key in short steps while live notifications go on. The handlers take turns, so that many
-//! walks delay live notifications no more than one. Those for keys in front of its
-//! cursor are delivered, and the walk finds the others. So no object is missed or delivered twice. A handler that is
-//! slow to take its replay costs a cursor and no copy of the store. A paced inline handler has the same, also for the
-//! first list, and gets the changes ahead of the cursor too.
+//! walks delay live notifications no more than one. Those for keys in front of its cursor are delivered, and the walk finds
+//! the others. So no object is missed or delivered twice. A handler that is slow to take its replay costs a cursor and no copy
+//! of the store. A paced inline handler has the same, also for the first list, and gets the changes ahead of the cursor too.
 
 mod form;
 mod inbox;
@@ -63,6 +62,8 @@ struct Active {
     covered: bool,
     /// Whether it has got `Synced`.
     told_synced: bool,
+    /// Whether it was called since the end of its last batch.
+    in_batch: bool,
     /// Changes until their objects are whole, for a handler that replaces another.
     postponed: Postponed,
 }
@@ -86,6 +87,7 @@ impl Active {
             resync_due: listener.resync_period.and_then(|period| now.checked_add(period)),
             covered: false,
             told_synced: false,
+            in_batch: false,
             postponed: Postponed::default(),
             place,
         }
@@ -111,6 +113,7 @@ impl Active {
             return;
         }
         let Some(notification) = self.share(to_tell, is_ahead) else { return };
+        self.in_batch = true;
         match is_ahead && paced {
             true => self.tell_ahead(&notification, progress, now),
             false => self.listener().tell(&notification, progress, now, false),
@@ -154,6 +157,13 @@ impl Active {
         if has_room {
             *after = Some(object.key().clone());
             self.listener().tell(notification, progress, now, true);
+        }
+    }
+
+    /// Ends the batch of notifications, if there is one.
+    fn end_batch(&mut self, progress: &Progress) {
+        if std::mem::take(&mut self.in_batch) {
+            self.listener().batch_told(progress);
         }
     }
 
@@ -201,6 +211,7 @@ impl Active {
         let after = objects.last().map(|object| object.key().clone()).or(before);
         let belongs = |object: &Object| listener.takes(object) && listener.selects(object);
         for object in objects.into_iter().filter(belongs) {
+            self.in_batch = true;
             let cause = |reason| Cause { reason, received: now };
             let notification = if replay {
                 Notification::Added { object, cause: cause(Reason::Initial), coalesced: 0 }
@@ -270,17 +281,17 @@ impl SharedProcessor {
         }
     }
 
-    /// Delivers each change to every handler, in the order in which they were added.
+    /// Delivers each change to every handler, in the order in which they were added. For a handler the batch ends with the
+    /// last change, whose traces in the caches the next handler may replace.
     pub(crate) fn distribute_all(&mut self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
-        to_tell.for_each(|to_tell| self.distribute(&to_tell, now));
-        for active in &self.active {
-            active.listener().batch_told(&self.progress);
-        }
-    }
-
-    fn distribute(&mut self, to_tell: &ToTell, now: Instant) {
-        for active in &mut self.active {
-            active.tell(to_tell, &self.progress, now);
+        let mut to_tell = to_tell.peekable();
+        while let Some(change) = to_tell.next() {
+            for active in &mut self.active {
+                active.tell(&change, &self.progress, now);
+                if to_tell.peek().is_none() {
+                    active.end_batch(&self.progress);
+                }
+            }
         }
     }
 
@@ -301,10 +312,10 @@ impl SharedProcessor {
         for active in &mut self.active {
             let replaying = matches!(active.walk, Some(Walk::Replay { .. }));
             if active.covered && !replaying && !active.told_synced {
-                active.told_synced = true;
+                (active.told_synced, active.in_batch) = (true, true);
                 active.listener().tell(&Notification::Synced, &self.progress, now, false);
             }
-            active.listener().batch_told(&self.progress);
+            active.end_batch(&self.progress);
         }
         left_out || self.active.iter().any(|active| active.walk.is_some() && !active.parked)
     }

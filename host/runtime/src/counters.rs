@@ -15,10 +15,11 @@ pub(crate) const OTHER_RESOURCES: &str = "other";
 /// A write to the cluster: its verb, its resource with its subresource, and its result.
 pub type ClusterWrite = (&'static str, Box<str>, &'static str);
 
-/// The counts of a plugin's events, calls and instances.
+/// The counts of a plugin's events, calls and instances. Those of handled events change under the lock of the plugin's
+/// queue: an addition in one step of several processors would wait for its cache line, and each is in another.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Events that the guest handled.
+    /// Events that the guest handled. Changes under the queue's lock.
     pub ok: AtomicU64,
     /// Attempts that failed and come again.
     pub retry: AtomicU64,
@@ -67,13 +68,14 @@ pub struct Counters {
     pub cluster_write_seconds: Histogram,
     /// Time that the plugin waited for answers to its HTTP requests, with redirects and turns.
     pub http_request_seconds: Histogram,
-    /// Time in `handle`.
+    /// Time in `handle`. Changes under the queue's lock.
     pub handle_seconds: Histogram,
     /// Time in `reconcile`.
     pub reconcile_seconds: Histogram,
     /// Time in `fire`.
     pub fire_seconds: Histogram,
-    /// Time from the read of the bytes to the end of `handle`, of first deliveries.
+    /// Time from the read of the bytes to the end of `handle`, of first deliveries. Changes under the
+    /// queue's lock.
     pub event_latency_seconds: Histogram,
     /// The ledger of the plugin's account.
     pub(crate) ledger: Arc<Ledger>,
@@ -84,6 +86,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Counts an event that the guest handled, with the time of the call and the event's latency. The caller holds the
+    /// lock of the plugin's queue.
+    pub(crate) fn handled(&self, took: Duration, latency: Option<Duration>) {
+        self.ok.store(self.ok.load(Relaxed) + 1, Relaxed);
+        self.called(took);
+        if let Some(latency) = latency {
+            self.event_latency_seconds.observe_alone(latency);
+        }
+    }
+
+    /// Counts a call of `handle`. The caller holds the lock of the plugin's queue.
+    pub(crate) fn called(&self, took: Duration) {
+        self.handle_seconds.observe_alone(took);
+    }
+
     /// Counts an instance that ended, by cause: `trap`, `deadline`, `memory`, `account`.
     pub(crate) fn restart(&self, cause: &'static str) {
         *self.restarts.lock().entry(cause).or_default() += 1;
@@ -158,10 +175,20 @@ pub struct Histogram {
 
 impl Histogram {
     pub(crate) fn observe(&self, duration: Duration) {
-        let seconds = duration.as_secs_f64();
-        let bucket = BUCKETS.partition_point(|bound| *bound < seconds);
-        self.counts[bucket].fetch_add(1, Relaxed);
+        self.bucket(duration).fetch_add(1, Relaxed);
         self.sum_nanoseconds.fetch_add(duration.as_nanos() as u64, Relaxed);
+    }
+
+    /// The same for a caller that holds a lock, without which nothing is observed.
+    fn observe_alone(&self, duration: Duration) {
+        let add = |to: &AtomicU64, more: u64| to.store(to.load(Relaxed) + more, Relaxed);
+        add(self.bucket(duration), 1);
+        add(&self.sum_nanoseconds, duration.as_nanos() as u64);
+    }
+
+    fn bucket(&self, duration: Duration) -> &AtomicU64 {
+        let seconds = duration.as_secs_f64();
+        &self.counts[BUCKETS.partition_point(|bound| *bound < seconds)]
     }
 
     /// Observations in each bucket, not cumulative; the last bucket is above all bounds.

@@ -19,6 +19,10 @@ const FIRST_BYTES: usize = 4 << 10;
 /// taken by each of a thousand plugins.
 const GROWTH: usize = 4;
 
+/// A full ring drops this part of its bytes at once. The oldest records of a hundred plugins are in no cache: read one by
+/// one, each would be waited for.
+const DROPPED_AT_ONCE: usize = 32;
+
 /// The newest deliveries of one plugin's name, oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
@@ -79,9 +83,13 @@ impl History {
         }
     }
 
-    /// Drops the oldest records until there is room for so many bytes.
+    /// Makes room for so many bytes, if there is none, and for some more.
     fn make_room(&mut self, bytes: usize) {
-        while self.records.len() + bytes > self.bytes_max {
+        if self.records.len() + bytes <= self.bytes_max {
+            return;
+        }
+        let left = self.bytes_max - self.bytes_max / DROPPED_AT_ONCE;
+        while !self.records.is_empty() && self.records.len() + bytes > left {
             let Some(oldest) = record::first(&self.records, self.base) else {
                 return self.records.clear();
             };

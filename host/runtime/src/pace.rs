@@ -67,6 +67,8 @@ struct PaceState {
     large: AtomicU32,
     /// Whether a call of the guest is under way.
     is_in_call: AtomicBool,
+    /// Whether turns may be in a pause, which hardly any plugin has: a lock is dearer than a look.
+    is_distrusted: AtomicBool,
     /// The number of short calls in a row.
     short: AtomicU32,
     /// The number of long calls minus the others, up to twice the number that makes the plugin slow.
@@ -226,7 +228,11 @@ impl Pace {
     pub(crate) fn may_be_lent(&self, now: Instant) -> bool {
         !self.is_slow()
             && self.shared.short.load(Relaxed) >= SHORT_CALLS
-            && self.shared.times.lock().lent_again.is_none_or(|again| now >= again)
+            && (!self.shared.is_distrusted.load(Relaxed) || self.is_trusted_again(now))
+    }
+
+    fn is_trusted_again(&self, now: Instant) -> bool {
+        self.shared.times.lock().lent_again.is_none_or(|again| now >= again)
     }
 
     /// Notes the processor time of a lent turn. A plugin that made an informer wait gets none for a while, longer each
@@ -240,6 +246,7 @@ impl Pace {
         let mut times = self.shared.times.lock();
         times.distrust = (times.distrust * 2).clamp(DISTRUST_BASE, DISTRUST_MAX);
         times.lent_again = Some(now + times.distrust);
+        self.shared.is_distrusted.store(true, Relaxed);
     }
 
     /// Notes that a call has lasted for so many ticks.

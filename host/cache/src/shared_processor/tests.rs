@@ -87,7 +87,8 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
         let (old, new) = (of_object[change % 3].clone(), of_object[(change + 1) % 3].clone());
         let cause = Cause { reason: Reason::Watch, received: now };
         let notification = Notification::Updated { old, new, cause, coalesced: 0 };
-        processor.distribute(&ToTell { notification, listing: false, is_completed: false }, now);
+        let to_tell = ToTell { notification, listing: false, is_completed: false };
+        processor.distribute_all(std::iter::once(to_tell), now);
     }
     let stats = sleeper.registration().queue_stats();
     let mark = HighWaterMark::default();
@@ -437,7 +438,8 @@ fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
         indexer.write().put(object.clone(), Write::Listed { consistent: true });
         let cause = Cause { reason: Reason::Relist, received: now };
         let notification = Notification::Added { object, cause, coalesced: 0 };
-        processor.distribute(&ToTell { notification, listing: true, is_completed: false }, now);
+        let to_tell = ToTell { notification, listing: true, is_completed: false };
+        processor.distribute_all(std::iter::once(to_tell), now);
     }
     assert_eq!(*paced.replayed.lock(), ["p0005@1", "p0007@1"]);
     let mut told = paced.recorder.take();

@@ -56,8 +56,8 @@ impl Shared {
     fn take_wakers(&mut self) -> Vec<Waker> {
         match self.mailboxes.take_woken() {
             Woken::None => Vec::new(),
-            Woken::One(shard) => self.worker(shard).waiting.take().into_iter().collect(),
-            Woken::All => self.workers.iter_mut().filter_map(|it| it.waiting.take()).collect(),
+            Woken::One(shard) => self.worker(shard).take_waker().into_iter().collect(),
+            Woken::All => self.workers.iter_mut().filter_map(Worker::take_waker).collect(),
         }
     }
 }
@@ -210,7 +210,7 @@ mod tests {
         let actor = async move {
             loop {
                 let work = events.next(0, Hands::EVENTS, &Leading::default(), Timestamp::now).await;
-                assert!(matches!(work, Some(Work::Deliver(_))));
+                assert!(matches!(work, Some((Work::Deliver(_), _))));
                 events.settle_event(0, Settled::Finished, Instant::now());
                 told.took(Duration::ZERO, Instant::now());
                 sender.send(here()).expect("the test listens");
@@ -224,7 +224,7 @@ mod tests {
     impl Fixture {
         /// Pushes a batch to an actor that waits, and returns the threads on which the events came out.
         fn told_on(&self, events: usize) -> BTreeSet<String> {
-            while self.queue.shared.lock().worker(0).waiting.is_none() {
+            while !self.queue.shared.lock().worker(0).waits {
                 std::thread::yield_now();
             }
             for number in 0..events {
@@ -259,7 +259,7 @@ mod tests {
         queue.change(|it| it.reshard(2, now));
         let leading = Leading::default();
         let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
-        let waits = |shard: usize| queue.shared.lock().worker(shard).waiting.is_some();
+        let waits = |shard: usize| queue.shared.lock().worker(shard).waits;
         // The last bit of the only byte decides.
         let (even, odd) = ("b", "a");
         let of_even = crate::shard::of_key(even, 2);
@@ -272,7 +272,7 @@ mod tests {
         add(even, Duration::ZERO);
         assert!(!waits(of_even) && waits(1 - of_even));
         let work = waiting[of_even].as_mut().now_or_never();
-        assert!(matches!(work, Some(Some(Work::Reconcile(_)))), "{work:?}");
+        assert!(matches!(work, Some(Some((Work::Reconcile(_), _)))), "{work:?}");
         add(odd, Duration::from_secs(9));
         assert!(!waits(1 - of_even));
         assert!(waiting[1 - of_even].as_mut().now_or_never().is_none());
@@ -298,7 +298,7 @@ mod tests {
             let leading = Leading::default();
             let mut waiting = Box::pin(queue.next(1, Hands::ALL, &leading, Timestamp::now));
             assert!(waiting.as_mut().now_or_never().is_none());
-            let waits = || queue.shared.lock().worker(1).waiting.is_some();
+            let waits = || queue.shared.lock().worker(1).waits;
             assert!(waits());
             queue.change(|it| match succeeds {
                 true => {

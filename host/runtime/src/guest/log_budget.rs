@@ -6,6 +6,7 @@ use crate::contract::limits::Limits;
 use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// The most bytes of a message, or of a line's fields; longer ones are cut. A line must stay one line for any log
@@ -16,7 +17,15 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 10;
 /// name: a new instance continues with the debt of the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct LogBudget {
-    state: Arc<Mutex<BudgetState>>,
+    shared: Arc<SharedBudget>,
+}
+
+#[derive(Debug)]
+struct SharedBudget {
+    /// Whether a line was logged since the budget was last full. Most plugins log nothing most of the time, and a lock is
+    /// dearer than a look.
+    was_used: AtomicBool,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Debug)]
@@ -35,12 +44,14 @@ impl LogBudget {
         let per_second = (lines, bytes);
         let state =
             BudgetState { lines: bucket(lines), bytes: bucket(bytes), per_second, dropped: 0 };
-        Self { state: Arc::new(Mutex::new(state)) }
+        let shared = SharedBudget { was_used: AtomicBool::new(false), state: Mutex::new(state) };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Sets other limits; the debt stays.
     pub(crate) fn set_rates(&self, limits: &Limits, now: Instant) {
-        let mut state = self.state.lock();
+        let mut state = self.shared.state.lock();
+        self.shared.was_used.store(true, Relaxed);
         let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
         state.lines.set(f64::from(lines), f64::from(lines), now);
         state.bytes.set(f64::from(bytes), f64::from(bytes), now);
@@ -49,7 +60,8 @@ impl LogBudget {
 
     /// Whether a line of this many bytes is logged.
     pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
-        let mut state = self.state.lock();
+        let mut state = self.shared.state.lock();
+        self.shared.was_used.store(true, Relaxed);
         state.refill(now);
         let (lines, bytes_rate) = state.per_second;
         if is_overdrawn(&state.lines, lines) || is_overdrawn(&state.bytes, bytes_rate) {
@@ -61,26 +73,26 @@ impl LogBudget {
         true
     }
 
-    /// Whether no line was logged for a while. Most plugins log nothing most of the time.
+    /// Whether no line was logged for a while.
     pub(crate) fn is_full(&self) -> bool {
-        self.state.lock().is_full()
+        !self.shared.was_used.load(Relaxed)
     }
 
     /// How long to wait until the debt is paid.
     pub(crate) fn debt(&self, now: Instant) -> Duration {
-        let mut state = self.state.lock();
+        let mut state = self.shared.state.lock();
         state.refill(now);
         state.lines.until(0.0).max(state.bytes.until(0.0))
     }
 
     /// Lines dropped since the last call, and whether there is a debt now.
     pub(crate) fn look(&self, now: Instant) -> (u64, bool) {
-        let mut state = self.state.lock();
-        // Most plugins log nothing most of the time.
-        if state.dropped == 0 && state.is_full() {
+        if self.is_full() {
             return (0, false);
         }
+        let mut state = self.shared.state.lock();
         state.refill(now);
+        self.shared.was_used.store(!state.is_full(), Relaxed);
         let owes = state.lines.tokens() < 0.0 || state.bytes.tokens() < 0.0;
         (std::mem::take(&mut state.dropped), owes)
     }

@@ -173,9 +173,9 @@ impl Seat {
         let end = Instant::now();
         let used = turn.end(end);
         let ended = (seen != ActorProgress::Waits).then(|| waker.clone());
+        self.was_polled(used, end);
         drop(taken);
         self.loan.lock().spend(used.as_secs_f64());
-        self.was_polled(used, end);
         self.pace.was_lent(used, now);
         if let Some(waker) = ended {
             waker.wake();
@@ -183,9 +183,9 @@ impl Seat {
         true
     }
 
-    /// Notes a poll, on any thread, with its processor time.
+    /// Notes a poll, on the thread that has the seat, with its processor time.
     fn was_polled(&self, used: Duration, now: Instant) {
-        self.polls.fetch_add(1, Relaxed);
+        self.polls.store(self.polls.load(Relaxed) + 1, Relaxed);
         self.pace.computed(used, now);
     }
 

@@ -74,7 +74,7 @@ fn a_delivery_is_read_as_it_was_written() {
     assert_eq!(found, [expect]);
 }
 
-/// There is room for three records.
+/// There is room for three records, and none for a part of a fourth.
 #[test]
 fn the_oldest_deliveries_are_forgotten_above_the_bound() {
     let one = HEAD_BYTES + "shop".len() + "a".len() + "1".len();
@@ -90,10 +90,11 @@ fn the_oldest_deliveries_are_forgotten_above_the_bound() {
     check("a", 1, "a", None);
     check("b", 2, "a b", None);
     check("c", 3, "a b c", None);
-    check("d", 4, "b c d", Some(1));
-    check("ee", 5, "d ee", Some(3));
+    check("d", 4, "c d", Some(2));
+    check("e", 5, "c d e", Some(2));
+    check("ff", 6, "e ff", Some(4));
     let long = "x".repeat(3 * one);
-    check(&long, 6, "d ee", Some(6));
+    check(&long, 7, "e ff", Some(7));
 }
 
 /// The oldest record may go on at the beginning of the ring, at each of its bytes.

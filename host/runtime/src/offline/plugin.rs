@@ -20,7 +20,7 @@ use crate::outside::event_recorder::EventRecorder;
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, LastCall, Running, Together};
+use crate::plugin::actor::{Actor, LastCall, Running, Together, command_line};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::{LoadError, Prepared, Preparer};
 use crate::plugin_host::StartError;
@@ -31,7 +31,7 @@ use informant_apimachinery::GroupVersionResource;
 use jiff::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// The only shard.
 const SHARD: usize = 0;
@@ -166,7 +166,7 @@ pub(super) fn actor(
     let (events, _) = EventRecorder::new(cluster.clone());
     let http = HttpTurns::new(Arc::new(outside.clone()), Leading::default());
     // There are no commands.
-    let (_, commands) = mpsc::channel(1);
+    let (_, commands) = command_line();
     Actor {
         name: plugin.name.clone(),
         shard: SHARD,

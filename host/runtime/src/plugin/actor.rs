@@ -2,6 +2,7 @@
 //! shard has its own mailbox; `together.rs` has the shared state of all shards.
 
 mod call;
+mod commands;
 mod event_ends;
 mod failures;
 mod firing;
@@ -38,6 +39,7 @@ use crate::plugin_name::PluginName;
 use crate::powers::Powers;
 use crate::sleep_until::until;
 use call::{call, to_tell};
+pub(crate) use commands::{CommandSender, Commands, command_line};
 use failures::FailedCall;
 pub(crate) use holding::Hold;
 use keys::becomes_keys;
@@ -49,7 +51,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 pub(crate) use takeover::ShardTakeover;
 pub(crate) use together::Together;
-use tokio::sync::mpsc;
 use tracing::warn;
 pub(crate) use version::{Subscription, Version, VersionTapes};
 
@@ -73,9 +74,6 @@ pub(crate) enum ActorCommand {
 /// Called with success once the request is carried out and shown, or with the reason why not.
 pub(crate) type Done = Box<dyn FnOnce(Result<(), AdminError>) + Send>;
 
-/// The one task that sends commands has fewer of them under way.
-pub(crate) const COMMANDS_MAX: usize = 4;
-
 pub(crate) struct Actor {
     pub(crate) name: PluginName,
     /// The actor's shard. It may exceed the current number of shards.
@@ -90,7 +88,7 @@ pub(crate) struct Actor {
     pub(crate) pace: Pace,
     pub(crate) powers: Powers,
     pub(crate) core: Arc<PluginCore>,
-    pub(crate) commands: mpsc::Receiver<ActorCommand>,
+    pub(crate) commands: Commands,
     pub(crate) running: Running,
     pub(crate) last_call: LastCall,
     pub(crate) paused: bool,
@@ -133,13 +131,14 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// Waits for the next work and takes it. `None` if the abilities have changed. A command may cancel this.
+    /// Waits for the next work and takes it, with the time of that. `None` if the abilities have changed. A command may
+    /// cancel this.
     async fn work(
         &mut self,
         shard: usize,
         (leading, surroundings): (&Leading, &Surroundings),
         (core, together): (&PluginCore, &Together),
-    ) -> Option<Work> {
+    ) -> Option<(Work, Instant)> {
         // Invariant 20.
         leading.acquired().await;
         let Some(hands) = self.hands_in_debt(shard, together, Instant::now) else {
@@ -161,7 +160,7 @@ impl Running {
 enum Wake {
     Command(Option<ActorCommand>),
     Retire,
-    Work(Option<Work>),
+    Work(Option<(Work, Instant)>),
 }
 
 impl Actor {
@@ -171,7 +170,7 @@ impl Actor {
         loop {
             let wake = tokio::select! {
                 biased;
-                command = self.commands.recv() => Wake::Command(command),
+                command = self.commands.next() => Wake::Command(command),
                 () = until(self.retired.as_ref().map(|(_, at)| *at)) => Wake::Retire,
                 work = self.running.work(self.shard, (&self.leading, &self.surroundings), (&self.core, &self.together)), if !self.paused => Wake::Work(work),
             };
@@ -182,7 +181,7 @@ impl Actor {
                     return Box::pin(self.stop()).await;
                 }
                 Wake::Retire => Box::pin(self.retire()).await,
-                Wake::Work(Some(mut work)) => self.do_some(&mut work).await,
+                Wake::Work(Some((mut work, now))) => self.do_some(&mut work, now).await,
                 Wake::Work(None) => {}
             }
         }
@@ -239,8 +238,7 @@ impl Actor {
     }
 
     /// Does `work`, one at a time, and the work that follows, until a command or until nothing is due.
-    async fn do_some(&mut self, work: &mut Work) {
-        let began = Instant::now();
+    async fn do_some(&mut self, work: &mut Work, began: Instant) {
         let mut now = began;
         for left in (0..EVENTS_AT_ONCE).rev() {
             let Some(ended) = self.do_work(work, now).await else { return };
@@ -328,7 +326,6 @@ impl Actor {
         let result = instance.state().finish(result, finish);
         let now = self.surroundings.now();
         let counters = &self.core.counters;
-        counters.handle_seconds.observe(now - called);
         self.pace.took(now - began, now);
         let is_hindered = instance.state().notes.is_hindered;
         self.last_call.wrote = std::mem::take(&mut instance.state().notes.wrote);
@@ -340,6 +337,7 @@ impl Actor {
                 (has_more && !owes).then_some(now)
             }
             Err(error) => {
+                self.core.queue.look(|_| counters.called(now - called));
                 self.failed(queued, FailedCall { error: &error, is_hindered }, now);
                 None
             }

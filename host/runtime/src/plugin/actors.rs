@@ -6,7 +6,7 @@ use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
 use crate::plugin::actor::{
-    Actor, ActorCommand, COMMANDS_MAX, Done, Hold, LastCall, Running, Together,
+    Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, Together, command_line,
 };
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
@@ -17,8 +17,6 @@ use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 use tracing::error;
 
 /// The wait before the second restart of actors that a defect of the host ended. It doubles with each, up to
@@ -46,7 +44,7 @@ impl ActorRestarts {
 }
 
 pub(super) struct ActorHandle {
-    commands: mpsc::Sender<ActorCommand>,
+    commands: CommandSender,
     /// Whether a version has taken over in this actor.
     has_version: bool,
     task: Task,
@@ -56,7 +54,7 @@ impl ActorHandle {
     /// Stops the guest and waits until the actor has ended.
     async fn stop(self) {
         // The send fails if the actor ended already.
-        let _ = self.commands.send(ActorCommand::Stop).await;
+        let _ = self.commands.send(ActorCommand::Stop);
         if let Err(error) = self.task.ended().await {
             error!("a plugin's actor ended early: {error}");
         }
@@ -80,7 +78,7 @@ impl Plugin {
             if there.is_some_and(|actor| !actor.commands.is_closed()) {
                 continue;
             }
-            let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
+            let (commands, receiver) = command_line();
             let actor = Actor {
                 name: name.clone(),
                 shard,
@@ -148,17 +146,13 @@ impl Plugin {
     /// Pauses or resumes the plugin. The actors show the change, in the order of their other changes.
     pub(crate) fn pause(&mut self, paused: bool, done: Done) {
         let mut live = Vec::with_capacity(self.actors.len());
-        for actor in &self.actors {
-            match actor.commands.try_reserve() {
-                Ok(permit) => live.push(permit),
-                // An actor that has ended starts again with the next version, and gets the pause then.
-                Err(TrySendError::Closed(())) => {}
-                Err(TrySendError::Full(())) => {
-                    let text =
-                        "it is still busy with what it was asked before; try again in a second";
-                    return done(Err(AdminError::Refused(text.to_owned())));
-                }
+        // An actor that has ended starts again with the next version, and gets the pause then.
+        for actor in self.actors.iter().filter(|actor| !actor.commands.is_closed()) {
+            if !actor.commands.has_room() {
+                let text = "it is still busy with what it was asked before; try again in a second";
+                return done(Err(AdminError::Refused(text.to_owned())));
             }
+            live.push(actor.commands.clone());
         }
         self.paused = paused;
         self.memory.pause_is_said = true;
@@ -169,7 +163,10 @@ impl Plugin {
             return done(Ok(()));
         }
         let hold = Hold::new(paused, live.len(), done);
-        live.into_iter().for_each(|permit| permit.send(ActorCommand::Hold(hold.clone())));
+        for actor in live {
+            // An actor that has ended meanwhile gets the pause when it starts again.
+            let _ = actor.send(ActorCommand::Hold(hold.clone()));
+        }
     }
 }
 

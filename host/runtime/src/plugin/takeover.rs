@@ -4,17 +4,17 @@
 //! the old one.
 
 use crate::delivery::timers::Now;
-use crate::plugin::actor::{ActorCommand, ShardTakeover, Together, Version};
+use crate::plugin::actor::{ActorCommand, CommandSender, ShardTakeover, Together, Version};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::LoadError;
 use futures::future::join_all;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// The commands to all shards of the new version, and to shards that end. If this is dropped before
 /// its end, the old version stays in charge.
 pub(crate) struct Takeover {
-    pub(super) commands: Vec<mpsc::Sender<ActorCommand>>,
+    pub(super) commands: Vec<CommandSender>,
     pub(super) core: Arc<PluginCore>,
     pub(super) together: Arc<Together>,
 }
@@ -40,14 +40,14 @@ impl Takeover {
 /// Lets a shard prepare. From then on it calls no instance until it goes on. Returns whether its
 /// new instance restored the snapshot, and the sender that lets the shard go on.
 async fn ask(
-    shard: &mpsc::Sender<ActorCommand>,
+    shard: &CommandSender,
     version: &Arc<Version>,
 ) -> Result<(bool, oneshot::Sender<()>), LoadError> {
     let ended = || LoadError::Host("the plugin's actor ended".to_owned());
     let (ready, is_ready) = oneshot::channel();
     let (go, goes) = oneshot::channel();
     let swap = ShardTakeover { version: version.clone(), ready, go: goes };
-    shard.send(ActorCommand::Swap(swap)).await.map_err(|_| ended())?;
+    shard.send(ActorCommand::Swap(swap)).map_err(|_| ended())?;
     let restored = is_ready.await.map_err(|_| ended())??;
     Ok((restored, go))
 }

@@ -551,12 +551,13 @@ async fn an_actor_has_work_for_as_long_as_a_call_lasts_however_that_ends() {
 }
 
 /// Never comes back from a request, nor gives its thread away, until it is let go.
-struct BlockingCluster(Arc<Mutex<mpsc::Receiver<()>>>);
+struct BlockingCluster(Arc<Mutex<mpsc::Receiver<()>>>, Arc<AtomicUsize>);
 
 impl ClusterWriter for BlockingCluster {
     fn write(&self, _: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
-        let let_go = self.0.clone();
+        let (let_go, asked) = (self.0.clone(), self.1.clone());
         Box::pin(async move {
+            asked.fetch_add(1, Relaxed);
             _ = let_go.lock().recv();
             Ok(b"{}".to_vec())
         })
@@ -566,7 +567,8 @@ impl ClusterWriter for BlockingCluster {
 #[tokio::test]
 async fn an_actor_that_never_comes_back_from_a_function_of_the_host_has_work_and_makes_no_step() {
     let (go, let_go) = mpsc::channel();
-    let cluster = Arc::new(BlockingCluster(Arc::new(Mutex::new(let_go))));
+    let asked = Arc::<AtomicUsize>::default();
+    let cluster = Arc::new(BlockingCluster(Arc::new(Mutex::new(let_go)), asked.clone()));
     let bench = Bench::start_beside(None, granted(PODS), None, cluster);
     bench.source.add(&pod("a"));
     bench.drop_in("hello.wasm", &patches("shop", "web", ""));
@@ -576,8 +578,10 @@ async fn an_actor_that_never_comes_back_from_a_function_of_the_host_has_work_and
         of_plugin.map(|(_, pulse)| pulse)
     };
     let has_work = || pulse().is_some_and(|pulse| pulse.has_work);
-    bench.until("hello", |_| has_work()).await;
+    // The thread is in the function now, and no tick ends this poll.
+    bench.until("hello", |_| asked.load(Relaxed) == 1).await;
     let before = pulse();
+    assert!(has_work());
     bench.source.add(&pod("b"));
     bench.until("hello", |status| status.is_some_and(|status| status.queue.depth > 0)).await;
     assert_eq!(pulse(), before);

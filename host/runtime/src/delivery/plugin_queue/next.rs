@@ -11,15 +11,15 @@ use std::time::Instant;
 use tokio::time::{Sleep, sleep_until};
 
 impl PluginQueue {
-    /// Waits for a shard's next work and takes it. `None` if this host no longer leads. Cancelling this call loses
-    /// nothing.
+    /// Waits for a shard's next work and takes it, with the time of that. `None` if this host no longer leads. Cancelling
+    /// this call loses nothing.
     pub(crate) async fn next(
         &self,
         shard: usize,
         hands: Hands,
         leading: &Leading,
         wall: impl Fn() -> Timestamp,
-    ) -> Option<Work> {
+    ) -> Option<(Work, Instant)> {
         let mut waiting = Waiting { queue: self, shard, is_known: false };
         let mut timer: Option<Pin<Box<Sleep>>> = None;
         poll_fn(|context| {
@@ -38,7 +38,7 @@ impl PluginQueue {
                 });
                 waiting.is_known = taken.is_err();
                 let due = match taken {
-                    Ok(work) => return Poll::Ready(Some(work)),
+                    Ok(work) => return Poll::Ready(Some((work, now))),
                     Err(due) => due,
                 };
                 let Some(due) = due.map(Into::into) else { return Poll::Pending };

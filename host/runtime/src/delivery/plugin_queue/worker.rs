@@ -15,8 +15,10 @@ const UNANNOUNCED_MAX: usize = 16;
 /// The actor of one shard.
 #[derive(Default)]
 pub(super) struct Worker {
-    /// Wakes the actor while it waits for work.
-    pub(super) waiting: Option<Waker>,
+    /// Wakes the actor; kept while the actor works, because it is the same for every wait.
+    waker: Option<Waker>,
+    /// Whether the actor waits for work, and was not woken.
+    pub(super) waits: bool,
     /// The abilities with which the actor waits. `None` while a gate holds it.
     pub(super) waits_with: Option<Hands>,
     /// Whether the actor would take a new event now.
@@ -30,14 +32,19 @@ pub(super) struct Worker {
 impl Worker {
     /// The actor waits for work. `hands` is `None` while a gate holds it.
     pub(super) fn wait(&mut self, hands: Option<Hands>, hears_events: bool, waker: &Waker) {
-        (self.waits_with, self.hears_events) = (hands, hears_events);
-        if !self.waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            self.waiting = Some(waker.clone());
+        (self.waits_with, self.hears_events, self.waits) = (hands, hears_events, true);
+        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.waker = Some(waker.clone());
         }
     }
 
     pub(super) fn stop_waiting(&mut self) {
-        (self.waits_with, self.hears_events, self.waiting) = (None, false, None);
+        (self.waits_with, self.hears_events, self.waits) = (None, false, false);
+    }
+
+    /// The waker of an actor that waits. The caller wakes the actor.
+    pub(super) fn take_waker(&mut self) -> Option<Waker> {
+        std::mem::take(&mut self.waits).then(|| self.waker.clone()).flatten()
     }
 }
 
@@ -79,7 +86,15 @@ impl PluginQueue {
         // A thread that sees the count must see the event: another informer's announcement may count for it.
         if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
             self.unannounced.store(0, Relaxed);
-            self.each_unannounced(|waker, _, _| waker.wake());
+            self.each_unannounced(|_, shard| self.wake(shard));
+        }
+    }
+
+    /// Wakes a shard's actor, if it waits.
+    fn wake(&self, shard: usize) {
+        let waker = self.shared.lock().worker(shard).take_waker();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -89,30 +104,29 @@ impl PluginQueue {
         if self.unannounced.swap(0, AcqRel) == 0 {
             return;
         }
-        self.each_unannounced(|waker, turn, shard| {
+        self.each_unannounced(|turn, shard| {
             let waits = || self.shared.lock().worker(shard).hears_events;
             if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
-                waker.wake();
+                self.wake(shard);
             }
         });
     }
 
     /// Calls `tell` for each actor that waits and has an announcement. An actor that does not wait looks at the queue
     /// before it does.
-    fn each_unannounced(&self, tell: impl Fn(Waker, Option<ActorTurn>, usize)) {
+    fn each_unannounced(&self, tell: impl Fn(Option<ActorTurn>, usize)) {
         let (mut shard, mut count) = (0, 1);
         while shard < count {
-            let waiting = {
+            let turn = {
                 let mut shared = self.shared.lock();
                 count = shared.workers.len();
                 let Some(worker) = shared.workers.get_mut(shard) else { return };
                 let has_news = std::mem::take(&mut worker.has_unannounced);
-                let has_news = has_news && worker.hears_events;
-                let waiting = worker.waiting.take_if(|_| has_news);
-                waiting.map(|waker| (waker, worker.turn.clone()))
+                let is_to_hear = has_news && worker.hears_events && worker.waits;
+                is_to_hear.then(|| worker.turn.clone())
             };
-            if let Some((waker, turn)) = waiting {
-                tell(waker, turn, shard);
+            if let Some(turn) = turn {
+                tell(turn, shard);
             }
             shard += 1;
         }

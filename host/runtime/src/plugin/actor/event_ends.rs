@@ -21,14 +21,8 @@ impl Actor {
         (asked_by, seen): (u64, Option<&Seen>),
         now: Instant,
     ) -> bool {
-        let (counters, is_first) = (&self.core.counters, queued.tried.is_first());
-        add_one(&counters.ok);
-        // A retry's wait does not count as the host's latency.
-        if is_first {
-            counters.event_latency_seconds.observe(now - queued.event.received);
-        }
         self.together.settle(&queued.event, asked_by, seen);
-        let call = Some((Outcome::Succeeded, is_first));
+        let call = Some((Outcome::Succeeded, queued.tried.is_first()));
         let has_more = self.finish(queued, (Settled::Finished, DeliveryEnd::Ok), call, now);
         self.retire().await;
         has_more

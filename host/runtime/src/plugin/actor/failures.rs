@@ -137,6 +137,11 @@ impl Actor {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
         let (turn, has_more) = self.core.queue.change(|it| {
+            if let Completed::Delivered(Settled::Finished, delivery) = done {
+                // A retry's wait does not count as the host's latency.
+                let latency = (delivery.attempt == 1).then(|| delivery.waited + delivery.took);
+                self.core.counters.handled(delivery.took, latency);
+            }
             let turn = it.settle(self.shard, done, call, now);
             (turn, it.may_have_work(self.shard))
         });
