@@ -161,7 +161,7 @@ mod tests {
         let (sender, mut commands) = command_line();
         let wakes = Arc::<Wakes>::default();
         let waker = Waker::from(wakes.clone());
-        let mut poll = |commands: &mut Commands| commands.poll(&Context::from_waker(&waker));
+        let poll = |commands: &mut Commands| commands.poll(&Context::from_waker(&waker));
         assert!(commands.is_empty() && poll(&mut commands).is_pending());
         assert!(poll(&mut commands).is_pending());
         assert_eq!(wakes.0.load(Relaxed), 0);
