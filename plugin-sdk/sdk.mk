@@ -56,7 +56,7 @@ rust-bindings: $(WIT_BINDGEN)
 	generate() { $(WIT_BINDGEN) rust --generate-all --format "$$@"; }; \
 	generate plugin-sdk/wit --world plugin --pub-export-macro -d PartialEq -d Eq -d Hash --out-dir $(RUST_BINDINGS); \
 	generate $$worlds --world stateful --pub-export-macro --out-dir $(RUST_BINDINGS); \
-	for world in reconciler sync-aware timer; do \
+	for world in flat-handler reconciler sync-aware timer; do \
 	  generate $$worlds --world $$world --pub-export-macro --out-dir $(RUST_BINDINGS) \
 	    --with 'informant:plugin/types@$(CONTRACT_VERSION)=crate::bindings::informant::plugin::types'; \
 	done; \

@@ -10,6 +10,8 @@ mod configuration;
 mod coverage;
 #[path = "plugin_host/directory.rs"]
 mod directory;
+#[path = "plugin_host/flat_handler.rs"]
+mod flat_handler;
 #[path = "plugin_host/http.rs"]
 mod http;
 #[path = "plugin_host/keys.rs"]

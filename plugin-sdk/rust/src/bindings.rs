@@ -4,6 +4,7 @@
 
 #![allow(unsafe_code, missing_docs, clippy::all, reason = "generated code")]
 
+pub mod flat_handler;
 mod plugin;
 pub mod reconciler;
 pub mod stateful;

@@ -1,7 +1,10 @@
 //! One event, as the plugin gets it.
 
+mod flat_names;
+
 use crate::bindings::exports::informant::plugin::handler;
 use crate::{Change, Failure, ObjectKey, Reason, Result, event_data};
+use flat_names::FlatNames;
 use serde::Deserialize;
 use std::cell::OnceCell;
 use std::fmt;
@@ -12,6 +15,8 @@ pub use crate::bindings::exports::informant::plugin::handler::Gone;
 /// time, so use a struct with only the needed fields.
 pub struct Event {
     inner: handler::Event,
+    /// The names of the object, from a host that calls `flat-handler`.
+    names: Option<FlatNames>,
     /// The objects of a lazy delivery, kept so that each is requested once.
     lazy_new: OnceCell<Option<Vec<u8>>>,
     lazy_old: OnceCell<Option<Vec<u8>>>,
@@ -19,7 +24,12 @@ pub struct Event {
 
 impl Event {
     pub(crate) fn new(inner: handler::Event) -> Self {
-        Self { inner, lazy_new: OnceCell::new(), lazy_old: OnceCell::new() }
+        Self { inner, names: None, lazy_new: OnceCell::new(), lazy_old: OnceCell::new() }
+    }
+
+    /// The event with the names of its object in one text.
+    pub(crate) fn flat(inner: handler::Event, names: String, ends: u64) -> Self {
+        Self { names: Some(FlatNames::new(names, ends)), ..Self::new(inner) }
     }
 
     /// The kind of the change.
@@ -37,19 +47,19 @@ impl Event {
     /// The key of the event's object. Its text form is `namespace/name`.
     #[must_use]
     pub fn key(&self) -> &ObjectKey {
-        &self.inner.key
+        self.names.as_ref().map_or(&self.inner.key, FlatNames::key)
     }
 
     /// The object's UID. An object that is deleted and created again has another UID.
     #[must_use]
     pub fn uid(&self) -> &str {
-        &self.inner.uid
+        self.names.as_ref().map_or(&self.inner.uid, FlatNames::uid)
     }
 
     /// The object's `metadata.resourceVersion`.
     #[must_use]
     pub fn resource_version(&self) -> &str {
-        &self.inner.resource_version
+        self.names.as_ref().map_or(&self.inner.resource_version, FlatNames::resource_version)
     }
 
     /// The index of the event's subscription in the descriptor, counted from 0.

@@ -1,9 +1,13 @@
 //! Connects the contract's exports to a [`Plugin`], for [`export_plugin!`](crate::export_plugin).
 
 use crate::bindings::exports::informant::plugin::handler;
+use crate::bindings::flat_handler::exports::informant::plugin::flat_handler::Deletion;
 use crate::bindings::informant::plugin::types;
 use crate::imports::milliseconds;
-use crate::{Config, Event, Failure, Plugin, Reconciler, Retry, Stateful, SyncAware, Timer, log};
+use crate::{
+    Config, Event, Failure, Gone, ObjectKey, Plugin, Reconciler, Retry, Stateful, SyncAware, Timer,
+    log,
+};
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
@@ -149,6 +153,39 @@ macro_rules! export_plugin {
                 }
             }
 
+            use bindings::flat_handler;
+
+            impl flat_handler::exports::informant::plugin::flat_handler::Guest for Exported {
+                fn handle(
+                    seq: u64,
+                    subscription: u32,
+                    change: bindings::informant::plugin::types::Change,
+                    reason: bindings::informant::plugin::types::Reason,
+                    deletion: flat_handler::exports::informant::plugin::flat_handler::Deletion,
+                    names: String,
+                    ends: u64,
+                    coalesced: u32,
+                    attempt: u32,
+                    object: ::core::option::Option<Vec<u8>>,
+                    old: ::core::option::Option<Vec<u8>>,
+                ) -> bool {
+                    let numbers = (seq, subscription, coalesced, attempt);
+                    let kinds = (change, reason, deletion);
+                    $crate::__export::handle_flat(
+                        &INSTANCE,
+                        numbers,
+                        kinds,
+                        (names, ends),
+                        (object, old),
+                    )
+                }
+                fn last_failure() -> bindings::informant::plugin::types::Failure {
+                    $crate::__export::last_failure()
+                }
+            }
+
+            flat_handler::export!(Exported with_types_in $crate::__export::bindings::flat_handler);
+
             $crate::__export::export!(Exported with_types_in $crate::__export::bindings);
 
             $($more)*
@@ -181,10 +218,61 @@ pub fn handle<P: Plugin>(
     instance: &'static Instance<P>,
     event: handler::Event,
 ) -> Result<(), types::Failure> {
+    handle_event(instance, Event::new(event))
+}
+
+thread_local! {
+    /// The failure of the last call of `flat-handler.handle`, until the host asks for it.
+    static LAST_FAILURE: RefCell<Option<types::Failure>> = const { RefCell::new(None) };
+}
+
+/// `flat-handler.handle`.
+pub fn handle_flat<P: Plugin>(
+    instance: &'static Instance<P>,
+    (seq, subscription, coalesced, attempt): (u64, u32, u32, u32),
+    (change, reason, deletion): (types::Change, types::Reason, Deletion),
+    (names, ends): (String, u64),
+    (object, old): (Option<Vec<u8>>, Option<Vec<u8>>),
+) -> bool {
+    let gone = match deletion {
+        Deletion::None => None,
+        Deletion::Deleted => Some(Gone::Deleted),
+        Deletion::LeftView => Some(Gone::LeftView),
+        Deletion::Unknown => Some(Gone::Unknown),
+    };
+    let (key, uid, resource_version) = (ObjectKey::new("", ""), String::new(), String::new());
+    let event = handler::Event {
+        seq,
+        subscription,
+        change,
+        reason,
+        key,
+        uid,
+        resource_version,
+        gone,
+        coalesced,
+        attempt,
+        object,
+        old,
+    };
+    let handled = handle_event(instance, Event::flat(event, names, ends));
+    handled.map_err(|failure| LAST_FAILURE.set(Some(failure))).is_ok()
+}
+
+/// `flat-handler.last-failure`.
+pub fn last_failure() -> types::Failure {
+    let none = || to_contract(Failure::new("no call has failed: this is a fault of the host"));
+    LAST_FAILURE.take().unwrap_or_else(none)
+}
+
+fn handle_event<P: Plugin>(
+    instance: &'static Instance<P>,
+    event: Event,
+) -> Result<(), types::Failure> {
     instance.with_borrow_mut(|plugin| {
         let plugin =
             plugin.as_mut().ok_or("an event came before start: this is a fault of the host");
-        plugin.map_err(Failure::from).and_then(|p| p.handle(Event::new(event))).map_err(to_contract)
+        plugin.map_err(Failure::from).and_then(|p| p.handle(event)).map_err(to_contract)
     })
 }
 

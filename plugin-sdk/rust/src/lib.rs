@@ -90,7 +90,8 @@ pub mod __export {
     pub use crate::bindings;
     pub use crate::bindings::export;
     pub use crate::export::{
-        describe, fire, handle, reconcile, restore, snapshot, start, stop, synced,
+        describe, fire, handle, handle_flat, last_failure, reconcile, restore, snapshot, start,
+        stop, synced,
     };
 }
 

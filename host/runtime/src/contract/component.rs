@@ -54,7 +54,7 @@ const EXPORT_NEEDED: &str = "lifecycle";
 /// The interfaces for a plugin's work: every plugin exports at least one.
 const EXPORTS_WORKED: [&str; 3] = ["handler", "reconciler", "timer"];
 /// Interfaces of the contract that this host calls if they are exported.
-const EXPORTS_OPTIONAL: [&str; 2] = ["stateful", "sync-aware"];
+const EXPORTS_OPTIONAL: [&str; 3] = ["flat-handler", "stateful", "sync-aware"];
 
 /// The reason for which a file is not a plugin for this host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

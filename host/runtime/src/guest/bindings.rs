@@ -8,6 +8,7 @@ wasmtime::component::bindgen!({
         package informant:host;
         world called {
             include informant:plugin/full@0.1.0;
+            export informant:plugin/flat-handler@0.1.0;
         }
     ",
     world: "informant:host/called",

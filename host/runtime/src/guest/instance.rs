@@ -1,5 +1,6 @@
 //! One running plugin instance: a store, its limits, and its calls.
 
+mod flat_event;
 mod template;
 
 use crate::account::Held;
@@ -7,13 +8,14 @@ use crate::backtrace::Backtrace;
 use crate::call_error::{CallError, Retry};
 use crate::contract::limits::Limits;
 use crate::guest::bindings::exports::informant::plugin::{
-    handler, lifecycle, reconciler, stateful, sync_aware, timer,
+    flat_handler, handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
 use crate::guest::bindings::informant::plugin as imports;
 use crate::guest::guest_state::{Exceeded, GuestState, Phase};
 use crate::guest::memory_room::MemoryShare;
 use crate::guest::tape::{CallAnswer, Called};
 use crate::trace::{CallOrigin, TraceId};
+use flat_event::FlatNames;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;
@@ -37,6 +39,8 @@ pub(crate) struct Instance {
 struct Exports {
     lifecycle: lifecycle::Guest,
     handler: Option<handler::Guest>,
+    /// In place of `handler` for most events.
+    flat_handler: Option<flat_handler::Guest>,
     reconciler: Option<reconciler::Guest>,
     timer: Option<timer::Guest>,
     stateful: Option<stateful::Guest>,
@@ -112,7 +116,12 @@ impl Instance {
         };
         self.tell(&Called::Handle(&event, &current));
         self.begin_work(Phase::Handle(current), origin, now).await;
-        let result = handler.call_handle(&mut self.store, event).await;
+        let flat = self.exports.flat_handler.as_ref();
+        let flat = flat.and_then(|flat| Some((flat, FlatNames::of(&event)?)));
+        let result = match flat {
+            Some((flat, names)) => names.call(flat, &mut self.store, &event).await,
+            None => handler.call_handle(&mut self.store, event).await,
+        };
         let result = self.end_work(result);
         self.told(result)
     }

@@ -5,7 +5,7 @@ use crate::account::{Held, Holding, Ledger};
 use crate::call_error::CallError;
 use crate::contract::component::{Exported, WasiImports};
 use crate::guest::bindings::exports::informant::plugin::{
-    handler, lifecycle, reconciler, stateful, sync_aware, timer,
+    flat_handler, handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
 use crate::guest::compiler::{CompileError, Compiled, FileReport};
 use crate::guest::engine::Engine;
@@ -122,6 +122,7 @@ impl Template {
             let pre = &self.pre;
             // `new` fails only if the interface is not exported.
             let handler = handler::GuestIndices::new(pre).ok();
+            let flat = flat_handler::GuestIndices::new(pre).ok();
             let reconciler = reconciler::GuestIndices::new(pre).ok();
             let timer = timer::GuestIndices::new(pre).ok();
             let stateful = stateful::GuestIndices::new(pre).ok();
@@ -130,6 +131,7 @@ impl Template {
             Ok(Exports {
                 lifecycle: lifecycle::GuestIndices::new(pre)?.load(&mut *store, &instance)?,
                 handler: handler.map(|it| it.load(&mut *store, &instance)).transpose()?,
+                flat_handler: flat.map(|it| it.load(&mut *store, &instance)).transpose()?,
                 reconciler: reconciler.map(|it| it.load(&mut *store, &instance)).transpose()?,
                 timer: timer.map(|it| it.load(&mut *store, &instance)).transpose()?,
                 stateful: stateful.map(|it| it.load(&mut *store, &instance)).transpose()?,
