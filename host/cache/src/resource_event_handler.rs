@@ -8,6 +8,7 @@ pub use filtering::FilteringResourceEventHandler;
 pub use funcs::ResourceEventHandlerFuncs;
 pub use notification::Notification;
 
+use crate::indexer::Indexer;
 use crate::object::Object;
 use std::time::Instant;
 
@@ -90,6 +91,19 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     /// [`RoomSignal`](crate::RoomSignal) once it may.
     fn has_room(&self) -> bool {
         true
+    }
+    /// Whether an inline handler can begin. Until then it gets nothing, and a handler that it replaces goes on. Called
+    /// in the informer's task, at the handler's beginning and when its informer looks again, for example after a
+    /// [`RoomSignal`](crate::RoomSignal). It begins at once when this returns `true`.
+    fn is_ready(&self) -> bool {
+        true
+    }
+    /// The next step of a walk over the store that a paced inline handler makes of its own accord, between two batches
+    /// of changes: it looks at no more than `objects_max` objects, and only at those that `takes` accepts. Returns the
+    /// number of its looks; 0: it has nothing to look at now, and sends a [`RoomSignal`](crate::RoomSignal) once it has.
+    fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {
+        let _ = (store, takes, objects_max);
+        0
     }
     /// The handler has got every object that existed when it was added. Called once.
     fn on_synced(&self) {}

@@ -10,6 +10,7 @@
 mod form;
 mod inbox;
 mod listener;
+mod share;
 
 pub use inbox::RoomSignal;
 pub(crate) use inbox::{Beginning, Inbox};
@@ -18,9 +19,10 @@ pub use listener::Registration;
 use crate::indexer::Indexer;
 use crate::informer_state::Progress;
 use crate::object::{Object, ObjectKey};
-use crate::resource_event_handler::{Cause, FinalState, Notification, Reason};
+use crate::resource_event_handler::{Cause, Notification, Reason};
 use form::{Postponed, share_by_form};
 use listener::{Listener, ListenerPlace};
+use share::restrict;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -57,6 +59,8 @@ struct Active {
     walk: Option<Walk>,
     /// Whether the walk waits until its handler has taken its notifications.
     parked: bool,
+    /// Whether the handler's own walk goes on.
+    walks_itself: bool,
     resync_due: Option<Instant>,
     /// Whether its requested scope was listed completely once.
     covered: bool,
@@ -84,6 +88,7 @@ impl Active {
         Self {
             walk: listener.replay.then_some(Walk::begin()),
             parked: false,
+            walks_itself: false,
             resync_due: listener.resync_period.and_then(|period| now.checked_add(period)),
             covered: false,
             told_synced: false,
@@ -179,6 +184,22 @@ impl Active {
         }
     }
 
+    /// Makes a step of the handler's own walk, and of this one: together they look at up to so many objects. Returns
+    /// the number of their looks.
+    fn step_both(
+        &mut self,
+        objects_max: usize,
+        indexer: &Indexer,
+        progress: &Progress,
+        now: Instant,
+    ) -> usize {
+        let own_max = if self.walk.is_some() { objects_max.div_ceil(2) } else { objects_max };
+        let own = self.listener().walk(indexer, own_max, progress).min(objects_max);
+        self.walks_itself = own > 0;
+        self.in_batch |= self.walks_itself;
+        own + self.step(objects_max - own, indexer, progress, now)
+    }
+
     /// Delivers the next objects of the walk, up to this number. Returns how many it has passed.
     fn step(
         &mut self,
@@ -187,6 +208,9 @@ impl Active {
         progress: &Progress,
         now: Instant,
     ) -> usize {
+        if objects_max == 0 {
+            return 0;
+        }
         self.parked = self.walk.is_some() && !self.listener().has_room();
         if self.parked {
             return 0;
@@ -252,7 +276,7 @@ impl SharedProcessor {
 
     /// Admits new handlers, drops removed ones, and makes the requested calls.
     pub(crate) fn admit(&mut self, now: Instant) {
-        for arrival in self.inbox.take() {
+        for arrival in self.inbox.take_ready() {
             let is_replaced = |active: &&mut Active| {
                 arrival.replaces.as_ref().is_some_and(|old| old.is_of(active.listener()))
             };
@@ -317,7 +341,9 @@ impl SharedProcessor {
             }
             active.end_batch(&self.progress);
         }
-        left_out || self.active.iter().any(|active| active.walk.is_some() && !active.parked)
+        let goes_on =
+            |active: &Active| active.walks_itself || (active.walk.is_some() && !active.parked);
+        left_out || self.active.iter().any(goes_on)
     }
 
     /// Lets the walks look at so many objects together, one handler after the other. Returns whether handlers are left
@@ -332,7 +358,7 @@ impl SharedProcessor {
                 return true;
             }
             let active = &mut self.active[(first + turn) % handlers];
-            left -= active.step(left, indexer, &self.progress, now);
+            left -= active.step_both(left, indexer, &self.progress, now);
         }
         false
     }
@@ -358,36 +384,6 @@ impl Drop for SharedProcessor {
     fn drop(&mut self) {
         self.inbox.close();
     }
-}
-
-/// The part of a change in the handler's scope, if there is any.
-fn restrict(listener: &Listener, notification: &Notification) -> Option<Notification> {
-    match notification {
-        Notification::Added { object, .. } => {
-            listener.selects(object).then(|| notification.clone())
-        }
-        Notification::Deleted { last, known_as, .. } => {
-            let known_as = known_as.as_ref().unwrap_or(last);
-            listener.selects(known_as).then(|| notification.clone())
-        }
-        Notification::Updated { old, new, cause, coalesced } => {
-            let (cause, coalesced) = (*cause, *coalesced);
-            match (listener.selects(old), listener.selects(new)) {
-                (true, true) => Some(notification.clone()),
-                (false, true) => {
-                    Some(Notification::Added { object: new.clone(), cause, coalesced })
-                }
-                (true, false) => Some(left_scope(old, cause, coalesced)),
-                (false, false) => None,
-            }
-        }
-        Notification::Synced => Some(Notification::Synced),
-    }
-}
-
-fn left_scope(last: &Object, cause: Cause, coalesced: u32) -> Notification {
-    let (last, known_as, final_state) = (last.clone(), None, FinalState::LeftScope);
-    Notification::Deleted { last, known_as, final_state, cause, coalesced }
 }
 
 fn note_ended(ended: Result<(), tokio::task::JoinError>) {

@@ -6,6 +6,7 @@
 
 use super::Notification;
 use super::{Cause, FinalState, ResourceEventHandler};
+use crate::indexer::Indexer;
 use crate::object::Object;
 
 /// Tells `handler` of the objects that `filter` accepts.
@@ -84,6 +85,15 @@ where
 
     fn has_room(&self) -> bool {
         self.handler.has_room()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.handler.is_ready()
+    }
+
+    fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {
+        let takes = |object: &Object| takes(object) && (self.filter)(object);
+        self.handler.walk(store, &takes, objects_max)
     }
 
     fn on_synced(&self) {

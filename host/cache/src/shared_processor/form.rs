@@ -1,7 +1,8 @@
 //! The part of a change for a handler that needs whole objects, while the cache has the metadata of some alone.
 
+use super::ToTell;
 use super::listener::Listener;
-use super::{ToTell, left_scope};
+use super::share::left_scope;
 use crate::object::{Object, ObjectKey};
 use crate::resource_event_handler::Notification;
 use std::borrow::Cow;

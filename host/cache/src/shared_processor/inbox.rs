@@ -142,8 +142,27 @@ impl Inbox {
         drop(left);
     }
 
-    pub(super) fn take(&self) -> Vec<Arrival> {
-        std::mem::take(&mut self.waiting.lock().arrivals)
+    /// Takes the new handlers that can begin. The others wait here. A handler that replaces one of those replaces that
+    /// one's predecessor.
+    pub(super) fn take_ready(&self) -> Vec<Arrival> {
+        let arrivals = std::mem::take(&mut self.waiting.lock().arrivals);
+        let (mut ready, mut later) = (Vec::new(), Vec::<Arrival>::new());
+        for mut arrival in arrivals {
+            let is_replaced = |other: &Arrival| {
+                let other = other.place.listener();
+                arrival.replaces.as_ref().is_some_and(|replaced| replaced.is_of(other))
+            };
+            if let Some(index) = later.iter().position(is_replaced) {
+                arrival.replaces = later.remove(index).replaces.take();
+            }
+            let listener = arrival.place.listener();
+            let is_at_end = listener.is_removed() || listener.is_ready();
+            if is_at_end { &mut ready } else { &mut later }.push(arrival);
+        }
+        if !later.is_empty() {
+            self.waiting.lock().arrivals.splice(0..0, later);
+        }
+        ready
     }
 
     pub(super) fn take_calls(&self) -> Vec<TaskCall> {

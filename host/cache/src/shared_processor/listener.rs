@@ -1,5 +1,7 @@
 //! One handler: its way of delivery, and its place in its informer.
 
+mod own_walk;
+
 use super::inbox::{Beginning, Inbox};
 use crate::handler_queue::{HandlerQueue, QueueStats};
 use crate::informer_state::Progress;

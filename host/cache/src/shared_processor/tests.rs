@@ -6,11 +6,13 @@ use crate::indexer::Write;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::notifications::Notifications;
 use crate::recorder::{Recorder, at};
-use crate::resource_event_handler::{FilteringResourceEventHandler, ResourceEventHandler};
+use crate::resource_event_handler::{
+    FilteringResourceEventHandler, FinalState, ResourceEventHandler,
+};
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::FakeControllerSource;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 struct Bench {
@@ -448,6 +450,93 @@ fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
     paced.room.store(3, Ordering::Relaxed);
     processor.walk(&indexer, now);
     assert_eq!(*paced.replayed.lock(), ["p0005@1", "p0007@1", "p0008@1", "p0009@1"]);
+}
+
+/// A handler that begins when it is ready, and then walks the store by itself in small steps.
+#[derive(Default)]
+struct OwnWalk {
+    is_ready: AtomicBool,
+    told: Mutex<Vec<String>>,
+    passed: AtomicUsize,
+    batches: AtomicUsize,
+}
+
+impl ResourceEventHandler for OwnWalk {
+    fn on_add(&self, object: &Object, cause: Cause) {
+        self.told.lock().push(format!("add {} {:?}", at(object), cause.reason));
+    }
+    fn on_update(&self, _: &Object, new: &Object, _: Cause) {
+        self.told.lock().push(format!("update {}", at(new)));
+    }
+    fn on_delete(&self, _: &Object, _: FinalState, _: Cause) {}
+    fn on_batch_told(&self) {
+        self.batches.fetch_add(1, Ordering::SeqCst);
+    }
+    fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::SeqCst)
+    }
+    fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {
+        let passed = self.passed.load(Ordering::SeqCst);
+        let (all, count) = (Default::default(), objects_max.min(2));
+        let objects = store.list(None, &all, 0, None).map(|page| page.items).unwrap_or_default();
+        let next: Vec<&Object> = objects.iter().skip(passed).take(count).collect();
+        let taken = next.iter().filter(|object| takes(object));
+        self.told.lock().extend(taken.map(|object| format!("walk {}", at(object))));
+        self.passed.fetch_add(next.len(), Ordering::SeqCst);
+        next.len()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_begins_when_it_is_ready_and_until_then_the_replaced_one_goes_on() {
+    let bench = Bench::start(3).await;
+    let informer = &bench.informer;
+    let options = HandlerOptions { paced: true, ..HandlerOptions::default() };
+    let walks = || Arc::new(OwnWalk { passed: AtomicUsize::new(9), ..OwnWalk::default() });
+    let (first, second, third) = (walks(), walks(), walks());
+    first.is_ready.store(true, Ordering::SeqCst);
+    let place = informer.add_inline_handler(first.clone(), options.clone());
+    settle().await;
+    first.told.lock().clear();
+    let place = informer.replace_inline_handler(place, second.clone(), options.clone());
+    settle().await;
+    bench.source.modify(&pod(0));
+    settle().await;
+    assert_eq!(*first.told.lock(), ["update p0000@4"], "it goes on");
+    // The third one comes in place of the second, which never begins, and ends the first.
+    let place = informer.replace_inline_handler(place, third.clone(), options);
+    settle().await;
+    bench.source.modify(&pod(1));
+    settle().await;
+    assert_eq!(first.told.lock().len(), 2);
+    third.is_ready.store(true, Ordering::SeqCst);
+    informer.room_signal().send();
+    settle().await;
+    bench.source.modify(&pod(2));
+    settle().await;
+    assert_eq!(first.told.lock().len(), 2, "it was replaced");
+    assert!(second.told.lock().is_empty());
+    let expect = ["add p0000@4 Initial", "add p0001@5 Initial", "add p0002@3 Initial"];
+    assert_eq!(third.told.lock()[..3], expect);
+    assert_eq!(third.told.lock()[3..], ["update p0002@6"]);
+    assert!(place.has_synced());
+    drop(place);
+    bench.factory.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_walks_by_itself_between_changes_until_nothing_is_left() {
+    let bench = Bench::start(5).await;
+    let handler = Arc::new(OwnWalk::default());
+    handler.is_ready.store(true, Ordering::SeqCst);
+    let options = HandlerOptions { paced: true, replay: false, ..HandlerOptions::default() };
+    let place = bench.informer.add_inline_handler(handler.clone(), options);
+    settle().await;
+    let expect: Vec<String> = (0..5).map(|n| format!("walk p{n:04}@{}", n + 1)).collect();
+    assert_eq!(*handler.told.lock(), expect);
+    assert_eq!(handler.batches.load(Ordering::SeqCst), 3, "each step ends a batch");
+    drop(place);
+    bench.factory.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
