@@ -20,10 +20,12 @@ type Subscription struct {
 	// Name is the resource's name if it is empty.
 	Name string `json:"name,omitempty"`
 	// Resource is a resource such as v1/pods or apps/v1/deployments.
-	Resource      string   `json:"resource"`
-	Namespaces    []string `json:"namespaces,omitempty"`
-	LabelSelector string   `json:"labelSelector,omitempty"`
-	FieldSelector string   `json:"fieldSelector,omitempty"`
+	Resource   string   `json:"resource"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	// NamespaceSelector restricts the namespaces by their labels, such as team=shop.
+	NamespaceSelector string `json:"namespaceSelector,omitempty"`
+	LabelSelector     string `json:"labelSelector,omitempty"`
+	FieldSelector     string `json:"fieldSelector,omitempty"`
 	// Types restricts the changes: added, updated, deleted.
 	Types []string `json:"types,omitempty"`
 	// Replay is initial, initial-and-reload or never.
@@ -61,6 +63,8 @@ type Index struct {
 type Read struct {
 	Resource   string   `json:"resource"`
 	Namespaces []string `json:"namespaces,omitempty"`
+	// NamespaceSelector restricts the namespaces by their labels, such as team=shop.
+	NamespaceSelector string `json:"namespaceSelector,omitempty"`
 }
 
 // Write declares writes of the plugin. Its verbs are create, update, patch and delete.

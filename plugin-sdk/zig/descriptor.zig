@@ -34,6 +34,8 @@ pub const Subscription = struct {
     /// A resource such as `v1/pods` or `apps/v1/deployments`.
     resource: []const u8,
     namespaces: []const []const u8 = &.{},
+    /// Restricts the namespaces by their labels, such as `team=shop`.
+    namespace_selector: ?[]const u8 = null,
     label_selector: ?[]const u8 = null,
     field_selector: ?[]const u8 = null,
     /// Restricts the subscription to these changes.
@@ -63,7 +65,12 @@ pub const Enqueue = struct {
 pub const Index = struct { resource: []const u8, name: []const u8, pointer: []const u8 };
 
 /// Reads a resource without events for its changes.
-pub const Read = struct { resource: []const u8, namespaces: []const []const u8 = &.{} };
+pub const Read = struct {
+    resource: []const u8,
+    namespaces: []const []const u8 = &.{},
+    /// Restricts the namespaces by their labels, such as `team=shop`.
+    namespace_selector: ?[]const u8 = null,
+};
 
 /// Declares writes of the plugin. The plugin does not run before they are granted.
 pub const Write = struct {

@@ -1,6 +1,7 @@
 //! What both ends of the Kubernetes wire share: resource names, selectors, `Status`, the frames of a watch
 //! and the tokens of a paged list; durations and quantities as they are written there. No I/O happens here.
 
+mod cluster_scoped;
 mod continue_token;
 pub mod duration;
 mod field_selector;
@@ -15,6 +16,7 @@ pub mod watch;
 #[cfg(test)]
 mod fuzz;
 
+pub use cluster_scoped::is_cluster_scoped;
 pub use continue_token::{ContinueToken, ContinueTokenError};
 pub use field_selector::{FieldRequirement, FieldSelector, ParseFieldSelectorError};
 pub use group_version_resource::{GroupVersionResource, ParseGroupVersionResourceError};

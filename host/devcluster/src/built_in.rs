@@ -238,3 +238,16 @@ fn subresources(row: &BuiltIn) -> Vec<SubresourceInfo> {
     }
     subresources
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use informant_apimachinery::is_cluster_scoped;
+
+    #[test]
+    fn resources_without_namespaces_are_those_that_selectors_of_namespaces_refuse() {
+        for info in stored() {
+            assert_eq!(is_cluster_scoped(&info.gvr), !info.namespaced, "{}", info.gvr);
+        }
+    }
+}

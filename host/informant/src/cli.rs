@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Print the roles and bindings that a host with these plugins needs, as YAML.
     ///
-    /// Subscriptions and reads that name up to 64 namespaces need a Role in each of them; all others need a ClusterRole. The writes
+    /// Subscriptions and reads that name up to 64 namespaces need a Role in each of them; all others need a ClusterRole. A namespaceSelector needs one for the namespaces. The writes
     /// that the plugins ask for are included. A plugin that the host's configuration does not let run is an error. kubectl apply
     /// does not delete roles that are no longer printed.
     Rbac(RbacArgs),

@@ -5,6 +5,7 @@ pub(crate) mod breaker;
 pub(crate) mod key_queue;
 pub(crate) mod mailbox;
 pub(crate) mod mailboxes;
+pub(crate) mod namespaces;
 pub(crate) mod not_now;
 pub(crate) mod payload;
 pub(crate) mod plugin_queue;

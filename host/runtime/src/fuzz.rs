@@ -23,6 +23,7 @@ fn descriptor() {
         "{\"resource\":\"v1/pods\"}",
         "\"name\":\"x\"",
         "\"namespaces\":[\"default\"]",
+        "\"namespaceSelector\":\"a=b\"",
         "\"labelSelector\":\"a=b\"",
         "\"fieldSelector\":\"metadata.name=x\"",
         "\"types\":[\"added\"]",

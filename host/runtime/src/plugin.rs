@@ -24,6 +24,7 @@ use crate::contract::descriptor::{Descriptor, ReplayOption, SubscriptionSpec};
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Initials, Marks};
+use crate::delivery::namespaces::NamespaceFollower;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::directory::PluginFile;
@@ -122,6 +123,8 @@ struct Active {
     registration: Registration,
     /// Dropping it lets the informer stop, if no other user needs it.
     informer: InformerLease,
+    /// Follows the labels of namespaces, for a `namespaceSelector`.
+    _namespaces: Option<NamespaceFollower>,
 }
 
 /// The ids and loads of a subscription that begins.
@@ -349,6 +352,14 @@ impl Plugin {
         let projection = informer.informer().projection();
         let handler =
             handler.of_loads(asked_by, begun_by).reading_with(projection, spec, !self.is_recorded);
+        let room = informer.informer().room_signal();
+        let followed = spec.namespace_selector.as_ref();
+        let followed =
+            followed.map(|selector| NamespaceFollower::begin(selector, informers, room.clone()));
+        let (handler, _namespaces) = match followed {
+            Some((followed, follower)) => (handler.following(followed), Some(follower)),
+            None => (handler, None),
+        };
         let handler = match told_before.is_empty() {
             true => handler,
             false => {
@@ -356,7 +367,6 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
-        let room = informer.informer().room_signal();
         self.core.queue.change(|it| it.begin_initial(id, begun_by, room));
         let handler = Arc::new(handler);
         let replay = spec.replay != ReplayOption::Never;
@@ -373,7 +383,7 @@ impl Plugin {
             }
             None => informer.informer().add_inline_handler(handler.clone(), options),
         };
-        Active { id, asked_by, handler, spec: spec.clone(), registration, informer }
+        Active { id, asked_by, handler, spec: spec.clone(), registration, informer, _namespaces }
     }
 }
 

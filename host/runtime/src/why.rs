@@ -23,6 +23,7 @@ pub use question::WhyQuestion;
 use crate::delivery::mailbox::WaitingEvent;
 use crate::event::SubscriptionId;
 use crate::history::History;
+use crate::namespace_labels::namespaces;
 use crate::plugin::core::{PluginCore, RunningVersion};
 use crate::plugin::status::PluginStatus;
 use crate::plugins::Plugins;
@@ -40,6 +41,8 @@ struct Sight<'a> {
     question: &'a WhyQuestion,
     /// The informer of the question's resource.
     informer: Option<&'a SharedIndexInformer>,
+    /// The informer of the namespaces.
+    namespaces: Option<&'a SharedIndexInformer>,
     /// The object in the cache, or one that the informer leaves out.
     object: Option<Object>,
     is_left_out: bool,
@@ -92,11 +95,13 @@ impl<'a> Sight<'a> {
         informers: &'a [SharedIndexInformer],
         left_out: Option<Object>,
     ) -> Self {
-        let informer = informers.iter().find(|it| *it.resource() == question.resource);
+        let of = |resource| informers.iter().find(|it| *it.resource() == resource);
+        let informer = of(question.resource.clone());
         let cached = informer.and_then(|informer| informer.indexer().get(&question.key));
         Self {
             question,
             informer,
+            namespaces: of(namespaces()),
             is_left_out: cached.is_none() && left_out.is_some(),
             object: cached.or(left_out),
             clocks: Clocks::read(),

@@ -32,9 +32,10 @@ export class Descriptor {
     return this.add("indexes", Json.object().set("resource", resource).set("name", name).set("pointer", pointer));
   }
 
-  /** Reads a resource without events for its changes. Without namespaces: all of them. */
-  read(resource: string, namespaces: string[] = []): Descriptor {
-    return this.add("reads", Json.object().set("resource", resource).set("namespaces", namespaces));
+  /** Reads a resource without events for its changes. Without namespaces: all of them, or those with these labels. */
+  read(resource: string, namespaces: string[] = [], namespaceSelector: string = ""): Descriptor {
+    const read = Json.object().set("resource", resource).set("namespaces", namespaces);
+    return this.add("reads", namespaceSelector == "" ? read : read.set("namespaceSelector", namespaceSelector));
   }
 
   /** Declares writes: verbs are `create`, `update`, `patch`, `delete`. Without namespaces: all of them. */
@@ -97,6 +98,10 @@ export class Subscription {
   /** Restricts the subscription to these namespaces. */
   namespaces(names: string[]): Subscription {
     return this.with("namespaces", names);
+  }
+  /** Restricts the subscription to namespaces with these labels, in kubectl's notation. */
+  namespaceSelector(selector: string): Subscription {
+    return this.with("namespaceSelector", selector);
   }
   /** Restricts the subscription to objects with these labels, in kubectl's notation. */
   labelSelector(selector: string): Subscription {

@@ -86,7 +86,7 @@ test("a descriptor has every key of the schema", async () => {
   assert.deepEqual(descriptor, {
     version: "1",
     subscriptions: [{
-      resource: "v1/pods", name: "mine", namespaces: ["a", "b"], labelSelector: "x=y", fieldSelector: "spec.nodeName=n", types: ["added"], replay: "never",
+      resource: "v1/pods", name: "mine", namespaces: ["a", "b"], namespaceSelector: "t=u", labelSelector: "x=y", fieldSelector: "spec.nodeName=n", types: ["added"], replay: "never",
       delivery: "lazy", withOld: true, onlyIfChanged: ["/spec"], filter: "true", resyncPeriod: "10m",
       enqueue: [{ self: true }, { owner: "apps/v1/ReplicaSet", namespace: "none" }, { pointer: "/a", prefix: "p/" }],
     }],

@@ -38,6 +38,13 @@ export type Resource = string;
  */
 export type Namespaces = readonly string[];
 
+/**
+ * Only objects in namespaces with these labels, as kubectl writes them: `team=shop,env in (test, prod)`. The host
+ * follows the labels: objects enter and leave the view with them. The host lists and watches all namespaces for
+ * that. Not for a resource without namespaces. At most 64 requirements, with 256 values in their sets.
+ */
+export type NamespaceSelector = string;
+
 /** A JSON pointer (RFC 6901) into the object, of at most 127 steps. */
 export type Pointer = string;
 
@@ -52,6 +59,7 @@ export type SubscriptionSpec = {
   name?: string;
   resource: Resource;
   namespaces?: Namespaces;
+  namespaceSelector?: NamespaceSelector;
   /**
    * Only objects with these labels, as kubectl writes them: `app=web,tier in (front, back)`. At most 64
    * requirements, with 256 values in their sets.
@@ -131,6 +139,7 @@ export type IndexSpec = {
 export type ReadSpec = {
   resource: Resource;
   namespaces?: Namespaces;
+  namespaceSelector?: NamespaceSelector;
 };
 
 export type WriteSpec = {

@@ -124,16 +124,19 @@ impl Descriptor {
 
 /// A resource that the plugin reads without a subscription.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Read {
     resource: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     namespaces: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace_selector: Option<String>,
 }
 
 impl Read {
     /// All objects of a resource.
     pub fn of(resource: impl Into<String>) -> Self {
-        Self { resource: resource.into(), namespaces: Vec::new() }
+        Self { resource: resource.into(), namespaces: Vec::new(), namespace_selector: None }
     }
 
     /// Restricts the read to this namespace. Call it again for more namespaces.
@@ -141,6 +144,12 @@ impl Read {
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespaces.push(namespace.into());
         self
+    }
+
+    /// Restricts the read to namespaces with these labels, in kubectl's notation: `team=shop`.
+    #[must_use]
+    pub fn in_namespaces_with(self, selector: impl Into<String>) -> Self {
+        Self { namespace_selector: Some(selector.into()), ..self }
     }
 }
 
@@ -296,6 +305,7 @@ mod tests {
             .named("web")
             .in_namespace("default")
             .in_namespace("prod")
+            .in_namespaces_with("team=shop")
             .labels("app=web")
             .fields("metadata.name!=old")
             .only([Change::Added, Change::Deleted])
@@ -313,7 +323,7 @@ mod tests {
             .subscribe(subscription)
             .index(Index::new("v1/pods", "node", "/spec/nodeName"))
             .read(Read::of("v1/nodes"))
-            .read(Read::of("v1/configmaps").in_namespace("kube-system"))
+            .read(Read::of("v1/configmaps").in_namespace("kube-system").in_namespaces_with("team"))
             .write(Write::of("v1/pods/status", [Verb::Patch, Verb::Create]).in_namespace("shop"))
             .http(
                 Http::to("https://a.org", [Method::Get, Method::Post])
@@ -337,6 +347,7 @@ mod tests {
                     "name": "web",
                     "resource": "apps/v1/deployments",
                     "namespaces": ["default", "prod"],
+                    "namespaceSelector": "team=shop",
                     "labelSelector": "app=web",
                     "fieldSelector": "metadata.name!=old",
                     "types": ["added", "deleted"],
@@ -356,7 +367,11 @@ mod tests {
                 "indexes": [{"resource": "v1/pods", "name": "node", "pointer": "/spec/nodeName"}],
                 "reads": [
                     {"resource": "v1/nodes"},
-                    {"resource": "v1/configmaps", "namespaces": ["kube-system"]},
+                    {
+                        "resource": "v1/configmaps",
+                        "namespaces": ["kube-system"],
+                        "namespaceSelector": "team",
+                    },
                 ],
                 "writes": [
                     {"resource": "v1/pods/status", "verbs": ["patch", "create"], "namespaces": ["shop"]},

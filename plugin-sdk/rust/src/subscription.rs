@@ -13,6 +13,8 @@ pub struct Subscription {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     namespaces: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    namespace_selector: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     label_selector: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     field_selector: Option<String>,
@@ -43,6 +45,7 @@ impl Subscription {
             name: resource.clone(),
             resource,
             namespaces: Vec::new(),
+            namespace_selector: None,
             label_selector: None,
             field_selector: None,
             types: Vec::new(),
@@ -75,6 +78,13 @@ impl Subscription {
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespaces.push(namespace.into());
         self
+    }
+
+    /// Restricts the subscription to objects in namespaces with these labels, in kubectl's notation: `team=shop,env in
+    /// (test, prod)`. Objects enter and leave the view as the labels of their namespace change.
+    #[must_use]
+    pub fn in_namespaces_with(self, selector: impl Into<String>) -> Self {
+        Self { namespace_selector: Some(selector.into()), ..self }
     }
 
     /// Restricts the subscription to objects with these labels, in kubectl's notation: `app=web,tier in (front,

@@ -22,6 +22,7 @@ test "a subscription has all keys of the schema" {
         .name = "mine",
         .resource = "v1/pods",
         .namespaces = &.{ "a", "b" },
+        .namespace_selector = "team=shop",
         .label_selector = "app=web",
         .field_selector = "spec.nodeName=one",
         .types = &.{ .added, .deleted },
@@ -33,7 +34,7 @@ test "a subscription has all keys of the schema" {
         .resync_period = "10m",
     };
     try check(.{ .version = "1", .subscriptions = &.{subscription} },
-        \\{"version":"1","subscriptions":[{"name":"mine","resource":"v1/pods","namespaces":["a","b"],"labelSelector":"app=web",
+        \\{"version":"1","subscriptions":[{"name":"mine","resource":"v1/pods","namespaces":["a","b"],"namespaceSelector":"team=shop","labelSelector":"app=web",
     ++
         \\"fieldSelector":"spec.nodeName=one","types":["added","deleted"],"replay":"initial-and-reload","delivery":"lazy",
     ++

@@ -27,6 +27,9 @@ struct Options {
     list: bool,
     /// Namespaces of the pods; empty means all.
     namespaces: Vec<String>,
+    /// A selector of the namespaces' labels; empty means all.
+    #[serde(rename = "namespaceLabels")]
+    namespace_labels: String,
     /// A selector of the pods' labels; empty means all.
     labels: String,
     /// Read no more than the pods' metadata.
@@ -41,10 +44,14 @@ pub struct EventPrinter {
 
 impl Plugin for EventPrinter {
     fn describe(config: &Config) -> Result<Descriptor> {
-        let Options { namespaces, labels, metadata, .. } = config.parse()?;
+        let Options { namespaces, namespace_labels, labels, metadata, .. } = config.parse()?;
         let pods = Subscription::to(PODS).with_old();
         let pods = if metadata { pods.delivery(Delivery::Metadata) } else { pods };
         let pods = if labels.is_empty() { pods } else { pods.labels(labels) };
+        let pods = match namespace_labels.is_empty() {
+            true => pods,
+            false => pods.in_namespaces_with(namespace_labels),
+        };
         let pods = namespaces.into_iter().fold(pods, Subscription::in_namespace);
         Ok(Descriptor::new(env!("CARGO_PKG_VERSION")).subscribe(pods))
     }

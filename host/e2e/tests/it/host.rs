@@ -25,6 +25,7 @@ mod kubernetes_api;
 mod lifecycle;
 mod metadata_only;
 mod misbehaving;
+mod namespace_selector;
 mod namespaces;
 mod outbound;
 mod projects;

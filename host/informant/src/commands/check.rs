@@ -1,7 +1,7 @@
 //! `informant plugin check`: checks plugin files as a host would load them.
 
 use super::ask::{block_on, print, print_json};
-use super::rbac::Needs;
+use super::rbac::{Needs, namespaces};
 use crate::cli::{CheckArgs, Output};
 use crate::{compiler, host_configuration};
 use anyhow::{Result, bail};
@@ -47,7 +47,10 @@ async fn look(checker: &PluginChecker, file: &Path) -> Value {
 
 fn report_json(file: &str, report: &PluginReport) -> Value {
     let descriptor = &report.descriptor;
-    let needs = Needs::of([(descriptor, report.service_account.as_ref())]);
+    let mut needs = Needs::of([(descriptor, report.service_account.as_ref())]);
+    if report.needs_namespaces {
+        needs.serve(&[namespaces()]);
+    }
     let schedules: Vec<&str> = descriptor.schedules.iter().map(|it| &*it.name).collect();
     json!({
         "file": file,
@@ -82,17 +85,25 @@ fn scope(namespaces: &BTreeSet<String>) -> Vec<&str> {
 fn subscriptions(descriptor: &Descriptor) -> Vec<Value> {
     let subscriptions = descriptor.subscriptions.iter();
     let shown = subscriptions.map(|it| {
-        let (resource, namespaces) = (it.resource.to_string(), scope(&it.namespaces));
-        json!({ "name": it.name, "resource": resource, "namespaces": namespaces })
+        json!({
+            "name": it.name,
+            "resource": it.resource.to_string(),
+            "namespaces": scope(&it.namespaces),
+            "namespaceSelector": it.namespace_selector.as_ref().map(ToString::to_string),
+        })
     });
     shown.collect()
 }
 
 fn reads(descriptor: &Descriptor) -> Vec<Value> {
     let reads = descriptor.reads.iter();
-    let shown = reads.map(
-        |it| json!({ "resource": it.resource.to_string(), "namespaces": scope(&it.namespaces) }),
-    );
+    let shown = reads.map(|it| {
+        json!({
+            "resource": it.resource.to_string(),
+            "namespaces": scope(&it.namespaces),
+            "namespaceSelector": it.namespace_selector.as_ref().map(ToString::to_string),
+        })
+    });
     shown.collect()
 }
 
@@ -130,6 +141,8 @@ fn text(file: &Value) -> String {
         let name = name.map_or(String::new(), |name| format!("{name}: "));
         let namespaces = words(&it["namespaces"], |it| it.as_str().unwrap_or_default().to_owned());
         let place = if namespaces.is_empty() { String::new() } else { format!(" in {namespaces}") };
+        let labels = it["namespaceSelector"].as_str();
+        let place = labels.map_or(place.clone(), |it| format!("{place} in namespaces with {it}"));
         format!("{name}{resource}{place}")
     };
     let limits = file["limits"].as_object().into_iter().flatten();

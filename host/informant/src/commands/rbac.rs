@@ -27,8 +27,8 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
         configurations,
     )?;
     let files = files(&args.paths)?;
-    let plugins = block_on(async {
-        let mut plugins = Vec::with_capacity(files.len());
+    let (plugins, labels) = block_on(async {
+        let (mut plugins, mut labels) = (Vec::with_capacity(files.len()), false);
         for file in &files {
             let path = file.display();
             let report = checker.check(file).await;
@@ -36,15 +36,24 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
             if let Some(why) = report.not_granted {
                 bail!("{path}: a host that is configured so does not run it: {why}");
             }
+            labels |= report.needs_namespaces;
             plugins.push((report.descriptor, report.service_account));
         }
-        Ok(plugins)
+        Ok((plugins, labels))
     })?;
     let mut needs =
         Needs::of(plugins.iter().map(|(descriptor, account)| (descriptor, account.as_ref())));
     needs.serve(&args.resources);
+    if labels {
+        needs.serve(&[namespaces()]);
+    }
     print(yaml(&needs, args).trim_end());
     Ok(())
+}
+
+/// The resource that the host lists and watches for the labels of namespaces.
+pub(super) fn namespaces() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "namespaces")
 }
 
 /// The named files, and the plugin files in the named directories.
@@ -119,8 +128,8 @@ impl<'a> Needs<'a> {
         needs
     }
 
-    /// Adds the needs of the HTTP API, for all namespaces.
-    fn serve(&mut self, resources: &[GroupVersionResource]) {
+    /// Adds the needs of the HTTP API, or of selectors of namespaces: these resources in all namespaces.
+    pub(super) fn serve(&mut self, resources: &[GroupVersionResource]) {
         for it in resources {
             let everywhere = self.host.entry("").or_default();
             everywhere.add(&it.group, it.resource.clone(), ["list", "watch"]);

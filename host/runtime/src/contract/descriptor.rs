@@ -298,6 +298,7 @@ mod tests {
                                 resource: "pods",
                             },
                             namespaces: {},
+                            namespace_selector: None,
                             label_selector: LabelSelector {
                                 requirements: [],
                             },

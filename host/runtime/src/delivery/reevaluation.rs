@@ -13,7 +13,8 @@ use hashbrown::HashMap;
 use informant_cache::{Object, Projection};
 use std::sync::Arc;
 
-/// The settings of a subscription that decide when an event is queued.
+/// The settings of a subscription that decide when an event is queued. The `namespaceSelector` is not among them: its
+/// answer changes with time, and the new subscription delivers a deletion for each object outside of its namespaces.
 pub(crate) struct Wish {
     view: View,
     types: ChangeTypes,

@@ -12,11 +12,13 @@ mod ahead;
 mod evaluation;
 mod explained;
 mod known;
+mod moving;
 mod replay;
 
 use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
 use crate::counters::add_one;
 use crate::delivery::mailbox::Initials;
+use crate::delivery::namespaces::FollowedNamespaces;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
@@ -24,7 +26,7 @@ use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use evaluation::{Asked, Judged};
 use informant_cache::{
-    Cause, FinalState, Notification, Object, ResourceEventHandler, SharedProjection,
+    Cause, FinalState, Indexer, Notification, Object, ResourceEventHandler, SharedProjection,
 };
 use known::Known;
 pub(crate) use known::Present;
@@ -164,6 +166,11 @@ impl SubscriptionHandler {
         filters: bool,
     ) -> Self {
         Self { asked: Asked::new(spec, &self.view, projection, filters), ..self }
+    }
+
+    /// Evaluates the `namespaceSelector`, as the labels of namespaces change.
+    pub(crate) fn following(self, followed: Arc<FollowedNamespaces>) -> Self {
+        Self { view: self.view.following(followed), ..self }
     }
 
     /// Sets the loads: the subscription is unchanged since the load `asked_by`, and the load `begun_by` begins it.
@@ -306,6 +313,14 @@ impl ResourceEventHandler for SubscriptionHandler {
 
     fn has_room(&self) -> bool {
         self.queue.look(|mailboxes| mailboxes.has_replay_room(self.id))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.view.followed().is_none_or(FollowedNamespaces::begin)
+    }
+
+    fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {
+        self.move_objects(store, takes, objects_max)
     }
 
     fn on_update(&self, old: &Object, new: &Object, cause: Cause) {

@@ -1,20 +1,24 @@
 //! The objects of a resource that belong to a subscription.
 
 use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
+use crate::delivery::namespaces::FollowedNamespaces;
+use crate::namespace_labels::NamespaceLabels;
 use informant_apimachinery::{
     FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector, selectable_fields,
 };
-use informant_cache::{Object, Projection, field_pointer};
+use informant_cache::{Indexer, Object, ObjectKey, Projection, field_pointer};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Namespaces and selectors. An object that enters the view is `added`, and one that leaves it is `deleted`.
 ///
 /// Cheap tests come first: namespace and name, then labels, which are at hand. The tests of the object's bytes come
 /// last; they take some microseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct View {
     /// Empty: all namespaces.
     pub(crate) namespaces: BTreeSet<String>,
+    selected: SelectedNamespaces,
     key: Vec<KeyTest>,
     labels: LabelSelector,
     fields: Vec<FieldTest>,
@@ -22,10 +26,22 @@ pub(crate) struct View {
     projection: Projection,
 }
 
+/// The namespaces that a `namespaceSelector` selects.
+#[derive(Debug, Clone)]
+enum SelectedNamespaces {
+    /// There is no selector, or another view evaluates it.
+    All,
+    /// By their present labels.
+    Now(NamespaceLabels),
+    /// As far as a subscription has followed their labels.
+    Followed(Arc<FollowedNamespaces>),
+}
+
 /// The part of a view that an object does not match.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Unmet<'a> {
     Namespaces,
+    NamespaceLabels,
     /// A field selector's requirement on namespace or name.
     Key(&'a KeyTest),
     Label(&'a LabelRequirement),
@@ -51,6 +67,7 @@ pub(crate) struct FieldTest {
     pub(crate) absent: &'static str,
 }
 
+/// Without the `namespaceSelector`: it needs the labels of namespaces.
 impl From<&SubscriptionSpec> for View {
     fn from(subscription: &SubscriptionSpec) -> Self {
         let namespaces = subscription.namespaces.clone();
@@ -59,6 +76,7 @@ impl From<&SubscriptionSpec> for View {
     }
 }
 
+/// Without the `namespaceSelector`, as above.
 impl From<&ReadSpec> for View {
     fn from(read: &ReadSpec) -> Self {
         let (labels, fields) = (LabelSelector::default(), FieldSelector::default());
@@ -92,7 +110,33 @@ impl View {
             }
         }
         let projection = Projection::new(fields.iter().map(|field| &field.pointer));
-        Self { namespaces, key, labels, fields, projection }
+        let selected = SelectedNamespaces::All;
+        Self { namespaces, selected, key, labels, fields, projection }
+    }
+
+    /// Adds the `namespaceSelector`, if there is one: the present labels decide.
+    pub(crate) fn in_labelled(
+        self,
+        selector: Option<&LabelSelector>,
+        namespaces: &Indexer,
+    ) -> Self {
+        let labels = |selector| NamespaceLabels::new(selector, namespaces.clone());
+        match selector.map(labels) {
+            Some(labels) => Self { selected: SelectedNamespaces::Now(labels), ..self },
+            None => self,
+        }
+    }
+
+    /// Adds the `namespaceSelector` of a subscription that follows the labels.
+    pub(crate) fn following(self, followed: Arc<FollowedNamespaces>) -> Self {
+        Self { selected: SelectedNamespaces::Followed(followed), ..self }
+    }
+
+    pub(crate) fn followed(&self) -> Option<&FollowedNamespaces> {
+        match &self.selected {
+            SelectedNamespaces::Followed(followed) => Some(followed),
+            SelectedNamespaces::All | SelectedNamespaces::Now(_) => None,
+        }
     }
 
     /// Whether the view contains the object.
@@ -122,6 +166,9 @@ impl View {
         let key = object.key();
         if !self.covers_namespace(key.namespace()) {
             return Some(Unmet::Namespaces);
+        }
+        if !self.selects_namespace(key) {
+            return Some(Unmet::NamespaceLabels);
         }
         let key_test = self.key.iter().find(|test| {
             let value = if test.is_name { key.name() } else { key.namespace() };
@@ -154,11 +201,28 @@ impl View {
 
     /// Whether the view contains every object of the resource.
     pub(crate) fn is_everything(&self) -> bool {
-        let of_key = self.namespaces.is_empty() && self.key.is_empty();
-        of_key && self.labels.is_everything() && self.fields.is_empty()
+        let of_namespace =
+            self.namespaces.is_empty() && matches!(self.selected, SelectedNamespaces::All);
+        of_namespace && self.key.is_empty() && self.labels.is_everything() && self.fields.is_empty()
     }
 
-    /// Whether the view can contain objects of this namespace.
+    fn selects_namespace(&self, key: &ObjectKey) -> bool {
+        match &self.selected {
+            SelectedNamespaces::All => true,
+            SelectedNamespaces::Now(labels) => labels.select(key.namespace()),
+            SelectedNamespaces::Followed(followed) => followed.contain(key),
+        }
+    }
+
+    /// The reason for which the `namespaceSelector` does not select this namespace.
+    pub(crate) fn refusal_of_namespace(&self, namespace: &str) -> String {
+        match &self.selected {
+            SelectedNamespaces::Followed(followed) => followed.refusal(namespace),
+            SelectedNamespaces::All | SelectedNamespaces::Now(_) => String::new(),
+        }
+    }
+
+    /// Whether the view can contain objects of this namespace, whatever the namespace's labels.
     pub(crate) fn covers_namespace(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
     }

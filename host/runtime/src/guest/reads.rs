@@ -3,22 +3,24 @@
 
 mod answer;
 mod awaited;
+mod read_error;
 mod visible;
 
 pub(crate) use answer::{AnswerBounds, KeyOf, ReadAnswer};
+pub(crate) use read_error::ReadError;
 
 use crate::account::{Ledger, Watches};
 use crate::contract::coverage::{subscribed_scope, watched_scope};
 use crate::contract::descriptor::{Delivery, Descriptor, IndexSpec};
 use crate::delivery::view::View;
 use crate::guest::json_pointer_index::{IndexUse, SharedIndexes};
+use crate::namespace_labels::{namespaces, namespaces_scope};
+use crate::origin::Origin;
 use crate::powers::access::{Permissions, ReadRefusal, VersionPermissions};
 use answer::{Item, fill};
 use awaited::Awaiting;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
-use informant_cache::{
-    Indexer, IndexerError, InformerLease, Object, ObjectKey, Page, Scope, Store,
-};
+use informant_cache::{Indexer, IndexerError, Object, ObjectKey, Page, Scope};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,37 +29,11 @@ const OBJECTS_SCANNED: usize = 1_000;
 /// Index values in one step of a search. They are copied, and one may be as long as an object.
 const VALUES_SCANNED: usize = 16;
 
-/// The reason for which a read has no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ReadError {
-    /// The plugin has not asked for the read.
-    NotGranted(String),
-    /// The plugin has asked for the read, and a grant of the configuration or a permission of its service account is
-    /// missing.
-    Withdrawn(String),
-    UnknownIndex(String),
-    NotSynced(String),
-    Invalid(String),
-    /// The call's time is over.
-    DeadlineExceeded,
-}
-
-impl ReadError {
-    /// Whether the cluster or a grant was missing: the same read may succeed later.
-    pub(crate) fn is_hindrance(&self) -> bool {
-        match self {
-            Self::Withdrawn(_) | Self::NotSynced(_) => true,
-            Self::NotGranted(_)
-            | Self::UnknownIndex(_)
-            | Self::Invalid(_)
-            | Self::DeadlineExceeded => false,
-        }
-    }
-}
-
 /// The readable resources of one plugin version.
 pub(crate) struct Reads {
     resources: HashMap<String, Readable>,
+    /// The namespaces, if a view needs their labels.
+    namespaces: Option<Arc<Origin>>,
     awaiting: Awaiting,
     _watches: Arc<Watches>,
 }
@@ -71,36 +47,6 @@ struct Readable {
     indexes: HashMap<String, Arc<IndexUse>>,
 }
 
-/// The source of a resource's objects.
-pub(crate) enum Origin {
-    /// The informer runs for at least as long as the plugin may read the resource.
-    Informer(InformerLease),
-    /// A store that was complete from the beginning.
-    Store(Store),
-}
-
-impl From<InformerLease> for Origin {
-    fn from(lease: InformerLease) -> Self {
-        Self::Informer(lease)
-    }
-}
-
-impl Origin {
-    fn indexer(&self) -> Indexer {
-        match self {
-            Self::Informer(lease) => lease.informer().indexer(),
-            Self::Store(store) => store.indexer().clone(),
-        }
-    }
-
-    fn has_synced(&self) -> bool {
-        match self {
-            Self::Informer(lease) => lease.informer().has_synced(),
-            Self::Store(_) => true,
-        }
-    }
-}
-
 struct ReadableView {
     view: View,
     /// Whether the plugin sees no more than the objects' metadata in it.
@@ -110,6 +56,14 @@ struct ReadableView {
     permissions: Permissions,
     /// Covers at least the view.
     origin: Origin,
+    /// The namespaces, if the view needs their labels.
+    namespaces: Option<Arc<Origin>>,
+}
+
+impl ReadableView {
+    fn has_synced(&self) -> bool {
+        self.origin.has_synced() && self.namespaces.as_ref().is_none_or(|it| it.has_synced())
+    }
 }
 
 impl Reads {
@@ -122,27 +76,42 @@ impl Reads {
         lease: impl Fn(&GroupVersionResource, Scope) -> T,
     ) -> Self {
         let mut resources: HashMap<String, Readable> = HashMap::new();
+        let needs_labels = descriptor.needs_namespaces();
+        let namespaces = needs_labels.then(|| lease(&namespaces(), namespaces_scope()).into());
+        let namespaces: Option<Arc<Origin>> = namespaces.map(Arc::new);
+        let labels = namespaces.as_ref().map_or_else(Indexer::default, |it| it.indexer());
         let mut readable = |(resource, scope): (&GroupVersionResource, Scope),
-                            seen,
+                            (view, metadata_only): (View, bool),
+                            selector: Option<&LabelSelector>,
                             permissions: &Permissions| {
-            let (view, metadata_only) = seen;
+            let view = view.in_labelled(selector, &labels);
+            let namespaces = namespaces.clone().filter(|_| selector.is_some());
             let (permissions, judges_metadata) = (permissions.clone(), scope.is_metadata_only());
             let origin = lease(resource, scope).into();
             let entry = resources.entry(resource.to_string()).or_insert_with(|| {
                 let indexer = origin.indexer();
                 Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
             });
-            let shown = ReadableView { view, metadata_only, judges_metadata, permissions, origin };
+            let shown = ReadableView {
+                view,
+                metadata_only,
+                judges_metadata,
+                permissions,
+                origin,
+                namespaces,
+            };
             entry.views.push(shown);
         };
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             let scope = subscribed_scope(spec);
             let metadata_only = spec.delivery == Delivery::Metadata;
-            readable((&spec.resource, scope), (View::from(spec), metadata_only), permissions);
+            let (view, selector) = (View::from(spec), spec.namespace_selector.as_ref());
+            readable((&spec.resource, scope), (view, metadata_only), selector, permissions);
         }
         for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {
             let scope = watched_scope(&spec.namespaces);
-            readable((&spec.resource, scope), (View::from(spec), false), permissions);
+            let (view, selector) = (View::from(spec), spec.namespace_selector.as_ref());
+            readable((&spec.resource, scope), (view, false), selector, permissions);
         }
         for index in &descriptor.indexes {
             let of_resource = |other: &&IndexSpec| other.resource == index.resource;
@@ -152,7 +121,7 @@ impl Reads {
             readable.indexes.insert(index.name.clone(), used);
         }
         let _watches = Watches::charged(descriptor.watches(), ledger);
-        Self { resources, awaiting: Awaiting::default(), _watches }
+        Self { resources, namespaces, awaiting: Awaiting::default(), _watches }
     }
 
     pub(crate) fn has_indexes(&self) -> bool {
@@ -315,7 +284,7 @@ impl Reads {
 
     pub(crate) fn has_synced(&self, resource: &str) -> Result<bool, ReadError> {
         let readable = self.readable(resource)?;
-        Ok(readable.views.iter().all(|shown| shown.origin.has_synced()))
+        Ok(readable.views.iter().all(ReadableView::has_synced))
     }
 }
 
@@ -352,11 +321,14 @@ impl Readable {
         resource: &str,
         is_one: impl Fn(&View) -> bool,
     ) -> Result<(), ReadError> {
-        let mut views = self.views.iter().filter(|shown| is_one(&shown.view));
-        if views.all(|shown| shown.origin.has_synced()) {
-            return Ok(());
-        }
-        Err(ReadError::NotSynced(format!("the first list of {resource} is not complete")))
+        let views = || self.views.iter().filter(|shown| is_one(&shown.view));
+        let is_lacking = |origin: Option<&Origin>| origin.is_some_and(|it| !it.has_synced());
+        let lacking = match () {
+            () if views().any(|shown| is_lacking(Some(&shown.origin))) => resource,
+            () if views().any(|shown| is_lacking(shown.namespaces.as_deref())) => "v1/namespaces",
+            () => return Ok(()),
+        };
+        Err(ReadError::NotSynced(format!("the first list of {lacking} is not complete")))
     }
 
     fn index(&self, resource: &str, name: &str) -> Result<&str, ReadError> {
@@ -379,17 +351,6 @@ impl Readable {
         let fetch =
             |limit, cursor: Option<&str>| fetch(if all { limit } else { OBJECTS_SCANNED }, cursor);
         fill(bounds, cursor, fetch, |object| Ok(show(object)))
-    }
-}
-
-impl From<IndexerError> for ReadError {
-    fn from(error: IndexerError) -> Self {
-        match error {
-            IndexerError::UnknownIndex(_) => Self::UnknownIndex(error.to_string()),
-            IndexerError::IndexExists(_) | IndexerError::InvalidCursor(_) => {
-                Self::Invalid(error.to_string())
-            }
-        }
     }
 }
 

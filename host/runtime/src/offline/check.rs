@@ -51,6 +51,8 @@ pub struct PluginReport {
     pub limits: Limits,
     /// The plugin's service account; `None`: the host's own user.
     pub service_account: Option<ServiceAccount>,
+    /// Whether the host reads the labels of namespaces for it: for a view.
+    pub needs_namespaces: bool,
     /// The number of shards.
     pub shards: usize,
     /// The lines of a configuration that grant the descriptor's requests.
@@ -124,6 +126,7 @@ impl PluginChecker {
             .collect(),
             limits: prepared.settings.limits.clone(),
             service_account: prepared.settings.service_account.clone(),
+            needs_namespaces: descriptor.needs_namespaces(),
             shards: prepared.shards,
             imports: report.imports.clone(),
             wasi: WasiImports::clone(prepared.template.wasi()),

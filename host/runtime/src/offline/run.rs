@@ -6,16 +6,19 @@ use super::plugin::{OfflinePlugin, actor, core};
 use super::script::{Step, What};
 use super::transcript::{END, GAVE_UP, Transcript};
 use super::world::{Changed, OfflineWorld};
+use crate::delivery::namespaces::FollowedNamespaces;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::SubscriptionId;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::SharedIndexes;
-use crate::guest::reads::{Origin, Reads};
+use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
+use crate::namespace_labels::{NamespaceLabels, namespaces};
+use crate::origin::Origin;
 use crate::plugin::actor::{Actor, Version, VersionTapes};
 use crate::plugin_host::running_version::subscriptions;
 use crate::powers::access::VersionPermissions;
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Cause, FinalState, Object, Reason, ResourceEventHandler as _};
 use jiff::Timestamp;
 use serde_json::json;
@@ -77,6 +80,14 @@ impl ReplayedSubscription {
     }
 }
 
+/// The namespaces of the world, all of which are there from the beginning.
+fn followed(selector: &LabelSelector, world: &OfflineWorld) -> Arc<FollowedNamespaces> {
+    let namespaces = world.store(&namespaces()).indexer().clone();
+    let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces));
+    followed.are_listed();
+    Arc::new(followed)
+}
+
 impl Run {
     pub(super) fn new(plugin: &OfflinePlugin, world: OfflineWorld, begins: Timestamp) -> Self {
         let surroundings = Surroundings::given(begins, SEED);
@@ -105,6 +116,10 @@ impl Run {
         };
         let handlers = descriptor.subscriptions.iter().zip(&ids).map(|(spec, id)| {
             let handler = SubscriptionHandler::new(*id, spec, core.queue.clone());
+            let handler = match &spec.namespace_selector {
+                Some(selector) => handler.following(followed(selector, &world)),
+                None => handler,
+            };
             ReplayedSubscription {
                 resource: spec.resource.clone(),
                 id: *id,
@@ -174,6 +189,7 @@ impl Run {
         }
         let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
         for told in &mut self.handlers {
+            told.handler.is_ready();
             told.tell_all(&self.world, |handler, object| handler.on_add(object, cause));
             told.handler.on_synced();
             told.wait_for_resync(now);
@@ -231,6 +247,20 @@ impl Run {
                     handler.on_delete_known_as(known, last, FinalState::Known, cause);
                 }
             }
+            handler.on_batch_told();
+        }
+        if *resource == namespaces() {
+            let followed = self.handlers.iter().filter_map(|it| it.handler.view().followed());
+            followed.for_each(|it| it.note(object.key().name()));
+            self.move_objects();
+        }
+    }
+
+    /// Lets the objects of namespaces with other labels enter and leave views, as far as there is room.
+    fn move_objects(&self) {
+        for ReplayedSubscription { handler, resource, .. } in &self.handlers {
+            let store = self.world.store(resource);
+            while handler.walk(store.indexer(), &|_| true, usize::MAX) > 0 {}
             handler.on_batch_told();
         }
     }
@@ -304,6 +334,7 @@ impl Run {
         let before = self.given_up();
         self.actor.step().await;
         self.tell_applied();
+        self.move_objects();
         if self.given_up() > before {
             self.journal.note(GAVE_UP, json!({}));
         }

@@ -97,7 +97,7 @@ impl Active {
         let informer = self.informer.informer();
         let (indexer, core) = (informer.indexer(), core.clone());
         let id = (self.id, self.asked_by);
-        let (view, types) = (View::from(&self.spec), self.spec.types);
+        let (view, types) = (self.handler.view().clone(), self.spec.types);
         let progress = self.handler.progress();
         let mut sent = Sent::new(core.clone(), &letters);
         informer.between_notifications(move || {
@@ -120,7 +120,10 @@ impl Active {
 
     /// Whether the state of the letter's object is known: an object that is not listed yet is not gone.
     fn knows_of(&self, letter: &DeadLetter) -> bool {
-        let (view, informer) = (View::from(&self.spec), self.informer.informer());
+        let (view, informer) = (self.handler.view(), self.informer.informer());
+        if view.followed().is_some_and(|followed| !followed.have_begun()) {
+            return false;
+        }
         match letter.event.object.key().namespace() {
             "" => informer.has_synced(),
             namespace => {

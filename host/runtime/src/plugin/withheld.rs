@@ -7,7 +7,6 @@
 use super::{Active, BegunSubscription, Plugin};
 use crate::contract::coverage::subscribed_scope;
 use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
-use crate::delivery::view::View;
 use crate::event::SubscriptionId;
 use crate::plugin::core::{AccessShown, RefusedRead};
 use crate::powers::access::{Permissions, ReadRefusal};
@@ -52,7 +51,7 @@ impl Plugin {
             // Other users may have widened the cache. And the plugin may know objects of an earlier view. It has not
             // got an object of which only the metadata are there, if it needs whole objects.
             let (view, scope, progress) =
-                (View::from(&spec), subscribed_scope(&spec), handler.progress());
+                (handler.view(), subscribed_scope(&spec), handler.progress());
             let is_delivered = |object: &Object| scope.takes(object) && view.contains(object);
             let is_known = |object: &Object| is_delivered(object) || progress.knows(object);
             withheld.told.extend(present.into_iter().filter(is_known));

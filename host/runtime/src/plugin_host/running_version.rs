@@ -36,9 +36,6 @@ pub(super) fn running(prepared: &Prepared, ids: &[SubscriptionId], sha256: &str)
         sha256: sha256.to_owned(),
         wasi: prepared.template.wasi().clone(),
         specs: ids.iter().copied().zip(prepared.descriptor.subscriptions.clone()).collect(),
-        reads: {
-            let reads = prepared.descriptor.reads.iter();
-            reads.map(|spec| (spec.resource.to_string(), spec.namespaces.clone())).collect()
-        },
+        reads: prepared.descriptor.reads.clone().into(),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::PluginHost;
 use crate::contract::coverage;
+use crate::namespace_labels::{namespaces, namespaces_scope};
 use crate::plugin::lifecycle::Input;
 use crate::plugin::loads::Load;
 use crate::plugin::prepare::{Code, Prepared};
@@ -24,7 +25,9 @@ impl PluginHost {
         let read =
             read.map(|spec| lease(&spec.resource, coverage::watched_scope(&spec.namespaces)));
         // The standby version reads nothing: its indexes are filled and its permissions reviewed when it takes over.
-        let warm = Warm { _leases: subscribed.chain(read).collect() };
+        let labels = descriptor.needs_namespaces();
+        let labels = labels.then(|| lease(&namespaces(), namespaces_scope()));
+        let warm = Warm { _leases: subscribed.chain(read).chain(labels).collect() };
         self.informers.start();
         plugin.core.loaded(&load.sha256, Timestamp::now());
         let (name, sha256) = (load.name.clone(), &load.sha256[..12]);

@@ -11,17 +11,19 @@ use crate::contract::descriptor::{ChangeTypes, ReplayOption, SubscriptionSpec};
 use crate::contract::filter::FilterVerdict;
 use crate::delivery::view::{Unmet, View};
 use crate::event::{Change, Event, SubscriptionId};
+use crate::namespace_labels::{namespaces, namespaces_scope};
 use crate::plugin::core::{Replaying, RunningVersion};
 use informant_cache::{InformerState, Object, SharedIndexInformer};
 use std::time::Instant;
 
 /// The questions, in their order.
-pub(super) const QUESTIONS: [&str; 11] = [
+pub(super) const QUESTIONS: [&str; 12] = [
     "serviceAccount",
     "grant",
     "informer",
     "cache",
     "namespaces",
+    "namespaceSelector",
     "fieldSelector",
     "labelSelector",
     "replay",
@@ -106,14 +108,11 @@ impl SubscriptionLook<'_> {
         let withdrawn = core.restriction.check_read(&self.running.settings, &resource).err();
         let withdrawn = withdrawn.map(|why| refusal("grant", why));
         let state = self.sight.informer.map(|it| it.state_in(&subscribed_scope(self.spec)));
-        let informer = match state {
-            None => Some(format!("{resource} has no informer")),
-            Some(InformerState::Synced | InformerState::Stale { .. }) => None,
-            Some(state) => {
-                let message = state.message().map_or(String::new(), |text| format!(": {text}"));
-                Some(format!("{resource} is {}{message}", state.as_str()))
-            }
-        };
+        let of_namespaces = self.spec.namespace_selector.as_ref().and_then(|_| {
+            let state = self.sight.namespaces.map(|it| it.state_in(&namespaces_scope()));
+            lacking(&namespaces().to_string(), state)
+        });
+        let informer = lacking(&resource, state).or(of_namespaces);
         let informer = informer.map(|text| refusal("informer", text));
         [refused, withdrawn, informer].into_iter().flatten().collect()
     }
@@ -146,6 +145,10 @@ impl SubscriptionLook<'_> {
         let sign = |equal: bool| if equal { "=" } else { "!=" };
         match unmet {
             Unmet::Namespaces => self.of_namespaces(view),
+            Unmet::NamespaceLabels => {
+                let namespace = object.key().namespace();
+                refusal("namespaceSelector", view.refusal_of_namespace(namespace))
+            }
             Unmet::Key(test) => {
                 let (field, value) = match test.is_name {
                     true => ("metadata.name", object.key().name()),
@@ -253,6 +256,18 @@ impl SubscriptionLook<'_> {
     /// The event of the object's present state.
     fn event(&self, object: &Object, change: Change) -> Event {
         Event::new(self.id, change, object.clone(), Instant::now())
+    }
+}
+
+/// The text about an informer that has not synced, or is missing.
+fn lacking(resource: &str, state: Option<InformerState>) -> Option<String> {
+    match state {
+        None => Some(format!("{resource} has no informer")),
+        Some(InformerState::Synced | InformerState::Stale { .. }) => None,
+        Some(state) => {
+            let message = state.message().map_or(String::new(), |text| format!(": {text}"));
+            Some(format!("{resource} is {}{message}", state.as_str()))
+        }
     }
 }
 

@@ -40,7 +40,7 @@ fn running(descriptor: &Descriptor) -> RunningVersion {
         sha256: String::new(),
         wasi: Arc::new(WasiImports::default()),
         specs: [ID, SECOND].into_iter().zip(specs.cloned()).collect(),
-        reads: Vec::new(),
+        reads: Vec::new().into(),
         settings: Arc::new(settings.expect("nothing bounds it")),
     }
 }

@@ -8,7 +8,7 @@ export function describe(config: Config): Descriptor {
   if (config.bool("refuse", false)) return Descriptor.refused("asked to refuse");
   return new Descriptor("1")
     .subscribe(
-      new Subscription("v1/pods").name("mine").namespaces(["a", "b"]).labelSelector("x=y").fieldSelector("spec.nodeName=n").types(["added"])
+      new Subscription("v1/pods").name("mine").namespaces(["a", "b"]).namespaceSelector("t=u").labelSelector("x=y").fieldSelector("spec.nodeName=n").types(["added"])
         .replay("never").delivery("lazy").withOld().onlyIfChanged(["/spec"]).filter("true").resyncPeriod("10m")
         .enqueue(Enqueue.self()).enqueue(Enqueue.owner("apps/v1/ReplicaSet").namespace("none")).enqueue(Enqueue.pointer("/a").prefix("p/")),
     )

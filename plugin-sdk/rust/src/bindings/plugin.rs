@@ -5342,6 +5342,8 @@ pub mod exports {
                     ///   - `resource`: `v1/pods`, `apps/v1/deployments`
                     ///   - `namespaces`: only these; an empty list means all, and is the only choice for a resource without namespaces. The host lists
                     ///     and watches up to 64 namespaces each by itself, and needs a role only in each
+                    ///   - `namespaceSelector`: only objects in namespaces with these labels, as kubectl writes selectors, beside `namespaces` or without.
+                    ///     An object enters and leaves the view when its namespace's labels change. Not for a resource without namespaces
                     ///   - `labelSelector`, `fieldSelector`: only these objects, as kubectl writes selectors
                     ///   - `types`: only these of `added`, `updated`, `deleted`
                     ///   - `replay`: when the plugin gets the existing objects: `initial` (default), `initial-and-reload`, `never`
@@ -5364,7 +5366,8 @@ pub mod exports {
                     ///     text there is no key. A text that cannot be a name makes no key: it is too long, or has a slash or control characters. An event
                     ///     has up to 256 keys. The host counts the keys that it leaves out. The default of `replay` is `initial-and-reload` here.
                     /// - `indexes`: list of `resource`, `name`, `pointer` (`*` steps into every member).
-                    /// - `reads`: resources that the plugin reads through `indexer` without a subscription, list of `resource`, `namespaces`.
+                    /// - `reads`: resources that the plugin reads through `indexer` without a subscription, list of `resource`, `namespaces`,
+                    ///   `namespaceSelector`.
                     /// - `writes`: the writes through `kube` that the plugin intends, list of `resource` (also `v1/pods/status`), `verbs` (`create`, `update`,
                     ///   `patch`, `delete`), `namespaces`. The plugin waits until they are granted. A configuration may grant other writes, too.
                     /// - `http`: the requests through `http` that the plugin intends, a list of up to 64 of `origins` (`https://api.example.com`,

@@ -68,10 +68,21 @@ fn bombs() -> Vec<Bomb> {
     let objects = repeated(HUGE_BYTES, ",", |_| r#"{"":0}"#.to_owned());
     let labels = "subscriptions[0]: labelSelector: it has";
     let fields = "subscriptions[0]: fieldSelector: it has";
+    let of_namespaces = "subscriptions[0]: namespaceSelector: it has";
     vec![
         bomb("labels-huge", selector("labelSelector", &absent_labels(HUGE_BYTES)), whole),
         bomb("labels-large", selector("labelSelector", &absent_labels(LARGE_BYTES)), labels),
         bomb("labels", selector("labelSelector", &absent_labels(SELECTOR_BYTES)), labels),
+        bomb(
+            "namespace-labels-large",
+            selector("namespaceSelector", &absent_labels(LARGE_BYTES)),
+            of_namespaces,
+        ),
+        bomb(
+            "namespace-labels",
+            selector("namespaceSelector", &absent_labels(SELECTOR_BYTES)),
+            of_namespaces,
+        ),
         bomb("names-large", selector("fieldSelector", &other_names(LARGE_BYTES)), fields),
         bomb("names", selector("fieldSelector", &other_names(SELECTOR_BYTES)), fields),
         bomb("fields-large", selector("fieldSelector", &other_fields(LARGE_BYTES)), fields),

@@ -73,6 +73,12 @@ fn of_views() -> Vec<Row> {
             &["namespaces somewhere-else: the object is in "],
         ),
         refused(
+            "team",
+            json!({"namespaceSelector": "team in (api,web)"}),
+            "namespaceSelector",
+            &["namespaceSelector team in (api,web): label team of namespace ", " is missing"],
+        ),
+        refused(
             "labelled",
             json!({"labelSelector": "app in (api,web)"}),
             "labelSelector",

@@ -19,7 +19,10 @@ export function show(host, { name }) {
     { name: 'Resource', value: ({ resource }) => resource,
       show: ({ resource }) => h('a', { href: `#/changes?resource=${encodeURIComponent(resource)}` }, resource) },
     { name: 'Use', value: ({ use }) => use },
-    { name: 'Namespaces', value: ({ namespaces }) => namespaces.join(', ') || 'all' },
+    {
+      name: 'Namespaces',
+      value: ({ namespaces, namespaceSelector }) => [namespaces.join(', ') || 'all', namespaceSelector].filter(Boolean).join(' with '),
+    },
     { name: 'Informer', value: ({ informer }) => informer?.state ?? 'absent',
       show: ({ informer }) => [badge(informer?.state ?? 'absent'), ' ', informer?.message ?? ''] },
   ]);

@@ -5,8 +5,9 @@ use super::{
     json, resource,
 };
 use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
+use crate::contract::selectors::label_selector;
 use crate::names::is_namespace;
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, LabelSelector, is_cluster_scoped};
 use informant_cache::JsonPointer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ const NAMESPACE_BYTES_MAX: usize = 63;
 /// The keys of an index.
 const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
 /// The keys of a resource to read.
-const READ_KEYS: [&str; 2] = ["resource", "namespaces"];
+const READ_KEYS: [&str; 3] = ["resource", "namespaces", "namespaceSelector"];
 /// The namespaces of a view, not yet read.
 pub(super) type RawNamespaces = BoundedList<String, NAMESPACES_MAX>;
 
@@ -45,6 +46,8 @@ pub struct ReadSpec {
     pub resource: GroupVersionResource,
     /// Empty: all namespaces.
     pub namespaces: BTreeSet<String>,
+    /// The labels of the namespaces. `None`: whatever their labels.
+    pub namespace_selector: Option<LabelSelector>,
 }
 
 #[derive(Deserialize)]
@@ -64,16 +67,37 @@ pub(super) fn index(json: &RawValue, at: &str) -> Result<IndexSpec, DescriptorEr
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct RawRead {
     resource: String,
     #[serde(default)]
     namespaces: RawNamespaces,
+    namespace_selector: Option<String>,
 }
 
 pub(super) fn read(json: &RawValue, at: &str) -> Result<ReadSpec, DescriptorError> {
     let raw: RawRead = json::object(json, at, &READ_KEYS)?;
     let namespaces = namespaces(raw.namespaces, at)?;
-    Ok(ReadSpec { resource: resource(&raw.resource, at)?, namespaces })
+    let resource = resource(&raw.resource, at)?;
+    let namespace_selector = namespace_selector(raw.namespace_selector, &resource, at)?;
+    Ok(ReadSpec { resource, namespaces, namespace_selector })
+}
+
+/// Reads a selector of namespaces, which objects without a namespace cannot have. An empty one selects all namespaces.
+pub(super) fn namespace_selector(
+    text: Option<String>,
+    resource: &GroupVersionResource,
+    at: &str,
+) -> Result<Option<LabelSelector>, DescriptorError> {
+    let problem = |problem: String| error(at, format!("namespaceSelector: {problem}"));
+    let selector = label_selector(&text.unwrap_or_default()).map_err(problem)?;
+    let selector = Some(selector).filter(|selector| !selector.is_everything());
+    match selector.is_some() && is_cluster_scoped(resource) {
+        true => Err(problem(format!(
+            "objects of {resource} are in no namespace; select them by their own labels, with labelSelector"
+        ))),
+        false => Ok(selector),
+    }
 }
 
 /// Checks that the names can be those of namespaces: they are shown, also in lines of configuration for copying.
@@ -110,5 +134,47 @@ impl Descriptor {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The selector of namespaces of a subscription and of a read with these keys, or the problem of both.
+    #[track_caller]
+    fn check(resource: &str, selector: &str, expect: Result<&str, &str>) {
+        for (list, at) in [("subscriptions", "subscriptions[0]"), ("reads", "reads[0]")] {
+            let view = format!(r#"{{"resource":"{resource}","namespaceSelector":"{selector}"}}"#);
+            let json = format!(r#"{{"version":"1","{list}":[{view}]}}"#);
+            let parsed = Descriptor::parse(json.as_bytes()).map(|parsed| {
+                let subscribed = parsed.subscriptions.iter().map(|it| &it.namespace_selector);
+                let mut all =
+                    subscribed.chain(parsed.reads.iter().map(|it| &it.namespace_selector));
+                let selector = all.next().and_then(Option::as_ref).map(ToString::to_string);
+                assert_eq!(parsed.needs_namespaces(), selector.is_some(), "{json}");
+                selector.unwrap_or_default()
+            });
+            let problem = |text| format!("descriptor {at}: namespaceSelector: {text}");
+            let parsed = parsed.map_err(|error| error.to_string());
+            assert_eq!(parsed, expect.map(str::to_owned).map_err(problem), "{json}");
+        }
+    }
+
+    #[test]
+    fn namespaces_are_selected_by_labels() {
+        check("v1/pods", "team=shop, env in (b,a)", Ok("team=shop,env in (a,b)"));
+        check("example.com/v1/things", "!team", Ok("!team"));
+        check("v1/pods", "", Ok(""));
+        check("v1/nodes", "", Ok(""));
+    }
+
+    #[test]
+    fn what_cannot_be_selected_so_is_refused() {
+        let nodes = "objects of v1/nodes are in no namespace; select them by their own labels, with labelSelector";
+        check("v1/nodes", "team=shop", Err(nodes));
+        check("v1/namespaces", "team=shop", Err(&nodes.replace("v1/nodes", "v1/namespaces")));
+        let many = vec!["!a"; 65].join(",");
+        check("v1/pods", &many, Err("it has 65 requirements, at most 64 are read"));
     }
 }

@@ -21,10 +21,11 @@ use std::time::Duration;
 /// Pointers of one subscription; one pass over every update's bytes reads them all.
 pub(crate) const POINTERS_MAX: usize = 32;
 /// The keys of a subscription.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "resource",
     "namespaces",
+    "namespaceSelector",
     "labelSelector",
     "fieldSelector",
     "types",
@@ -48,6 +49,8 @@ pub struct SubscriptionSpec {
     pub resource: GroupVersionResource,
     /// Empty: all namespaces.
     pub namespaces: BTreeSet<String>,
+    /// The labels of the view's namespaces. `None`: whatever their labels.
+    pub namespace_selector: Option<LabelSelector>,
     /// The labels of the view's objects.
     pub label_selector: LabelSelector,
     /// The fields of the view's objects.
@@ -75,10 +78,11 @@ pub struct SubscriptionSpec {
 impl SubscriptionSpec {
     /// Whether the same changes of the same objects are queued for both. The decisions at delivery may differ.
     pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
-        let view = |spec: &Self| (spec.namespaces.clone(), spec.field_selector.clone());
+        let labels = |spec: &Self| (spec.namespace_selector.clone(), spec.label_selector.clone());
         self.resource == other.resource
-            && self.label_selector == other.label_selector
-            && view(self) == view(other)
+            && self.namespaces == other.namespaces
+            && labels(self) == labels(other)
+            && self.field_selector == other.field_selector
             && (self.types, &self.only_if_changed) == (other.types, &other.only_if_changed)
     }
 
@@ -145,6 +149,7 @@ struct RawSubscription<'a> {
     resource: String,
     #[serde(default)]
     namespaces: reads::RawNamespaces,
+    namespace_selector: Option<String>,
     #[serde(default)]
     label_selector: String,
     #[serde(default)]
@@ -206,10 +211,12 @@ pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec
     if is_built_in_group(&resource.group) {
         check_fields(&resource, &fields).map_err(|e| selector("fieldSelector", e))?;
     }
+    let namespace_selector = reads::namespace_selector(raw.namespace_selector, &resource, at)?;
     Ok(SubscriptionSpec {
         name,
         resource,
         namespaces: reads::namespaces(raw.namespaces, at)?,
+        namespace_selector,
         label_selector: label_selector(labels).map_err(|e| selector("labelSelector", e))?,
         field_selector: fields,
         types,

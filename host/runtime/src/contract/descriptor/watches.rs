@@ -22,7 +22,15 @@ impl Descriptor {
                 (None, _) | (_, None) => *all = None,
             }
         }
-        watched.values().map(|it| it.as_ref().map_or(1, BTreeSet::len)).sum()
+        let views: usize = watched.values().map(|it| it.as_ref().map_or(1, BTreeSet::len)).sum();
+        views + usize::from(self.needs_namespaces())
+    }
+
+    /// Whether a view needs the labels of namespaces, which are one more list and watch.
+    pub fn needs_namespaces(&self) -> bool {
+        let subscribed = self.subscriptions.iter().map(|it| &it.namespace_selector);
+        let read = self.reads.iter().map(|it| &it.namespace_selector);
+        subscribed.chain(read).any(Option::is_some)
     }
 
     pub(super) fn check_watches(&self) -> Result<(), DescriptorError> {

@@ -1,11 +1,12 @@
 //! Subscriptions over a real informer and queue, against each object's history. The plugin fails, is replaced and
-//! pauses. Every change is delivered once, in order, and fits the plugin's knowledge, through all replays, changes,
+//! pauses, and the labels of namespaces change. Every change is delivered once, in order, and fits the plugin's knowledge, through all replays, changes,
 //! relists and reloads.
 
 use super::*;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Marks, Queued, Settled};
+use crate::delivery::namespaces::NamespaceFollower;
 use crate::delivery::reevaluation::{Reevaluation, Wish};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{
@@ -23,6 +24,9 @@ const REPLAYS: [&str; 3] = ["initial", "initial-and-reload", "never"];
 
 const COLOURS: [&str; 3] = ["red", "blue", "green"];
 
+/// An object's number decides its namespace.
+const NAMESPACES: usize = 3;
+
 /// The plugin's knowledge: UID and resourceVersion of each delivered object that is not gone.
 type Knowledge = BTreeMap<String, (String, u64)>;
 
@@ -33,6 +37,11 @@ struct Bench {
     there: BTreeMap<usize, u64>,
     uids: u64,
     factory: SharedInformerFactory,
+    /// The namespaces that exist, and their informer.
+    namespaces: FakeControllerSource,
+    are_there: [bool; NAMESPACES],
+    of_namespaces: SharedInformerFactory,
+    follower: Option<NamespaceFollower>,
     informer: SharedIndexInformer,
     queue: Arc<PluginQueue>,
     load: u64,
@@ -54,21 +63,30 @@ struct Bench {
 }
 
 fn pod(number: usize, uid: u64, colour: &str) -> String {
+    let namespace = number % NAMESPACES;
     format!(
-        r#"{{"metadata":{{"name":"p{number:04}","namespace":"n","uid":"{uid}","labels":{{"colour":"{colour}"}}}}}}"#
+        r#"{{"metadata":{{"name":"p{number:04}","namespace":"n{namespace}","uid":"{uid}","labels":{{"colour":"{colour}"}}}}}}"#
     )
 }
 
-/// A subscription to one colour or to all.
+fn namespace(number: usize, colour: &str) -> String {
+    format!(r#"{{"metadata":{{"name":"n{number}","labels":{{"colour":"{colour}"}}}}}}"#)
+}
+
+/// A subscription to one colour or to all, in namespaces of some colours or in all.
 fn spec(random: &mut fastrand::Rng, replays: &[&str]) -> SubscriptionSpec {
     let replay = random.choice(replays).expect("there are some");
     let view = match random.usize(0..=COLOURS.len()) {
         0 => String::new(),
         colour => format!(r#","labelSelector":"colour={}""#, COLOURS[colour - 1]),
     };
+    let namespaces = match random.usize(0..=COLOURS.len()) {
+        0 => String::new(),
+        colour => format!(r#","namespaceSelector":"colour!={}""#, COLOURS[colour - 1]),
+    };
     let resync = if random.bool() { r#","resyncPeriod":"1s""# } else { "" };
     let descriptor = format!(
-        r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","replay":"{replay}"{view}{resync}}}]}}"#
+        r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","replay":"{replay}"{view}{namespaces}{resync}}}]}}"#
     );
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
     descriptor.subscriptions[0].clone()
@@ -87,18 +105,29 @@ impl Bench {
         let options = FactoryOptions { seed, ..Default::default() };
         let factory = SharedInformerFactory::new(Arc::new(source.clone()), options);
         let informer = factory.for_resource(&"v1/pods".parse().expect("a resource"));
+        let namespaces = FakeControllerSource::default();
+        for number in 0..NAMESPACES {
+            namespaces.add(&namespace(number, COLOURS[random.usize(..3)]));
+        }
+        let options = FactoryOptions { seed, ..Default::default() };
+        let of_namespaces = SharedInformerFactory::new(Arc::new(namespaces.clone()), options);
         let is_below_mark = !seed.is_multiple_of(3);
         let events = if is_below_mark { usize::MAX } else { random.usize(..40) };
         let marks = Marks { events, bytes: usize::MAX };
         let queue = Arc::new(PluginQueue::new(marks, Arc::new(Counters::default())));
         let spec = spec(&mut random, &["initial", "initial-and-reload"]);
         let handler = SubscriptionHandler::new(ID, &spec, queue.clone()).of_loads(1, 1);
+        let (handler, follower) = followed(handler, &spec, &of_namespaces, &informer);
         let mut bench = Self {
             random,
             source,
             there,
             uids: OBJECTS as u64,
             factory,
+            namespaces,
+            are_there: [true; NAMESPACES],
+            of_namespaces,
+            follower,
             informer,
             queue,
             load: 1,
@@ -147,7 +176,10 @@ impl Bench {
         }
         let queue = self.queue.clone();
         let handler = SubscriptionHandler::replacing(ID, &self.spec, queue, &self.handler);
-        self.handler = Arc::new(handler.of_loads(self.asked_by, self.load));
+        let handler = handler.of_loads(self.asked_by, self.load);
+        let (handler, follower) =
+            followed(handler, &self.spec, &self.of_namespaces, &self.informer);
+        (self.handler, self.follower) = (Arc::new(handler), follower);
         self.subscribe();
     }
 
@@ -171,6 +203,23 @@ impl Bench {
             (true, true, false) => source.delete_drop_watch(&pod),
             (true, false, true) => source.modify(&pod),
             (true, false, false) => source.modify_drop_watch(&pod),
+        };
+    }
+
+    /// Changes a namespace's label, or the namespace comes or goes; the watch may see it or not.
+    fn change_namespace(&mut self) {
+        let number = self.random.usize(..NAMESPACES);
+        let (is_there, goes) = (self.are_there[number], self.random.u8(..4) == 0);
+        self.are_there[number] = !(is_there && goes);
+        let namespace = namespace(number, COLOURS[self.random.usize(..3)]);
+        let (source, is_seen) = (&self.namespaces, self.random.u8(..20) > 0);
+        match (is_there, goes, is_seen) {
+            (false, _, true) => source.add(&namespace),
+            (false, _, false) => source.add_drop_watch(&namespace),
+            (true, true, true) => source.delete(&namespace),
+            (true, true, false) => source.delete_drop_watch(&namespace),
+            (true, false, true) => source.modify(&namespace),
+            (true, false, false) => source.modify_drop_watch(&namespace),
         };
     }
 
@@ -253,7 +302,10 @@ impl Bench {
 
     /// In the end the plugin knows the exact objects of its view.
     fn check_end(&self) {
-        let view = View::from(&self.spec);
+        let informers = self.of_namespaces.informers();
+        let indexer = informers.first().map(SharedIndexInformer::indexer).unwrap_or_default();
+        let selector = self.spec.namespace_selector.as_ref();
+        let view = View::from(&self.spec).in_labelled(selector, &indexer);
         let objects = self.source.objects();
         let truth: Knowledge = objects
             .iter()
@@ -286,6 +338,20 @@ fn follows_or(version: u64, is_below_mark: bool) -> impl Fn(u64) -> bool {
     move |told| if is_below_mark { told == version } else { told <= version }
 }
 
+/// The handler, with its place at the informer of the namespaces if it has a selector for them.
+fn followed(
+    handler: SubscriptionHandler,
+    spec: &SubscriptionSpec,
+    of_namespaces: &SharedInformerFactory,
+    informer: &SharedIndexInformer,
+) -> (SubscriptionHandler, Option<NamespaceFollower>) {
+    let Some(selector) = &spec.namespace_selector else { return (handler, None) };
+    let (followed, follower) =
+        NamespaceFollower::begin(selector, of_namespaces, informer.room_signal());
+    of_namespaces.start();
+    (handler.following(followed), Some(follower))
+}
+
 /// Returns the number of delivered resyncs.
 async fn live(seed: u64) -> usize {
     let mut bench = Bench::start(seed);
@@ -311,6 +377,8 @@ async fn live(seed: u64) -> usize {
             }
             8 => tokio::time::sleep(Duration::from_micros(bench.random.u64(..2_000))).await,
             9 if bench.random.u8(..20) == 0 => bench.source.reset_watch(),
+            9 if bench.random.u8(..20) == 0 => bench.namespaces.reset_watch(),
+            9 if bench.random.u8(..2) == 0 => bench.change_namespace(),
             9 if bench.random.u8(..40) == 0 => tokio::time::sleep(Duration::from_secs(1)).await,
             _ => tokio::task::yield_now().await,
         }
@@ -322,6 +390,7 @@ async fn live(seed: u64) -> usize {
         }
     }
     bench.source.reset_watch();
+    bench.namespaces.reset_watch();
     let mut idle = 0;
     while idle < 3 {
         let resynced = bench.resynced;
@@ -337,6 +406,7 @@ async fn live(seed: u64) -> usize {
     bench.check_end();
     assert!(bench.told > OBJECTS / 4, "it was told of a colour's share at least");
     bench.factory.shutdown().await;
+    bench.of_namespaces.shutdown().await;
     bench.resynced
 }
 

@@ -4,7 +4,8 @@
 //! The wait for a resource that never syncs has no end, as in client-go: a controller that sees a part of the cluster
 //! does harm. The log names the missing resources. Events without keys are delivered meanwhile.
 
-use super::{Origin, Reads};
+use super::Reads;
+use crate::origin::Origin;
 use crate::plugin_name::PluginName;
 use informant_cache::SharedIndexInformer;
 use std::future::pending;
@@ -82,7 +83,9 @@ impl Reads {
             readable.views.iter().map(move |shown| (resource.as_str(), shown))
         });
         let allowed = views.filter(|(_, shown)| shown.permissions.allow());
-        allowed.filter_map(|(resource, shown)| match &shown.origin {
+        let origins = allowed.map(|(resource, shown)| (resource, &shown.origin));
+        let origins = origins.chain(self.namespaces.iter().map(|it| ("v1/namespaces", &**it)));
+        origins.filter_map(|(resource, origin)| match origin {
             Origin::Informer(lease) if !lease.informer().has_synced() => {
                 Some((resource, lease.informer().clone()))
             }

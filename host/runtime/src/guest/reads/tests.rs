@@ -30,6 +30,7 @@ const PODS: [(&str, &str, &str, &str); 7] = [
 struct Bench {
     reads: Reads,
     clock: CallDeadline,
+    source: FakeControllerSource,
     _informers: SharedInformerFactory,
 }
 
@@ -62,7 +63,7 @@ impl Bench {
         let now = Instant::now();
         let clock = CallDeadline::new(now, Pace::default());
         clock.arm(now, Duration::from_secs(3600));
-        Self { reads, clock, _informers: informers }
+        Self { reads, clock, source, _informers: informers }
     }
 
     fn bounds(&self, items: usize, bytes: usize) -> AnswerBounds<'_> {
@@ -138,6 +139,34 @@ async fn an_object_outside_the_selectors_is_absent_and_another_namespace_is_refu
     let namespace = "v1/pods in namespace \"b\" is outside the plugin's subscriptions and reads";
     bench.check_get("b", "web-3", Err(namespace));
     bench.check_get("b", "web-9", Err(namespace));
+}
+
+/// The source has every object as one of each resource: one without a namespace is a Namespace, too.
+#[tokio::test(start_paused = true)]
+async fn reads_follow_the_labels_of_namespaces() {
+    let bench = Bench::new(
+        r#"{"version":"1","reads":[{"resource":"v1/pods","namespaceSelector":"team=shop"}]}"#,
+    )
+    .await;
+    let label = |namespace: &str, team: &str| {
+        format!(r#"{{"metadata":{{"name":"{namespace}","labels":{{"team":"{team}"}}}}}}"#)
+    };
+    let settle = async || tokio::time::sleep(Duration::from_secs(1)).await;
+    bench.check_list((MANY, LARGE), "");
+    bench.source.add(&label("b", "shop"));
+    bench.source.add(&label("c", "office"));
+    settle().await;
+    bench.check_list((MANY, LARGE), "web-3");
+    bench.check_get("b", "web-3", Ok(true));
+    bench.check_get("c", "db-3", Ok(false));
+    bench.source.modify(&label("c", "shop"));
+    bench.source.modify(&label("b", "office"));
+    settle().await;
+    bench.check_list((MANY, LARGE), "db-3");
+    bench.check_get("b", "web-3", Ok(false));
+    bench.source.delete(&label("c", "shop"));
+    settle().await;
+    bench.check_list((MANY, LARGE), "");
 }
 
 /// Sees the metadata of the pods of namespace `a`, and all of those of namespace `c`.

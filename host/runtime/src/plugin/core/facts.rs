@@ -3,7 +3,7 @@
 
 use crate::contract::component::WasiImports;
 use crate::contract::configuration::PluginSettings;
-use crate::contract::descriptor::SubscriptionSpec;
+use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::plugin::lifecycle::{Input, LifecycleState};
 use jiff::Timestamp;
@@ -37,8 +37,8 @@ pub(crate) struct RunningVersion {
     pub(crate) wasi: Arc<WasiImports>,
     /// The subscriptions with their ids.
     pub(crate) specs: Arc<[(SubscriptionId, SubscriptionSpec)]>,
-    /// Resource and namespaces of each further read.
-    pub(crate) reads: Vec<(String, BTreeSet<String>)>,
+    /// The further reads.
+    pub(crate) reads: Arc<[ReadSpec]>,
     /// The settings of the version.
     pub(crate) settings: Arc<PluginSettings>,
 }
@@ -47,7 +47,7 @@ impl RunningVersion {
     /// The resources that it subscribes to or reads.
     pub(crate) fn resources(&self) -> impl Iterator<Item = String> {
         let subscribed = self.specs.iter().map(|(_, spec)| spec.resource.to_string());
-        subscribed.chain(self.reads.iter().map(|(resource, _)| resource.clone()))
+        subscribed.chain(self.reads.iter().map(|spec| spec.resource.to_string()))
     }
 }
 

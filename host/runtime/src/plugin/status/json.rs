@@ -78,13 +78,19 @@ impl PluginStatus {
             })),
             "lastFilterError": counters.last_filter_error(),
             "subscriptions": subscriptions
-                .map(|(_, spec)| {
-                    let resource = spec.resource.to_string();
-                    json!({ "name": spec.name, "resource": resource, "namespaces": spec.namespaces })
-                })
+                .map(|(_, spec)| json!({
+                    "name": spec.name,
+                    "resource": spec.resource.to_string(),
+                    "namespaces": spec.namespaces,
+                    "namespaceSelector": spec.namespace_selector.as_ref().map(ToString::to_string),
+                }))
                 .collect::<Vec<_>>(),
-            "reads": running.iter().flat_map(|running| &running.reads)
-                .map(|(resource, namespaces)| json!({ "resource": resource, "namespaces": namespaces }))
+            "reads": running.iter().flat_map(|running| &*running.reads)
+                .map(|spec| json!({
+                    "resource": spec.resource.to_string(),
+                    "namespaces": spec.namespaces,
+                    "namespaceSelector": spec.namespace_selector.as_ref().map(ToString::to_string),
+                }))
                 .collect::<Vec<_>>(),
             "shards": self.shards.iter().copied().map(ShardStatus::to_json).collect::<Vec<_>>(),
             "queue": self.queue_json(),

@@ -7,6 +7,7 @@ use crate::counted::counted;
 use crate::delivery::key_queue::GIVEN_UP_MAX;
 use crate::delivery::not_now::NotNow;
 use crate::enumerated::enumerated;
+use crate::namespace_labels::{namespaces, namespaces_scope};
 use crate::one_line::one_line;
 use informant_cache::{InformerState, Scope};
 use std::collections::BTreeSet;
@@ -73,8 +74,16 @@ impl PluginStatus {
 
     /// The same of the further reads.
     pub fn read_scopes(&self) -> Vec<(String, Scope)> {
-        let reads = self.running.iter().flat_map(|running| &running.reads);
-        reads.map(|(resource, named)| (resource.clone(), watched_scope(named))).collect()
+        let reads = self.running.iter().flat_map(|running| &*running.reads);
+        reads.map(|spec| (spec.resource.to_string(), watched_scope(&spec.namespaces))).collect()
+    }
+
+    /// The same of the namespaces, if a `namespaceSelector` needs their labels.
+    fn scope_of_namespaces(&self) -> Option<(String, Scope)> {
+        let running = self.running.as_ref()?;
+        let of_specs = running.specs.iter().map(|(_, spec)| &spec.namespace_selector);
+        let mut selectors = of_specs.chain(running.reads.iter().map(|it| &it.namespace_selector));
+        selectors.any(Option::is_some).then(|| (namespaces().to_string(), namespaces_scope()))
     }
 
     /// Resources of the version in charge that are not listed or not watched.
@@ -83,6 +92,7 @@ impl PluginStatus {
         informer: impl Fn(&str, &Scope) -> Option<InformerState>,
     ) -> Option<String> {
         let views = self.subscribed_scopes().into_iter().chain(self.read_scopes());
+        let views = views.chain(self.scope_of_namespaces());
         let lacking: BTreeSet<String> = views
             .filter_map(|(resource, scope)| {
                 let state = informer(&resource, &scope)?;

@@ -1,0 +1,192 @@
+//! Plugins for namespaces with some labels: objects enter and leave a view as the labels of their namespace change.
+
+use std::collections::BTreeMap;
+
+use http::{Method, header};
+use informant_e2e::api::Patch;
+use informant_e2e::cluster::{ClusterKind, TestCluster, User};
+use informant_e2e::host::{Host, run_to_end};
+use informant_e2e::poll;
+use serde_json::{Value, json};
+
+use crate::bench::labelled_pod;
+use crate::host::bench::{
+    CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, pod_names, told,
+};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const NAME: &str = "event-printer";
+/// A namespace that the fact creates and deletes.
+const OTHER: &str = "other-team";
+
+/// Puts event-printer into the directory, for namespaces of the team `shop`.
+fn drop_plugin(bench: &HostBench<'_>, more: &str) {
+    let config = format!("config: {{namespaceLabels: team=shop{more}}}");
+    let text = format!("{HEAD}PluginConfiguration\n{config}\n");
+    std::fs::write(bench.plugins.join(format!("{NAME}.yaml")), text).expect("a file");
+    bench.drop_plugin(NAME, NAME);
+}
+
+async fn label(bench: &HostBench<'_>, namespace: &str, team: Value) {
+    let path = format!("/api/v1/namespaces/{namespace}");
+    let patch = json!({"metadata": {"labels": {"team": team}}});
+    bench.api.patch(&path, Patch::Merge, &patch).await.expect(200);
+}
+
+/// The changes of each pod. The API server may update a pod before it deletes the pod: such an update is left out.
+fn told_of(host: &Host, namespace: &str) -> BTreeMap<String, Vec<String>> {
+    let mut told = told(&host.lines_of(NAME), namespace);
+    for changes in told.values_mut() {
+        let is_updated = changes.ends_with(&["updated".to_owned(), "deleted".to_owned()]);
+        if is_updated {
+            changes.remove(changes.len() - 2);
+        }
+    }
+    told
+}
+
+/// Waits until the plugin has got these changes of the pods of a namespace, and no others.
+async fn await_told(host: &Host, namespace: &str, expect: &[(&str, &[&str])]) {
+    let expect: BTreeMap<String, Vec<String>> = expect
+        .iter()
+        .map(|(name, told)| ((*name).to_owned(), told.iter().map(|it| (*it).to_owned()).collect()))
+        .collect();
+    let all = || told_of(host, namespace);
+    let is_so = async || (all() == expect).then_some(());
+    if let Err(error) = poll::until("the plugin to be told", LINES_DEADLINE, is_so).await {
+        panic!("{error}: {:?} instead of {expect:?}; last lines:\n{}", all(), host.tail());
+    }
+}
+
+/// Deletes a namespace. A real API server keeps it until a controller has emptied it; without one, this request ends it
+/// with its pods left.
+async fn delete_namespace(bench: &HostBench<'_>, name: &str) {
+    let path = format!("/api/v1/namespaces/{name}");
+    bench.api.delete(&path).await.expect(200);
+    if bench.cluster.kind() == ClusterKind::Embedded {
+        return;
+    }
+    let mut namespace = bench.api.get(&path).await.expect(200);
+    namespace["spec"]["finalizers"] = json!([]);
+    bench.api.update(&format!("{path}/finalize"), &namespace).await.expect(200);
+}
+
+#[test]
+fn objects_are_told_as_they_enter_and_leave_with_the_labels_of_their_namespace() {
+    host_fact(async |bench| {
+        let namespace = bench.namespace.clone();
+        drop_plugin(&bench, "");
+        bench.create_pods(&pod_names(0..2)).await;
+        let other = json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": OTHER, "labels": {"team": "shop"}},
+        });
+        bench.api.create("/api/v1/namespaces", &other).await.expect(201);
+        let pods = format!("/api/v1/namespaces/{OTHER}/pods");
+        bench.api.create(&pods, &labelled_pod("there", &[])).await.expect(201);
+        let host = bench.start(&[]).await;
+        await_told(&host, OTHER, &[("there", &["added"])]).await;
+        await_told(&host, &namespace, &[]).await;
+
+        label(&bench, &namespace, json!("shop")).await;
+        let both = |told: &'static [&'static str]| [("pod-0000", told), ("pod-0001", told)];
+        await_told(&host, &namespace, &both(&["added"])).await;
+        bench.delete_pods(&pod_names(1..2)).await;
+        let first = ("pod-0000", &["added"] as &[&str]);
+        let second = ("pod-0001", &["added", "deleted"] as &[&str]);
+        await_told(&host, &namespace, &[first, second]).await;
+        label(&bench, &namespace, Value::Null).await;
+        let first = ("pod-0000", &["added", "deleted"] as &[&str]);
+        await_told(&host, &namespace, &[first, second]).await;
+
+        // Changes outside of the view are not told, and the present objects are when they are back in it.
+        bench.label_pods(&pod_names(0..1)).await;
+        bench.create_pods(&pod_names(2..3)).await;
+        label(&bench, &namespace, json!("shop")).await;
+        let first = ("pod-0000", &["added", "deleted", "added"] as &[&str]);
+        let third = ("pod-0002", &["added"] as &[&str]);
+        await_told(&host, &namespace, &[first, second, third]).await;
+
+        delete_namespace(&bench, OTHER).await;
+        await_told(&host, OTHER, &[("there", &["added", "deleted"])]).await;
+        await_told(&host, &namespace, &[first, second, third]).await;
+        let plugin = host.plugin(NAME).expect("it is there");
+        assert_eq!(plugin["subscriptions"][0]["namespaceSelector"], "team=shop", "{plugin}");
+    });
+}
+
+/// The objects that `informant rbac` prints for the plugin, for the user of this host.
+fn printed(bench: &HostBench<'_>) -> Vec<String> {
+    let plugin = bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
+    let arguments = ["rbac", &plugin, "--name", NAME];
+    let output = run_to_end(&bench.program, &arguments).expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let subject = "- kind: ServiceAccount\n  name: \"informant\"\n  namespace: \"default\"";
+    let user = format!("- apiGroup: {RBAC}\n  kind: User\n  name: {}", User::Reader.name());
+    text.replace(subject, &user).split("---\n").map(str::to_owned).collect()
+}
+
+async fn create(bench: &HostBench<'_>, document: &str) {
+    let is = |kind: &str| document.contains(&format!("kind: {kind}\n"));
+    let namespace = format!("namespaces/{}/", bench.namespace);
+    let path = match () {
+        () if is("ClusterRoleBinding") => "clusterrolebindings".to_owned(),
+        () if is("ClusterRole") && !is("RoleBinding") => "clusterroles".to_owned(),
+        () if is("RoleBinding") => format!("{namespace}rolebindings"),
+        () => format!("{namespace}roles"),
+    };
+    let path = format!("/apis/{RBAC}/v1/{path}?fieldValidation=Strict");
+    let yaml = [(header::CONTENT_TYPE, "application/yaml")];
+    let made = bench.api.call(Method::POST, &path, &yaml, document.as_bytes().to_vec()).await;
+    assert_eq!(made.status, 201, "{document}: {}", String::from_utf8_lossy(&made.body));
+}
+
+/// A host that may not list namespaces says so, and begins once it may.
+#[test]
+fn a_host_without_the_right_to_namespaces_says_so_and_begins_with_it() {
+    host_fact(async |bench| {
+        let namespace = bench.namespace.clone();
+        drop_plugin(&bench, &format!(", namespaces: [{namespace}]"));
+        let documents = printed(&bench);
+        let of_namespaces = |document: &&String| document.contains("kind: ClusterRole");
+        assert_eq!(documents.iter().filter(of_namespaces).count(), 2, "{documents:?}");
+        match &*bench.cluster {
+            TestCluster::Embedded(cluster) => {
+                let faults = cluster.dev_cluster().faults();
+                faults.forbid(User::Reader.name(), "namespaces", None);
+            }
+            _ => {
+                for document in documents.iter().filter(|it| !of_namespaces(it)) {
+                    create(&bench, document).await;
+                }
+            }
+        }
+        label(&bench, &namespace, json!("shop")).await;
+        bench.create_pods(&pod_names(0..1)).await;
+        let host = bench.start_unready(User::Reader, &[]).await;
+        let says = |plugin: &Value| {
+            let why = plugin["why"].to_string();
+            why.contains("v1/namespaces is forbidden")
+        };
+        host.await_plugin(NAME, "WHY to have the namespaces", says).await.unwrap();
+        let query = format!("/why?kind=pods&namespace={namespace}&name=pod-0000&plugin={NAME}");
+        let why = host.get(&query).expect("an answer").json();
+        let refusals = &why["plugins"][0]["subscriptions"][0]["refusals"];
+        assert_eq!(refusals[0]["question"], "informer", "{why}");
+        assert!(refusals.to_string().contains("v1/namespaces is forbidden"), "{why}");
+        await_told(&host, &namespace, &[]).await;
+        match &*bench.cluster {
+            TestCluster::Embedded(cluster) => {
+                let faults = cluster.dev_cluster().faults();
+                faults.allow(User::Reader.name(), "namespaces", None);
+            }
+            _ => {
+                for document in documents.iter().filter(of_namespaces) {
+                    create(&bench, document).await;
+                }
+            }
+        }
+        await_told(&host, &namespace, &[("pod-0000", &["added"])]).await;
+    });
+}
