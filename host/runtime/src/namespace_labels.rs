@@ -1,4 +1,4 @@
-//! Labels of namespaces, for selectors in subscriptions and reads.
+//! Labels of namespaces, for selectors in subscriptions, reads and grants of writes.
 
 use informant_apimachinery::{GroupVersionResource, LabelRequirement, LabelSelector};
 use informant_cache::{Indexer, Object, ObjectKey, Scope};

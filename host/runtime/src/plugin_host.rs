@@ -25,7 +25,6 @@ use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::{FillError, SharedIndexes};
-use crate::guest::reads::Reads;
 use crate::guest_threads::GuestThreads;
 use crate::kept::archive::{Archive, ArchiveThread, Kept};
 use crate::outside::event_recorder::{self, EventRecorder, EventTask};
@@ -53,7 +52,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 pub use options::{PluginHostOptions, StartError};
-use running_version::{running, subscriptions};
+use running_version::{reads, running, subscriptions};
 use unknown_names::Problems;
 
 /// Runs plugins until its shutdown.
@@ -326,7 +325,7 @@ impl PluginHost {
             plugin.core.log.grants_secrets();
         }
         let ledger = &plugin.core.counters.ledger;
-        let reads = Reads::new(descriptor, (&self.indexes, ledger), &granted, lease);
+        let reads = reads(&prepared, (&self.indexes, ledger), &granted, lease);
         self.informers.start();
         let ids = plugin.ids(&prepared.descriptor);
         let version = Arc::new(Version {

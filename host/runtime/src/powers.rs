@@ -7,6 +7,8 @@ pub(crate) mod restriction;
 
 use crate::contract::configuration::PluginSettings;
 use crate::counters::Counters;
+use crate::namespace_labels::NamespaceLabels;
+use crate::origin::Origin;
 use crate::outside::cluster_writer::NoCluster;
 use crate::outside::event_recorder::EventRecorder;
 use crate::outside::http_client::NoHttp;
@@ -15,6 +17,7 @@ use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::outside::write::{SecretGuesses, Write};
 use crate::powers::restriction::{Restriction, check_name};
 use crate::trace::Tracer;
+use informant_apimachinery::LabelSelector;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -37,6 +40,8 @@ pub(crate) struct PluginPowers {
     /// A newer configuration, which must grant each request too.
     pub(crate) restriction: Restriction,
     pub(crate) counters: Arc<Counters>,
+    /// The namespaces, if a grant depends on their labels.
+    pub(crate) namespaces: Option<Arc<Origin>>,
 }
 
 impl Powers {
@@ -60,20 +65,40 @@ impl Powers {
             settings: settings.clone(),
             restriction: restriction.clone(),
             counters: counters.clone(),
+            namespaces: None,
         }
     }
 }
 
 impl PluginPowers {
+    /// Adds the namespaces, by whose labels a grant may hold.
+    pub(crate) fn seeing(self, namespaces: Option<Arc<Origin>>) -> Self {
+        Self { namespaces, ..self }
+    }
+
     /// Checks the grant of a write. An error has the line that would give it.
     pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
-        self.settings.writes.check_write(plugin, write)?;
+        let refusal = |selector: &_, namespace: &_| self.label_refusal(selector, namespace);
+        self.settings.writes.check_write(plugin, write, &refusal)?;
         match self.restriction.settings() {
             Some(later) => {
                 check_name(&self.settings, &later)?;
-                later.writes.check_write(plugin, write)
+                later.writes.check_write(plugin, write, &refusal)
             }
             None => Ok(()),
+        }
+    }
+
+    /// The reason for which a grant does not hold in a namespace: its labels of this moment. Without labels, no such
+    /// grant holds.
+    fn label_refusal(&self, selector: &LabelSelector, namespace: &str) -> Option<String> {
+        match &self.namespaces {
+            Some(namespaces) if namespaces.has_synced() => {
+                NamespaceLabels::new(selector, namespaces.indexer()).refusal(namespace)
+            }
+            _ => Some(format!(
+                "namespaceSelector {selector}: the labels of namespaces are not known"
+            )),
         }
     }
 

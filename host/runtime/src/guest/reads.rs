@@ -124,6 +124,17 @@ impl Reads {
         Self { resources, namespaces, awaiting: Awaiting::default(), _watches }
     }
 
+    /// Keeps the namespaces, for grants that depend on their labels.
+    pub(crate) fn with_namespaces(self, origin: impl Into<Origin>) -> Self {
+        let namespaces = self.namespaces.unwrap_or_else(|| Arc::new(origin.into()));
+        Self { namespaces: Some(namespaces), ..self }
+    }
+
+    /// The namespaces, if a view or a grant needs their labels.
+    pub(crate) fn namespaces(&self) -> Option<Arc<Origin>> {
+        self.namespaces.clone()
+    }
+
     pub(crate) fn has_indexes(&self) -> bool {
         self.resources.values().any(|it| !it.indexes.is_empty())
     }

@@ -51,7 +51,7 @@ pub struct PluginReport {
     pub limits: Limits,
     /// The plugin's service account; `None`: the host's own user.
     pub service_account: Option<ServiceAccount>,
-    /// Whether the host reads the labels of namespaces for it: for a view.
+    /// Whether the host reads the labels of namespaces for it: for a view or for a grant.
     pub needs_namespaces: bool,
     /// The number of shards.
     pub shards: usize,
@@ -126,7 +126,8 @@ impl PluginChecker {
             .collect(),
             limits: prepared.settings.limits.clone(),
             service_account: prepared.settings.service_account.clone(),
-            needs_namespaces: descriptor.needs_namespaces(),
+            needs_namespaces: descriptor.needs_namespaces()
+                || prepared.settings.writes.need_namespaces(),
             shards: prepared.shards,
             imports: report.imports.clone(),
             wasi: WasiImports::clone(prepared.template.wasi()),

@@ -11,12 +11,11 @@ use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::SubscriptionId;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::SharedIndexes;
-use crate::guest::reads::Reads;
 use crate::guest::surroundings::Surroundings;
 use crate::namespace_labels::{NamespaceLabels, namespaces};
 use crate::origin::Origin;
 use crate::plugin::actor::{Actor, Version, VersionTapes};
-use crate::plugin_host::running_version::subscriptions;
+use crate::plugin_host::running_version::{reads, subscriptions};
 use crate::powers::access::VersionPermissions;
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Cause, FinalState, Object, Reason, ResourceEventHandler as _};
@@ -100,7 +99,7 @@ impl Run {
         let granted = VersionPermissions::everything(descriptor);
         let stores = |resource: &GroupVersionResource, _| Origin::Store(world.store(resource));
         let charged = (&SharedIndexes::default(), &core.counters.ledger);
-        let reads = Reads::new(descriptor, charged, &granted, stores);
+        let reads = reads(prepared, charged, &granted, stores);
         reads.fill_indexes(|| true);
         let version = Version {
             load: LOAD,

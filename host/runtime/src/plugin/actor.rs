@@ -198,6 +198,7 @@ impl Actor {
         let guest = guest.with_metrics(self.core.metrics.clone());
         let (restriction, counters) = (&self.core.restriction, &self.core.counters);
         let powers = self.powers.of(&version.settings, restriction, counters);
+        let powers = powers.seeing(version.reads.namespaces());
         let guest = guest.of_shard(version.shard(self.shard));
         let guest = guest.charged_to(&self.core.counters.ledger).logging_to(&self.core.log);
         let guest = guest.with_leading(self.leading.clone()).with_powers(powers);

@@ -1,13 +1,21 @@
 //! The parts of a new version that an actor gets, and those that `/plugins` shows.
 
+use crate::account::Ledger;
 use crate::contract::descriptor::Descriptor;
 use crate::delivery::reevaluation::Wish;
 use crate::event::SubscriptionId;
+use crate::guest::json_pointer_index::SharedIndexes;
+use crate::guest::reads::Reads;
+use crate::namespace_labels::{namespaces, namespaces_scope};
+use crate::origin::Origin;
 use crate::plugin::actor::Subscription;
 use crate::plugin::core::RunningVersion;
 use crate::plugin::prepare::Prepared;
 use crate::powers::access::VersionPermissions;
 use hashbrown::HashMap;
+use informant_apimachinery::GroupVersionResource;
+use informant_cache::Scope;
+use std::sync::Arc;
 
 pub(crate) fn subscriptions(
     descriptor: &Descriptor,
@@ -27,6 +35,20 @@ pub(crate) fn subscriptions(
             (*id, Box::new(subscription))
         })
         .collect()
+}
+
+/// The reads of a version, with the namespaces if a grant depends on their labels.
+pub(crate) fn reads<T: Into<Origin>>(
+    prepared: &Prepared,
+    charged: (&SharedIndexes, &Arc<Ledger>),
+    granted: &VersionPermissions,
+    lease: impl Fn(&GroupVersionResource, Scope) -> T,
+) -> Reads {
+    let reads = Reads::new(&prepared.descriptor, charged, granted, &lease);
+    match prepared.settings.writes.need_namespaces() {
+        true => reads.with_namespaces(lease(&namespaces(), namespaces_scope())),
+        false => reads,
+    }
 }
 
 pub(super) fn running(prepared: &Prepared, ids: &[SubscriptionId], sha256: &str) -> RunningVersion {

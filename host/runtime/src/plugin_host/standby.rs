@@ -25,7 +25,7 @@ impl PluginHost {
         let read =
             read.map(|spec| lease(&spec.resource, coverage::watched_scope(&spec.namespaces)));
         // The standby version reads nothing: its indexes are filled and its permissions reviewed when it takes over.
-        let labels = descriptor.needs_namespaces();
+        let labels = descriptor.needs_namespaces() || prepared.settings.writes.need_namespaces();
         let labels = labels.then(|| lease(&namespaces(), namespaces_scope()));
         let warm = Warm { _leases: subscribed.chain(read).chain(labels).collect() };
         self.informers.start();

@@ -9,7 +9,7 @@ use informant_e2e::host::{Host, run_to_end};
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
-use crate::bench::labelled_pod;
+use crate::bench::{config_map, labelled_pod};
 use crate::host::bench::{
     CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, pod_names, told,
 };
@@ -188,5 +188,54 @@ fn a_host_without_the_right_to_namespaces_says_so_and_begins_with_it() {
             }
         }
         await_told(&host, &namespace, &[("pod-0000", &["added"])]).await;
+    });
+}
+
+/// A write is granted in the namespaces that have the label at that moment.
+#[test]
+fn a_grant_by_labels_comes_and_goes_with_the_labels() {
+    host_fact(async |bench| {
+        let namespace = &bench.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = directory.path().join("informant.yaml");
+        let config = format!(
+            "{{as: handler, resource: v1/configmaps, namespace: {namespace}, mood: replaces}}"
+        );
+        let writes =
+            "[{resources: [v1/configmaps], verbs: [update], namespaceSelector: team=shop}]";
+        let text = format!(
+            "{HEAD}HostConfiguration\nplugins: {{moods: {{config: {config}, writes: {writes}}}}}\n"
+        );
+        std::fs::write(&own, text).expect("a file");
+        bench.api.create(&path, &config_map("first", &[])).await.expect(201);
+        bench.drop_plugin("moods", "moods");
+        let host = bench.start(&["--config", &own.display().to_string()]).await;
+        let refused = |plugin: &Value| {
+            let why = plugin["why"].to_string();
+            why.contains("team=shop: label team of namespace") && why.contains("is missing")
+        };
+        host.await_plugin("moods", "the write to be refused", refused).await.unwrap();
+        let replaced = async |name: &str| {
+            let made = bench.api.get(&format!("{path}/{name}")).await.expect(200);
+            (made["data"]["replaced"] == "yes").then_some(())
+        };
+        assert!(replaced("first").await.is_none());
+        label(&bench, namespace, json!("shop")).await;
+        let what = "the object to be replaced";
+        poll::until(what, LINES_DEADLINE, async || replaced("first").await).await.unwrap();
+        label(&bench, namespace, json!("office")).await;
+        let is_seen = async || {
+            let seen = host.get("/core/v1/namespaces").expect("an answer").body;
+            seen.contains("office").then_some(())
+        };
+        poll::until("the host to see the label", LINES_DEADLINE, is_seen).await.unwrap();
+        bench.api.create(&path, &config_map("second", &[])).await.expect(201);
+        let refused = |plugin: &Value| {
+            let why = plugin["why"].to_string();
+            why.contains("team=shop: label team of namespace") && why.contains("is office")
+        };
+        host.await_plugin("moods", "the next write to be refused", refused).await.unwrap();
+        assert!(replaced("second").await.is_none());
     });
 }

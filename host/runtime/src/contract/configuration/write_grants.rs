@@ -6,9 +6,11 @@ use super::keys::Keys;
 use super::read_grants::{namespace, quoted};
 use super::rules::GrantsOf;
 use crate::contract::descriptor::WriteSpec;
+use crate::contract::selectors::label_selector;
 use crate::names::{is_role_name, is_subdomain};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::write::{Writable, Write, WriteVerb};
+use informant_apimachinery::LabelSelector;
 use std::collections::BTreeSet;
 
 /// Verbs on resources, with optional limits on namespaces and names.
@@ -18,9 +20,14 @@ pub(crate) struct WriteRule {
     verbs: Vec<WriteVerb>,
     /// Empty: all namespaces, and objects without one.
     namespaces: BTreeSet<String>,
+    /// The labels of the namespaces. `None`: whatever their labels, and objects without a namespace.
+    namespace_selector: Option<LabelSelector>,
     /// Empty: all.
     names: BTreeSet<String>,
 }
+
+/// The reason for which a selector does not select a namespace by its present labels.
+pub(crate) type NamespaceRefusal<'a> = dyn Fn(&LabelSelector, &str) -> Option<String> + 'a;
 
 impl WriteRule {
     /// The rules below `writes`; none without the key.
@@ -39,12 +46,15 @@ impl WriteRule {
             let doc = "The namespaces. An object without a namespace needs a rule without this key.";
             let default = "all, and what is in none";
             let namespaces = keys.text_list("namespaces", ("default", default, 1), doc, namespace);
+            let doc = "The labels of the namespaces, in kubectl's notation, beside `namespaces` or without. The labels of the moment count, at each write: whoever may label namespaces grants with them. An object without a namespace needs a rule without this key.";
+            let selector = keys.text("namespaceSelector", "team=shop", doc, namespace_selector);
             let doc = "The names of the objects. An object whose name the API server generates needs a rule without this key.";
             let names = keys.text_list("names", ("settings", "all", 1), doc, name);
             Self {
                 resources,
                 verbs,
                 namespaces: namespaces.unwrap_or_default().into_iter().collect(),
+                namespace_selector: selector,
                 names: names.unwrap_or_default().into_iter().collect(),
             }
         })
@@ -69,8 +79,22 @@ impl WriteRule {
         self.resources.contains(what) && self.verbs.contains(&verb)
     }
 
+    /// Whether the rule depends on labels of namespaces.
+    pub(super) fn has_selector(&self) -> bool {
+        self.namespace_selector.is_some()
+    }
+
+    /// Whether this rule has all requirements of the other one on labels of namespaces.
+    fn narrows(&self, other: &Self) -> bool {
+        let of = |rule: &Self| {
+            rule.namespace_selector.as_ref().map_or(Vec::new(), |it| it.requirements().to_vec())
+        };
+        let own = of(self);
+        of(other).iter().all(|requirement| own.contains(requirement))
+    }
+
     /// The part of the rule that the ceiling does not allow: each namespace and name needs one rule
-    /// of the ceiling that allows it alone.
+    /// of the ceiling that allows it alone, with no other requirements on labels of namespaces.
     pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
         let each = |of: &BTreeSet<String>| match of.is_empty() {
             true => vec![None],
@@ -81,7 +105,8 @@ impl WriteRule {
         };
         let (namespaces, names) = (each(&self.namespaces), each(&self.names));
         let is_allowed = |what: &Writable, verb: WriteVerb| {
-            let others = || others.iter().filter(|other| other.covers(what, verb));
+            let others = others.iter().filter(|other| self.narrows(other));
+            let others = || others.clone().filter(|other| other.covers(what, verb));
             namespaces.iter().all(|namespace| {
                 let others = || others().filter(|other| within(&other.namespaces, namespace));
                 names.iter().all(|name| others().any(|other| within(&other.names, name)))
@@ -105,6 +130,15 @@ pub(super) fn needed<T>(
         keys.fail(0, key, format!("is to name some: write it as {like}"));
     }
     found.unwrap_or_default()
+}
+
+/// An empty selector would grant all namespaces, as a rule without this key does.
+fn namespace_selector(text: &str) -> Result<LabelSelector, String> {
+    let selector = label_selector(text)?;
+    match selector.is_everything() {
+        true => Err("is empty: leave it out for all namespaces".to_owned()),
+        false => Ok(selector),
+    }
 }
 
 fn writable(text: &str) -> Result<Writable, String> {
@@ -146,17 +180,22 @@ pub(crate) fn granting_writes(specs: &[WriteSpec]) -> String {
 
 impl WriteGrants {
     /// Says which grant this write lacks, and the line that would grant it.
-    pub(crate) fn check_write(&self, plugin: &str, write: &Write) -> Result<(), String> {
+    pub(crate) fn check_write(
+        &self,
+        plugin: &str,
+        write: &Write,
+        refusal: &NamespaceRefusal<'_>,
+    ) -> Result<(), String> {
         let Write { what, namespace, name, .. } = write;
         let asks: Vec<WantedWrite<'_>> = write
             .verbs()
             .iter()
             .map(|verb| WantedWrite { what, verb: *verb, namespace, name })
             .collect();
-        if asks.iter().all(|ask| self.allows(ask)) {
+        if asks.iter().all(|ask| self.allows(ask, refusal)) {
             return Ok(());
         }
-        let is_possible = asks.iter().all(|ask| self.is_possible(ask));
+        let is_possible = asks.iter().all(|ask| self.is_possible(ask, refusal));
         let namespaces: BTreeSet<&str> =
             [namespace.as_str()].into_iter().filter(|it| !it.is_empty()).collect();
         let verbs: Vec<WriteVerb> = write.verbs().to_vec();
@@ -166,12 +205,16 @@ impl WriteGrants {
         let place = if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
         let advice = self.place(is_possible).advice(plugin, &line);
         let beside = if self.rules().is_empty() { "" } else { ", beside the rules that are there" };
-        let text = format!("to {verb} {what}{place} is not granted; to grant it, {advice}{beside}");
+        let labels = asks.iter().find_map(|ask| ask.label_refusal(self.rules(), refusal));
+        let labels = labels.map_or(String::new(), |why| format!(" ({why})"));
+        let text = format!(
+            "to {verb} {what}{place} is not granted{labels}; to grant it, {advice}{beside}"
+        );
         Err(one_line(&text, ERROR_BYTES_MAX).into_owned())
     }
 
-    /// Says which requested writes lack a grant. A grant for some names counts as a grant here,
-    /// because the names are not known yet.
+    /// Says which requested writes lack a grant. A grant for some names, or for some labels of
+    /// namespaces, counts as a grant here: the names are not known yet, and labels change.
     pub(crate) fn check(&self, plugin: &str, specs: &[WriteSpec]) -> Result<(), String> {
         let lacks = |spec: &&WriteSpec| {
             !self.covers_all(self.rules(), spec)
@@ -185,13 +228,19 @@ impl WriteGrants {
         place.granting_all(plugin, "", &lacking, &granting_writes(specs))
     }
 
-    fn allows(&self, ask: &WantedWrite<'_>) -> bool {
-        ask.is_in(self.rules()) && self.is_possible(ask)
+    /// Whether a grant may depend on labels of namespaces.
+    pub(crate) fn need_namespaces(&self) -> bool {
+        let ceiling = self.ceiling.iter().flatten();
+        self.rules().iter().chain(ceiling).any(WriteRule::has_selector)
+    }
+
+    fn allows(&self, ask: &WantedWrite<'_>, refusal: &NamespaceRefusal<'_>) -> bool {
+        ask.is_in(self.rules(), refusal) && self.is_possible(ask, refusal)
     }
 
     /// Whether the place of the rules may grant the write.
-    fn is_possible(&self, ask: &WantedWrite<'_>) -> bool {
-        self.may_grant(|rules| !ask.what.is_guarded() && ask.is_in(rules))
+    fn is_possible(&self, ask: &WantedWrite<'_>, refusal: &NamespaceRefusal<'_>) -> bool {
+        self.may_grant(|rules| !ask.what.is_guarded() && ask.is_in(rules, refusal))
     }
 
     fn covers_all(&self, rules: &[WriteRule], spec: &WriteSpec) -> bool {
@@ -212,12 +261,28 @@ impl WriteGrants {
 }
 
 impl WantedWrite<'_> {
-    fn is_in(&self, rules: &[WriteRule]) -> bool {
-        rules.iter().any(|rule| {
-            rule.covers(self.what, self.verb)
-                && (rule.namespaces.is_empty() || rule.namespaces.contains(self.namespace))
-                && (rule.names.is_empty() || rule.names.contains(self.name))
-        })
+    fn is_in(&self, rules: &[WriteRule], refusal: &NamespaceRefusal<'_>) -> bool {
+        let mut named = rules.iter().filter(|rule| self.is_named_by(rule));
+        named.any(|rule| self.refused_by(rule, refusal).is_none())
+    }
+
+    /// Whether the rule grants the write, but for the labels of the namespace.
+    fn is_named_by(&self, rule: &WriteRule) -> bool {
+        rule.covers(self.what, self.verb)
+            && (rule.namespaces.is_empty() || rule.namespaces.contains(self.namespace))
+            && (rule.names.is_empty() || rule.names.contains(self.name))
+    }
+
+    /// The reason for which the labels of the namespace do not fit the rule.
+    fn refused_by(&self, rule: &WriteRule, refusal: &NamespaceRefusal<'_>) -> Option<String> {
+        refusal(rule.namespace_selector.as_ref()?, self.namespace)
+    }
+
+    /// The same for the first rule that names the write, if no such rule grants it.
+    fn label_refusal(&self, rules: &[WriteRule], refusal: &NamespaceRefusal<'_>) -> Option<String> {
+        let mut named = rules.iter().filter(|rule| self.is_named_by(rule));
+        let first = self.refused_by(named.next()?, refusal)?;
+        named.all(|rule| self.refused_by(rule, refusal).is_some()).then_some(first)
     }
 }
 

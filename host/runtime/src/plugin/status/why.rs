@@ -83,7 +83,8 @@ impl PluginStatus {
         let running = self.running.as_ref()?;
         let of_specs = running.specs.iter().map(|(_, spec)| &spec.namespace_selector);
         let mut selectors = of_specs.chain(running.reads.iter().map(|it| &it.namespace_selector));
-        selectors.any(Option::is_some).then(|| (namespaces().to_string(), namespaces_scope()))
+        let is_needed = selectors.any(Option::is_some) || running.settings.writes.need_namespaces();
+        is_needed.then(|| (namespaces().to_string(), namespaces_scope()))
     }
 
     /// Resources of the version in charge that are not listed or not watched.

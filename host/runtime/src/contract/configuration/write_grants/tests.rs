@@ -2,14 +2,27 @@ use super::*;
 use crate::contract::configuration::tests::configured;
 use crate::contract::configuration::{Layer, PluginSettings};
 use crate::contract::descriptor::Descriptor;
+use crate::namespace_labels::NamespaceLabels;
+use crate::namespace_labels::tests::namespace as labelled;
 use crate::outside::write::{How, NamedObject};
 use crate::powers::restriction::Restriction;
 use crate::powers::{PluginPowers, Powers};
+use informant_cache::Store;
 use std::sync::Arc;
 
 /// The settings of a plugin `a` with this file beside it, on a host with this file.
 fn settings(host: &str, sidecar: &str) -> PluginSettings {
     configured(host, sidecar).expect("it is within the ceiling")
+}
+
+/// The labels of the namespaces: `shop` has its name as `team`, `office` has another `team`, and `bare` has none.
+/// Others are not known.
+fn refusal(selector: &LabelSelector, namespace: &str) -> Option<String> {
+    let store = Store::default();
+    store.put(labelled("shop", r#""team":"shop""#));
+    store.put(labelled("office", r#""team":"office""#));
+    store.put(labelled("bare", ""));
+    NamespaceLabels::new(selector, store.indexer().clone()).refusal(namespace)
 }
 
 /// Which of these writes is granted: `patch v1/pods/status shop web`, with `-` for no namespace or name.
@@ -38,7 +51,7 @@ fn check(host: &str, sidecar: &str, granted: &[&str], refused: &[&str]) {
         };
         let named = NamedObject { resource, namespace, name, subresource };
         let write = Write::new(named, how, body.into_bytes()).expect("it is well formed");
-        grants.check_write("a", &write).is_ok()
+        grants.check_write("a", &write, &refusal).is_ok()
     };
     let all = granted.iter().chain(refused);
     let found: Vec<&str> = all.copied().filter(|write| is_granted(write)).collect();
@@ -85,6 +98,56 @@ fn a_rule_grants_what_it_names_and_nothing_beside_it() {
 }
 
 #[test]
+fn labels_of_namespaces_grant_as_they_are_now() {
+    let writes = |more: &str| {
+        format!("writes: [{{resources: [v1/pods], verbs: [patch], namespaceSelector: {more}}}]")
+    };
+    let in_shop = ["patch v1/pods shop web"];
+    let elsewhere = [
+        "patch v1/pods office web",
+        "patch v1/pods bare web",
+        "patch v1/pods unknown web",
+        "patch v1/pods - web",
+        "delete v1/pods shop web",
+    ];
+    check(&format!("a: {{{}}}", writes("team=shop")), "", &in_shop, &elsewhere);
+    // Both keys must hold.
+    let named = |name: &str| writes(&format!("team, namespaces: [{name}]"));
+    check(&format!("a: {{{}}}", named("shop")), "", &in_shop, &elsewhere);
+    check(&format!("a: {{{}}}", named("bare")), "", &[], &in_shop);
+    // A requirement that a missing label meets needs a known namespace, too.
+    let granted = ["patch v1/pods office web", "patch v1/pods bare web"];
+    let refused = ["patch v1/pods shop web", "patch v1/pods unknown web", "patch v1/pods - web"];
+    check(&format!("a: {{{}}}", writes("team!=shop")), "", &granted, &refused);
+    // The ceiling and the file below it must both have the labels.
+    let ceiling = format!("ceiling: {{{}}}", writes("team"));
+    let granted = ["patch v1/pods shop web", "patch v1/pods office web"];
+    check(&ceiling, &writes("team"), &granted, &["patch v1/pods bare web"]);
+    check(&ceiling, "writes: [{resources: [v1/pods], verbs: [patch]}]", &granted, &elsewhere[1..]);
+    check(&ceiling, &writes("'!team'"), &[], &["patch v1/pods bare web", "patch v1/pods shop web"]);
+}
+
+#[test]
+fn a_refusal_by_labels_has_the_label() {
+    let host =
+        "a: {writes: [{resources: [v1/pods], verbs: [patch], namespaceSelector: team=shop}]}";
+    let told = |namespace: &str| {
+        let named = NamedObject { resource: "v1/pods", namespace, name: "a", subresource: "" };
+        let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
+        let told = settings(host, "").writes.check_write("a", &write, &refusal);
+        told.expect_err("it is not").split_once("; ").expect("advice").0.to_owned()
+    };
+    assert_eq!(
+        told("office"),
+        "to patch v1/pods in office is not granted (namespaceSelector team=shop: label team of namespace office is office)"
+    );
+    assert!(
+        told("nowhere")
+            .ends_with("(namespaceSelector team=shop: the cache has no namespace \"nowhere\")")
+    );
+}
+
+#[test]
 fn the_ceiling_bounds_each_write() {
     let ceiling = "ceiling: {writes: [{resources: [v1/pods], verbs: [patch], namespaces: [shop]}]}";
     let sidecar = "writes: [{resources: [v1/pods], verbs: [patch, delete]}]";
@@ -123,6 +186,13 @@ fn defaults_beyond_the_ceiling_are_a_mistake() {
     check_defaults(&of("a", "x"), pods, "patch of v1/pods");
     check_defaults(&of("a", "x"), &of("a, b", "x"), "patch of v1/pods");
     check_defaults(&of("a", "x"), &of("a", "x, y"), "patch of v1/pods");
+    let labelled = |selector: &str| {
+        format!("{{resources: [v1/pods], verbs: [patch], namespaceSelector: '{selector}'}}")
+    };
+    check_defaults(pods, &labelled("team=a"), "");
+    check_defaults(&labelled("team=a"), pods, "patch of v1/pods");
+    check_defaults(&labelled("team=a"), &labelled("team"), "patch of v1/pods");
+    check_defaults(&labelled("team=a"), &labelled("env=x,team=a"), "");
     let both = format!("{}, {}", of("a", "x, y"), of("b", "x"));
     check_defaults(&both, &of("a, b", "x"), "");
     check_defaults(&both, &of("a, b", "x, y"), "patch of v1/pods");
@@ -172,6 +242,7 @@ fn a_dry_run_of_a_secret_is_for_the_hosts_own_configuration() {
             settings: Arc::new(settings(host, sidecar)),
             restriction: Restriction::default(),
             counters: Arc::default(),
+            namespaces: None,
         };
         let named = NamedObject { resource, namespace: "shop", name: "a", subresource: "" };
         let write = Write::new(named, How::MergePatch, Vec::new()).expect("it is well formed");
@@ -213,6 +284,14 @@ fn what_is_left_out_or_empty_grants_nothing_by_mistake() {
         &format!("{{{some}, names: [a/b]}}"),
         r#"has "a/b", which cannot be the name of an object"#,
     );
+    check_refused(
+        "{resources: [v1/pods], verbs: [patch], namespaceSelector: ''}",
+        "is empty: leave it out for all namespaces",
+    );
+    check_refused(
+        "{resources: [v1/pods], verbs: [patch], namespaceSelector: 'a b'}",
+        "is no operator",
+    );
     check_refused("{resources: ['*'], verbs: [patch]}", "what may be written has to be named");
     check_refused(
         "{resources: [v1/pods], verbs: ['*']}",
@@ -225,7 +304,8 @@ fn the_line_that_would_grant_a_write_grants_no_more() {
     let told = |how: How, name: &str, body: &str| {
         let named = NamedObject { resource: "v1/pods", namespace: "on", name, subresource: "" };
         let write = Write::new(named, how, body.as_bytes().to_vec()).expect("it is one");
-        let told = settings("{}", "").writes.check_write("a", &write).expect_err("nothing is");
+        let told =
+            settings("{}", "").writes.check_write("a", &write, &refusal).expect_err("nothing is");
         told.split_once("writes: ").expect("a line").1.to_owned()
     };
     let rule = r#"[{resources: [v1/pods], verbs: [patch], namespaces: ["on"], names: ["1e3"]}]}}"#;
@@ -244,13 +324,14 @@ fn the_line_that_would_grant_a_write_grants_no_more() {
     let role = "rbac.authorization.k8s.io/v1/roles";
     let named = NamedObject { resource: role, namespace: "shop", name: "a:b", subresource: "" };
     let write = Write::new(named, How::Delete(None), Vec::new()).expect("it is one");
-    let told = settings("{}", "").writes.check_write("a", &write).expect_err("nothing is");
+    let told =
+        settings("{}", "").writes.check_write("a", &write, &refusal).expect_err("nothing is");
     let line = format!(
         r#"[{{resources: [{role}], verbs: [delete], namespaces: [shop], names: ["a:b"]}}]"#
     );
     assert!(told.contains(&line), "{told}");
     let granted = settings(&format!("a: {{writes: {line}}}"), "").writes;
-    assert_eq!(granted.check_write("a", &write), Ok(()));
+    assert_eq!(granted.check_write("a", &write, &refusal), Ok(()));
 }
 
 #[test]
