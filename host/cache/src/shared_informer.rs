@@ -311,8 +311,12 @@ impl SharedIndexInformer {
     /// The counts of the informer.
     pub fn stats(&self) -> InformerStats {
         let indexer = &self.shared.indexer;
-        let handlers = self.shared.inbox.handlers();
-        self.shared.progress.stats(indexer.count(None), indexer.bytes(), handlers, now())
+        InformerStats {
+            objects: indexer.count(None),
+            bytes: indexer.bytes(),
+            handlers: self.shared.inbox.handlers(),
+            ..self.shared.progress.stats(now())
+        }
     }
 
     /// The progress of its task with the reflectors' deltas. A task that ended by itself has work and makes no step.

@@ -229,13 +229,8 @@ impl Progress {
         self.relists[cause as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn stats(
-        &self,
-        objects: usize,
-        bytes: usize,
-        handlers: usize,
-        now: Instant,
-    ) -> InformerStats {
+    /// The counts, without those of the store and of the handlers.
+    pub(crate) fn stats(&self, now: Instant) -> InformerStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let heard = load(&self.heard).checked_sub(1).map(Duration::from_millis);
         let age = |heard| now.saturating_duration_since(self.created + heard);
@@ -249,13 +244,11 @@ impl Progress {
             errors: load(&self.errors),
             malformed: load(&self.malformed),
             transform_failures: load(&self.transform_failures),
-            handlers,
             handler_panics: load(&self.handler_panics),
             relists: relists.collect(),
             epoch: self.epoch(),
             last_event_age: heard.map(age),
-            objects,
-            bytes,
+            ..InformerStats::default()
         }
     }
 }
