@@ -41,10 +41,21 @@ pub struct Plugins {
 #[derive(Default)]
 struct PluginsState {
     plugins: Mutex<BTreeMap<PluginName, Arc<PluginCore>>>,
+    /// Plugins that are gone, or were stopped, and were granted Secrets: their `state` may have values of them, and comes
+    /// back under the same name. Only the host's own configuration grants Secrets, so they are few.
+    had_secrets: Mutex<BTreeSet<PluginName>>,
     problems: Mutex<Vec<Problem>>,
     scanned: AtomicBool,
     /// Counts the periodic checks of the plugin host, about one a second.
     beats: AtomicU64,
+}
+
+impl PluginsState {
+    fn note_secrets(&self, name: &PluginName, gone: Option<Arc<PluginCore>>) {
+        if gone.is_some_and(|core| core.log.may_hold_secrets()) {
+            self.had_secrets.lock().insert(name.clone());
+        }
+    }
 }
 
 impl Plugins {
@@ -203,11 +214,17 @@ impl Plugins {
     }
 
     pub(crate) fn insert(&self, name: PluginName, core: Arc<PluginCore>) {
-        self.shared.plugins.lock().insert(name, core);
+        let mut plugins = self.shared.plugins.lock();
+        let before = plugins.insert(name.clone(), core.clone());
+        self.shared.note_secrets(&name, before);
+        if self.shared.had_secrets.lock().contains(&name) {
+            core.log.grants_secrets();
+        }
     }
 
     pub(crate) fn remove(&self, name: &PluginName) {
-        self.shared.plugins.lock().remove(name);
+        let gone = self.shared.plugins.lock().remove(name);
+        self.shared.note_secrets(name, gone);
     }
 
     /// The directories were scanned. Logs each new problem once.

@@ -138,6 +138,35 @@ fn the_log_and_the_dead_letters_of_a_plugin_with_secrets_are_for_the_host_user_a
     });
 }
 
+/// Its `state` comes back under its name, and may have a value of a Secret.
+#[test]
+fn the_log_of_a_plugin_that_had_secrets_stays_closed_when_its_file_comes_back() {
+    host_fact(async |bench| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("informant.yaml").display().to_string();
+        let own = |grants: &str| {
+            let text = format!("{CONFIGURATION_HEAD}HostConfiguration\nplugins: {{{grants}}}\n");
+            std::fs::write(&file, text).expect("a file");
+        };
+        own("fail: {reads: [{resources: [v1/secrets, v1/pods]}]}");
+        bench.drop_plugin("fail", "fail");
+        let host = bench.start(&["--config", &file]).await;
+        let is_closed = || {
+            let answer = host.get("/plugins/fail/logs").expect("it serves");
+            assert_eq!(answer.status, 403, "{}", answer.body);
+        };
+        is_closed();
+        own("");
+        std::fs::remove_file(bench.plugins.join("fail.wasm")).expect("it is there");
+        let gone = async || host.plugin("fail").is_err().then_some(());
+        poll::until("its removal", LINES_DEADLINE, gone).await.expect("it goes");
+        bench.drop_plugin("fail", "fail");
+        let runs = |plugin: &Value| plugin["state"] == "running";
+        host.await_plugin("fail", "its second start", runs).await.unwrap();
+        is_closed();
+    });
+}
+
 /// The token of the host alone leads to its dead letters.
 #[track_caller]
 fn check_letters(bench: &HostBench<'_>, host: &Host) {
