@@ -7,7 +7,8 @@
 //! after a series of shorter calls that hold the thread for a millisecond or more.
 //!
 //! Many plugins may have their first such instruction at the same moment. So the first one raises the host's alarm:
-//! for a minute, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
+//! for a second, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
+//! That is enough for the calls of one event, and hardly disturbs plugins that need their memory.
 
 use crate::account::Ledger;
 use parking_lot::Mutex;
@@ -26,7 +27,7 @@ const STAY_FACTOR: u32 = 100;
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
 /// How long an alarm lasts.
-const ALARM: Duration = Duration::from_secs(60);
+const ALARM: Duration = Duration::from_secs(1);
 /// Bytes of an instance's linear memories up to which one instruction is short. By measurement an instruction fills new
 /// memory of this size in some 7 ms.
 pub(crate) const SMALL_MEMORY_MAX: usize = 8 << 20;

@@ -221,7 +221,8 @@ async fn why(
         };
         shared.callers.authorize(&caller, to("get", Some(key.name()))).await?;
         let lists = shared.callers.denied(&caller, to("list", None)).await?;
-        Ok(WhyRights { names_others: lists.is_none() })
+        let of_plugins = shared.callers.denied(&caller, Access::Path("/plugins")).await?;
+        Ok(WhyRights { names_others: lists.is_none(), has_writes: of_plugins.is_none() })
     };
     let turn = async || shared.on_demand.turn().await;
     super::why::respond(plugins, informers, query, SecretAccess::Refused, rights, turn).await

@@ -32,12 +32,18 @@ pub(super) static PARAMETERS: [Parameter; 4] = [
 pub(crate) struct WhyRights {
     /// Whether the answer may name other objects of the resource.
     pub(crate) names_others: bool,
+    /// Whether the answer may have the writes of plugins, which name any object.
+    pub(crate) has_writes: bool,
 }
 
 impl WhyRights {
     /// The answer without what the caller may not read.
     fn shown(&self, mut why: Why) -> Why {
         why.cache.nearest = why.cache.nearest.filter(|_| self.names_others);
+        if !self.has_writes {
+            let deliveries = why.plugins.iter_mut().flat_map(|plugin| &mut plugin.deliveries);
+            deliveries.for_each(|delivery| delivery.wrote = None);
+        }
         why
     }
 }
@@ -190,11 +196,22 @@ mod tests {
     fn a_caller_who_may_not_list_learns_no_name() {
         let why: Why = serde_json::from_value(serde_json::json!({
             "resource": "v1/configmaps", "namespace": "shop", "name": "nown", "at": "",
-            "cache": {"state": "absent", "nearest": "known"}, "plugins": [],
+            "cache": {"state": "absent", "nearest": "known"},
+            "plugins": [{
+                "name": "writer", "state": "running", "answer": "delivered", "because": "",
+                "subscriptions": [], "waiting": [], "waitingMore": 0, "deadLetters": [], "keys": [],
+                "deliveries": [{
+                    "at": "", "subscription": "", "change": "added", "reason": "watch", "attempt": 1,
+                    "resourceVersion": "1", "end": "ok", "waitedSeconds": 0.0, "seconds": 0.0,
+                    "wrote": "create v1/configmaps hidden/other: ok",
+                }],
+            }],
         }))
         .expect("an answer");
-        let shown =
-            |names_others| WhyRights { names_others }.shown(why.clone()).cache.nearest.is_some();
-        assert_eq!([true, false].map(shown), [true, false]);
+        let shown = |has: bool| {
+            let shown = WhyRights { names_others: has, has_writes: has }.shown(why.clone());
+            (shown.cache.nearest.is_some(), shown.plugins[0].deliveries[0].wrote.is_some())
+        };
+        assert_eq!([true, false].map(shown), [(true, true), (false, false)]);
     }
 }

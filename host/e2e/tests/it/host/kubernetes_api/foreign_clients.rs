@@ -69,6 +69,13 @@ fn kubeconfig(host: &Host, directory: &Path) -> PathBuf {
     path
 }
 
+/// Shows a rate with `--nocapture`.
+#[allow(clippy::print_stdout)] // The harness keeps it.
+fn show_rate(program: &Path, arguments: &[&str], changes: f64, start: Instant) {
+    let rate = changes / start.elapsed().as_secs_f64();
+    println!("{} {arguments:?}: {rate:.0} changes a second", program.display());
+}
+
 /// Changes pods beside two of these programs: one reads from the API server, the other from Informant. The last event is
 /// a deletion, so a program that has all deletions has all events.
 async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
@@ -87,8 +94,7 @@ async fn check(bench: &HostBench<'_>, program: &Path, arguments: &[&str]) {
     bench.create_pods(&pod_names(100..900)).await;
     bench.label_pods(&pod_names(0..700)).await;
     bench.delete_pods(&pod_names(50..350)).await;
-    let seconds = start.elapsed().as_secs_f64();
-    println!("{} {arguments:?}: {:.0} changes a second", program.display(), 1_800.0 / seconds);
+    show_rate(program, arguments, 1_800.0, start);
     let counts = (theirs.counts(300).await, ours.counts(300).await);
     assert_eq!(counts.1, counts.0, "{}", program.display());
     assert!(counts.1.iter().sum::<u64>() >= 1_900, "{counts:?}");
