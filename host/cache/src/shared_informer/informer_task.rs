@@ -6,7 +6,7 @@
 use super::InformerShared;
 use super::parts::PartsStep;
 use super::process_deltas::Deltas;
-use super::training::TrainingTurn;
+use super::training::TURNS;
 use crate::delta_fifo::{DeltaFifo, DeltaSink, Intake, PartId};
 use crate::informer_state::PartProgress;
 use crate::list_watch::ListWatchError;
@@ -49,7 +49,7 @@ impl InformerTask {
             let walking = self.processor.walk(&self.shared.indexer, now);
             let tidying = self.shared.indexer.tidy();
             if tidying.trains
-                && let Some(turn) = TrainingTurn::now()
+                && let Some(turn) = TURNS.now()
             {
                 turn.train(&self.shared.indexer).await;
             } else if walking || tidying.has_more || !popped.is_empty() {
@@ -66,7 +66,7 @@ impl InformerTask {
                             return failure;
                         }
                     }
-                    turn = TrainingTurn::wait(), if tidying.trains => {
+                    turn = TURNS.wait(), if tidying.trains => {
                         turn.train(&self.shared.indexer).await;
                     }
                     deltas = fifo.pop_all() => popped = deltas,

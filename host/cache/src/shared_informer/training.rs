@@ -6,8 +6,13 @@
 use crate::indexer::Indexer;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::JoinError;
 
-static TURN: Semaphore = Semaphore::const_new(1);
+/// The turns of all informers of the process.
+pub(super) static TURNS: TrainingTurns = TrainingTurns::new();
+
+/// Gives one turn at a time.
+pub(super) struct TrainingTurns(Semaphore);
 
 /// The permission to train now.
 pub(super) enum TrainingTurn {
@@ -17,40 +22,41 @@ pub(super) enum TrainingTurn {
     Aside(SemaphorePermit<'static>),
 }
 
-impl TrainingTurn {
+impl TrainingTurns {
+    const fn new() -> Self {
+        Self(Semaphore::const_new(1))
+    }
+
     /// A turn, if no other informer trains.
-    pub(super) fn now() -> Option<Self> {
+    pub(super) fn now(&'static self) -> Option<TrainingTurn> {
         if has_one_thread() {
-            return Some(Self::Here);
+            return Some(TrainingTurn::Here);
         }
-        TURN.try_acquire().ok().map(Self::Aside)
+        self.0.try_acquire().ok().map(TrainingTurn::Aside)
     }
 
     /// A turn, after those of others.
-    pub(super) async fn wait() -> Self {
+    pub(super) async fn wait(&'static self) -> TrainingTurn {
         if has_one_thread() {
-            return Self::Here;
+            return TrainingTurn::Here;
         }
-        match TURN.acquire().await {
-            Ok(permit) => Self::Aside(permit),
-            // It is never closed.
-            Err(_) => Self::Here,
-        }
+        // It is never closed.
+        self.0.acquire().await.map_or(TrainingTurn::Here, TrainingTurn::Aside)
     }
+}
 
-    /// Trains the dictionary of this store.
+impl TrainingTurn {
+    /// Trains the dictionary of this store. The turn lasts as long, also if the informer ends before.
     pub(super) async fn train(self, indexer: &Indexer) {
-        match self {
-            Self::Here => indexer.train(),
-            Self::Aside(_permit) => {
-                let indexer = indexer.clone();
-                let trained = tokio::task::spawn_blocking(move || indexer.train()).await;
-                if let Err(panicked) = trained.map_err(tokio::task::JoinError::try_into_panic)
-                    && let Ok(reason) = panicked
-                {
-                    std::panic::resume_unwind(reason);
-                }
-            }
+        let Self::Aside(permit) = self else { return indexer.train() };
+        let indexer = indexer.clone();
+        let training = move || {
+            indexer.train();
+            drop(permit);
+        };
+        let ended = tokio::task::spawn_blocking(training).await;
+        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+            std::panic::resume_unwind(panic);
         }
     }
 }
@@ -65,17 +71,18 @@ mod tests {
 
     #[test]
     fn one_informer_trains_at_a_time_beside_the_threads_of_a_runtime() {
+        static TURNS: TrainingTurns = TrainingTurns::new();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
         runtime.expect("it starts").block_on(async {
-            let turn = TrainingTurn::wait().await;
+            let turn = TURNS.wait().await;
             assert!(matches!(turn, TrainingTurn::Aside(_)));
-            assert!(TrainingTurn::now().is_none());
+            assert!(TURNS.now().is_none());
             turn.train(&Indexer::default()).await;
-            assert!(TrainingTurn::now().is_some());
+            assert!(TURNS.now().is_some());
         });
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.expect("it starts").block_on(async {
-            let turns = [TrainingTurn::now(), TrainingTurn::now()];
+            let turns = [TURNS.now(), TURNS.now()];
             assert!(turns.iter().all(|turn| matches!(turn, Some(TrainingTurn::Here))));
         });
     }

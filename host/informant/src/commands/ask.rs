@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Bytes of a cell.
-const CELL_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a cell. A cell of a table has a few words.
+pub(super) const CELL_BYTES_MAX: usize = 4 << 10;
 
 /// Runs a future on this thread.
 pub(super) fn block_on<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use informant_e2e::api::Patch;
 use informant_e2e::cluster::{ClusterKind, TestCluster, User};
-use informant_e2e::host::{Host, run_to_end};
+use informant_e2e::host::Host;
 use informant_e2e::poll;
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::bench::{config_map, labelled_pod};
 use crate::host::bench::{
     CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, pod_names, told,
 };
+use crate::host::namespaces::printed;
 
-const RBAC: &str = "rbac.authorization.k8s.io";
 const NAME: &str = "event-printer";
 /// A namespace that the fact creates and deletes.
 const OTHER: &str = "other-team";
@@ -112,18 +112,6 @@ fn objects_are_told_as_they_enter_and_leave_with_the_labels_of_their_namespace()
         let plugin = host.plugin(NAME).expect("it is there");
         assert_eq!(plugin["subscriptions"][0]["namespaceSelector"], "team=shop", "{plugin}");
     });
-}
-
-/// The objects that `informant rbac` prints for the plugin, for the user of this host.
-fn printed(bench: &HostBench<'_>) -> Vec<String> {
-    let plugin = bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
-    let arguments = ["rbac", &plugin, "--name", NAME];
-    let output = run_to_end(&bench.program, &arguments).expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("it is text");
-    let subject = "- kind: ServiceAccount\n  name: \"informant\"\n  namespace: \"default\"";
-    let user = format!("- apiGroup: {RBAC}\n  kind: User\n  name: {}", User::Reader.name());
-    text.replace(subject, &user).split("---\n").map(str::to_owned).collect()
 }
 
 /// A host that may not list namespaces says so, and begins once it may. Facts share the users of a real API server, and

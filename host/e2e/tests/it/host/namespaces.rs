@@ -14,7 +14,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const NAME: &str = "event-printer";
 
 /// The output of `rbac` for the plugin, for the user of this host.
-fn printed(bench: &HostBench<'_>) -> Vec<String> {
+pub fn printed(bench: &HostBench<'_>) -> Vec<String> {
     let plugin = bench.plugins.join(format!("{NAME}.wasm")).display().to_string();
     let arguments = ["rbac", &plugin, "--name", NAME];
     let output = run_to_end(&bench.program, &arguments).expect("it runs");

@@ -1,13 +1,12 @@
 //! Tables of the host as kubectl prints them (`k8s.io/cli-runtime/pkg/printers`). Synchronous.
 
+use crate::commands::ask::CELL_BYTES_MAX;
 use informant_runtime::one_line;
 use serde_json::Value;
 
 /// The least width of a column, and the spaces after its widest cell (`printers.GetNewTabWriter`).
 const COLUMN_MIN: usize = 6;
 const PADDING: usize = 3;
-/// Bytes of a cell. A cell of a table has a few words.
-const CELL_BYTES_MAX: usize = 4 << 10;
 
 /// A printed table, to which a watch adds rows. The columns become no narrower.
 pub(super) struct PrintedTable {

@@ -3,46 +3,32 @@
 
 use super::GuestState;
 use crate::pace::SMALL_MEMORY_MAX;
-use std::pin::Pin;
+use async_trait::async_trait;
 use std::time::Instant;
 use wasmtime::{ResourceLimiter as _, ResourceLimiterAsync, Result};
 
-/// The answer to a growth. Wasmtime declares it with the macro `async_trait`, which has this form.
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
-
+#[async_trait]
 impl ResourceLimiterAsync for GuestState {
-    fn memory_growing<'state, 'answer>(
-        &'state mut self,
+    async fn memory_growing(
+        &mut self,
         current: usize,
         desired: usize,
         maximum: Option<usize>,
-    ) -> Answer<'answer>
-    where
-        'state: 'answer,
-        Self: 'answer,
-    {
-        let grown = self.limiter.memory_growing(current, desired, maximum);
-        let must_move = grown.is_ok() && self.is_large_and_alarmed();
-        let clock = self.clock.clone();
-        Box::pin(async move {
-            if must_move {
-                clock.give_way().await;
-            }
-            grown
-        })
+    ) -> Result<bool> {
+        let grows = self.limiter.memory_growing(current, desired, maximum)?;
+        if self.is_large_and_alarmed() {
+            self.clock.give_way().await;
+        }
+        Ok(grows)
     }
 
-    fn table_growing<'state, 'answer>(
-        &'state mut self,
+    async fn table_growing(
+        &mut self,
         current: usize,
         desired: usize,
         maximum: Option<usize>,
-    ) -> Answer<'answer>
-    where
-        'state: 'answer,
-        Self: 'answer,
-    {
-        Box::pin(std::future::ready(self.limiter.table_growing(current, desired, maximum)))
+    ) -> Result<bool> {
+        self.limiter.table_growing(current, desired, maximum)
     }
 
     fn instances(&self) -> usize {
