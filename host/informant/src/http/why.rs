@@ -66,10 +66,10 @@ pub(crate) async fn respond(
     let (of, among) = (plugins.clone(), informers.clone());
     let asked = move || {
         let kinds = || ResourceKinds::of(&of, &among);
-        question(query.as_deref().unwrap_or_default(), kinds, || of.names(), secrets)
+        question(query.as_deref().unwrap_or_default(), kinds, secrets)
     };
-    let question = match aside(asked).await {
-        Some(Ok(question)) => question,
+    let (mut question, plugin) = match aside(asked).await {
+        Some(Ok(asked)) => asked,
         Some(Err((status, text))) => return message(status, text),
         None => return stopping(),
     };
@@ -77,18 +77,22 @@ pub(crate) async fn respond(
         Ok(rights) => rights,
         Err(status) => return refusal(&status),
     };
+    question.plugin = match plugin.map(|name| named_plugin(&name, &plugins.names())).transpose() {
+        Ok(plugin) => plugin,
+        Err((status, text)) => return message(status, text),
+    };
     let left_out = question.left_out(&informers, turn).await;
     let answer =
         move || Json(rights.shown(plugins.why(&question, &informers, left_out))).into_response();
     aside(answer).await.unwrap_or_else(stopping)
 }
 
+/// The question about all plugins, and the name of the only one, which is looked up once the caller's rights are known.
 fn question(
     query: &str,
     kinds: impl FnOnce() -> ResourceKinds,
-    plugins: impl FnOnce() -> Vec<PluginName>,
     secrets: SecretAccess,
-) -> Result<WhyQuestion, WhyRefusal> {
+) -> Result<(WhyQuestion, Option<String>), WhyRefusal> {
     let bad = |text: String| (StatusCode::BAD_REQUEST, text);
     let missing = |key: &str| {
         bad(format!("{key} is missing; ask for example /why?kind=pods&namespace=shop&name=web-1"))
@@ -116,8 +120,8 @@ fn question(
     if kind.is_namespaced == Some(false) && !namespace.is_empty() {
         return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
     }
-    let plugin = given.take("plugin").map(|name| named_plugin(&name, &plugins())).transpose()?;
-    Ok(WhyQuestion { resource: kind.resource, key: ObjectKey::new(namespace, name), plugin })
+    let key = ObjectKey::new(namespace, name);
+    Ok((WhyQuestion { resource: kind.resource, key, plugin: None }, given.take("plugin")))
 }
 
 /// The plugin of this name, which must be there.
@@ -139,12 +143,10 @@ mod tests {
 
     #[track_caller]
     fn check_as(secrets: SecretAccess, query: &str, expect: Result<&str, &str>) {
-        let plugins =
-            || ["hello", "scaler"].map(|name| name.parse::<PluginName>().expect("a name")).to_vec();
         let watched = [("example.com/v1/widgets".parse().expect("a resource"), None)];
-        let found = question(query, || ResourceKinds::new(watched), plugins, secrets);
-        let found = found.map(|question| {
-            let plugin = question.plugin.map_or("*".to_owned(), |it| it.as_str().to_owned());
+        let found = question(query, || ResourceKinds::new(watched), secrets);
+        let found = found.map(|(question, plugin)| {
+            let plugin = plugin.unwrap_or_else(|| "*".to_owned());
             format!("{} {} {plugin}", question.resource, question.key)
         });
         match (&found, expect) {
@@ -169,8 +171,6 @@ mod tests {
     #[test]
     fn a_question_with_a_mistake_is_answered_with_the_nearest() {
         check("kind=podz&namespace=a&name=b", Err("did you mean pod?"));
-        check("kind=pods&namespace=a&name=b&plugin=helo", Err("did you mean hello?"));
-        check("kind=pods&namespace=a&name=b&plugin=zzz", Err("informant plugin list"));
         check("knd=pods", Err("did you mean kind=VALUE?"));
         check("kind=pods&name=web", Err("have a namespace: write NAMESPACE/NAME"));
         check(
@@ -181,6 +181,17 @@ mod tests {
         check("kind=pods&namespace=a", Err("name is missing"));
         check("kind=pods&kind=nodes", Err("kind is given twice"));
         check(&format!("name={}", "x".repeat(QUERY_BYTES_MAX)), Err("longer than"));
+    }
+
+    #[test]
+    fn an_unknown_plugin_comes_with_the_nearest() {
+        let plugins = ["hello", "scaler"].map(|name| name.parse().expect("a name"));
+        let named = |name| named_plugin(name, &plugins).map(|plugin| plugin.as_str().to_owned());
+        let unknown =
+            |text: &str| Err((StatusCode::NOT_FOUND, format!("there is no plugin {text}")));
+        assert_eq!(named("hello"), Ok("hello".to_owned()));
+        assert_eq!(named("helo"), unknown("\"helo\"; did you mean hello?"));
+        assert_eq!(named("zzz"), unknown("\"zzz\"; `informant plugin list` shows those there are"));
     }
 
     #[test]

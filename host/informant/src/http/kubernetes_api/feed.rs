@@ -1,4 +1,7 @@
 //! A watcher's place among the recent changes. A watcher has no buffer: a slow one falls off the end of the log.
+//!
+//! A watcher that has just got the newest change gets the next ones [`GATHER`] later, in one piece. So a change after a
+//! pause is not delayed, and a change of many costs each watcher no wake-up and no write of its own.
 
 use super::WatchPlace;
 use super::followed::ChangeFollower;
@@ -8,11 +11,18 @@ use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 use informant_apiserver::{Change, ChangeFeed, WatchEnd};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+/// The shortest time between two pieces of changes for one watcher.
+const GATHER: Duration = Duration::from_millis(10);
 
 pub(super) struct Feed {
     follower: Arc<ChangeFollower>,
     place: Place,
+    /// A watcher that has all changes waits for more until then at least.
+    next_at: Instant,
     woken: watch::Receiver<()>,
     /// The watch in the metrics.
     counted: OpenWatch,
@@ -27,7 +37,7 @@ impl Feed {
         counted: OpenWatch,
     ) -> Self {
         let woken = follower.subscribe();
-        Self { follower, place, woken, counted, _among_all: among_all }
+        Self { follower, place, next_at: Instant::now(), woken, counted, _among_all: among_all }
     }
 
     /// None: the informer has ended.
@@ -35,7 +45,10 @@ impl Feed {
         loop {
             self.woken.borrow_and_update();
             match self.follower.take(&mut self.place) {
-                Ok(changes) if !changes.is_empty() => return Some(Ok(changes)),
+                Ok(changes) if !changes.is_empty() => {
+                    self.next_at = Instant::now() + GATHER;
+                    return Some(Ok(changes));
+                }
                 Ok(_) => {}
                 Err(missed) => {
                     self.counted.reason = missed.reason;
@@ -43,7 +56,7 @@ impl Feed {
                 }
             }
             tokio::select! {
-                woken = self.woken.changed() => woken.ok()?,
+                woken = async { sleep_until(self.next_at).await; self.woken.changed().await } => woken.ok()?,
                 () = self.follower.lease.informer().stopped() => return None,
             }
         }

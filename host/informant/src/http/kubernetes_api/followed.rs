@@ -246,11 +246,17 @@ impl ResourceEventHandler for Changes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WatchPlace;
     use super::super::cache_source::began;
+    use super::super::feed::Feed;
     use super::*;
+    use crate::metrics::WatchCounts;
+    use informant_apiserver::ChangeFeed;
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
     use serde_json::Value;
+    use tokio::sync::Semaphore;
+    use tokio::time::sleep;
 
     struct Bench {
         source: Arc<FakeControllerSource>,
@@ -350,6 +356,41 @@ mod tests {
         assert_eq!(follower.progress(&place), 5);
         assert!(follower.begin(Some(1)).await.is_err(), "that was before the first watch");
         bench.factory.shutdown().await;
+    }
+
+    /// How many changes a watcher gets in each piece, if each comes so many milliseconds after the one before.
+    async fn check_pieces(after_ms: &[u64], expect: &[usize]) {
+        let bench = Bench::start().await;
+        let follower = bench.follow().await;
+        let place = follower.begin(None).await.expect("it is the newest");
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("there is one");
+        let among_all = WatchPlace { _permit: permit, _share: None };
+        let counted = Arc::<WatchCounts>::default().open("configmaps".to_owned());
+        let mut feed = Feed::new(follower, place, among_all, counted);
+        let changes = async {
+            for (number, after) in after_ms.iter().enumerate() {
+                sleep(Duration::from_millis(*after)).await;
+                bench.source.add(&format!(r#"{{"metadata":{{"name":"c{number}"}}}}"#));
+            }
+        };
+        let pieces = async {
+            let mut pieces = Vec::new();
+            while pieces.iter().sum::<usize>() < after_ms.len() {
+                let changes = feed.next().await.expect("it goes on").expect("there is no gap");
+                pieces.push(changes.len());
+            }
+            pieces
+        };
+        let ((), pieces) = tokio::join!(changes, pieces);
+        assert_eq!(pieces, expect, "changes after {after_ms:?} ms");
+        drop(feed);
+        bench.factory.shutdown().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_follow_closely_come_in_one_piece() {
+        check_pieces(&[20, 20, 20], &[1, 1, 1]).await;
+        check_pieces(&[20, 2, 2, 2, 20], &[1, 3, 1]).await;
     }
 
     #[tokio::test(start_paused = true)]
