@@ -6,16 +6,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The longest label value, and the longest name part of a label key, that Kubernetes accepts.
 const NAME_LENGTH_MAX: usize = 63;
 /// The longest prefix of a label key (a DNS subdomain).
 const PREFIX_LENGTH_MAX: usize = 253;
 
-/// Requirements that an object's labels must all meet. The default selects everything.
+/// Requirements that an object's labels must all meet. The default selects everything. Clones share the requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelSelector {
-    requirements: Vec<LabelRequirement>,
+    requirements: Arc<[LabelRequirement]>,
 }
 
 /// One requirement: a label key and what must hold for its value.
@@ -159,7 +160,7 @@ impl<'a> Parser<'a> {
         loop {
             requirements.push(self.requirement()?);
             if self.rest.is_empty() {
-                return Ok(LabelSelector { requirements });
+                return Ok(LabelSelector { requirements: requirements.into() });
             }
             if !self.take(",") {
                 return Err(format!("a comma or the end is missing before {:?}", self.rest));

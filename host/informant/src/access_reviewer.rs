@@ -61,15 +61,14 @@ fn question(asked: AccessReview) -> SubjectAccessReviewSpec {
     }
 }
 
-/// A right that is neither allowed nor denied, with an error, is unknown: an authorizer could not decide.
+/// A right that is neither allowed nor denied, with an error, is unknown: an authorizer could not decide. One that is both
+/// is denied (k8s.io/apiserver, `plugin/pkg/authorizer/webhook`).
 fn answer(status: SubjectAccessReviewStatus) -> Result<AccessAnswer, String> {
     let error = status.evaluation_error.unwrap_or_default();
-    match status.allowed {
-        true => Ok(AccessAnswer::Allowed),
-        false if status.denied == Some(true) || error.is_empty() => {
-            Ok(AccessAnswer::Denied(status.reason.unwrap_or_default()))
-        }
-        false => Err(error),
+    match (status.allowed, status.denied == Some(true)) {
+        (true, false) => Ok(AccessAnswer::Allowed),
+        (false, false) if !error.is_empty() => Err(error),
+        (true, true) | (false, _) => Ok(AccessAnswer::Denied(status.reason.unwrap_or_default())),
     }
 }
 
@@ -129,6 +128,8 @@ mod tests {
         check(r#"{"allowed":false,"evaluationError":"webhook down"}"#, Err("webhook down"));
         let both =
             r#"{"allowed":false,"denied":true,"reason":"no","evaluationError":"webhook down"}"#;
+        check(both, Ok(AccessAnswer::Denied("no".to_owned())));
+        let both = r#"{"allowed":true,"denied":true,"reason":"no"}"#;
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
         // RBAC answers so if it does not find one role and another role allows the request.
         check(r#"{"allowed":true,"evaluationError":"role not found"}"#, Ok(AccessAnswer::Allowed));

@@ -88,6 +88,7 @@ pub use kept::archive::{
 pub use kept::dead_letters::{DeadLetter, Selection};
 pub use kept::plugin_archive::KeptSnapshot;
 pub use log_tail::{KeptLine, LogPiece, LogReader};
+pub use namespace_labels::namespaces;
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
     KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,

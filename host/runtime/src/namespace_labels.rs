@@ -1,11 +1,10 @@
 //! Labels of namespaces, for selectors in subscriptions, reads and grants of writes.
 
 use informant_apimachinery::{GroupVersionResource, LabelRequirement, LabelSelector};
-use informant_cache::{Indexer, Object, ObjectKey, Scope};
-use std::collections::HashSet;
+use informant_cache::{Indexer, Object, ObjectKey, Page, Scope};
 
 /// The resource of the namespaces.
-pub(crate) fn namespaces() -> GroupVersionResource {
+pub fn namespaces() -> GroupVersionResource {
     GroupVersionResource::new("", "v1", "namespaces")
 }
 
@@ -32,10 +31,16 @@ impl NamespaceLabels {
         found.is_some_and(|found| self.are_met_by(&found))
     }
 
-    /// The selected namespaces in the cache.
-    pub(crate) fn selected(&self) -> HashSet<Box<str>> {
-        let listed = self.namespaces.list(None, &self.selector, 0, None).map(|page| page.items);
-        listed.unwrap_or_default().iter().map(|found| found.key().name().into()).collect()
+    /// The selected ones of so many namespaces in the cache, and the place of the next ones.
+    pub(crate) fn selected(
+        &self,
+        from: Option<&str>,
+        looks_max: usize,
+    ) -> (Vec<Box<str>>, Option<String>) {
+        let page = self.namespaces.list(None, &LabelSelector::default(), looks_max, from);
+        let Ok(Page { items, next }) = page else { return (Vec::new(), None) };
+        let selected = items.iter().filter(|found| self.are_met_by(found));
+        (selected.map(|found| found.key().name().into()).collect(), next)
     }
 
     pub(crate) fn selector(&self) -> &LabelSelector {
@@ -51,8 +56,9 @@ impl NamespaceLabels {
         self.selector.unmet(|key| namespace.label(key))
     }
 
-    /// The reason for which the selector does not select a namespace, if the present labels have one.
-    pub(crate) fn refusal(&self, namespace: &str) -> Option<String> {
+    /// The reason for which the selector does not select a namespace, if the present labels have one. `shows`: with the
+    /// label's value.
+    pub(crate) fn refusal(&self, namespace: &str, shows: bool) -> Option<String> {
         let selector = &self.selector;
         if namespace.is_empty() {
             return Some(format!("namespaceSelector {selector}: the object is in no namespace"));
@@ -63,6 +69,7 @@ impl NamespaceLabels {
         };
         let unmet = self.unmet(&found)?;
         let label = match found.label(&unmet.key) {
+            _ if !shows => "is another, or missing".to_owned(),
             Some(value) => format!("is {value}"),
             None => "is missing".to_owned(),
         };
@@ -92,12 +99,15 @@ pub(crate) mod tests {
         let selector = "team=shop,!old".parse().expect("a selector");
         let labels = NamespaceLabels::new(&selector, store.indexer().clone());
         let check = |namespace: &str, expect: Option<&str>| {
-            let refusal = labels.refusal(namespace);
+            let refusal = labels.refusal(namespace, true);
             let refusal = refusal.as_ref().map(|it| it.strip_prefix("namespaceSelector "));
             assert_eq!(refusal, expect.map(Some));
             assert_eq!(labels.select(namespace), expect.is_none());
         };
         check("a", Some("team=shop: label team of namespace a is db"));
+        let hidden =
+            "namespaceSelector team=shop: label team of namespace a is another, or missing";
+        assert_eq!(labels.refusal("a", false).as_deref(), Some(hidden));
         check("b", Some("team=shop: label team of namespace b is missing"));
         check("c", Some(r#"team=shop,!old: the cache has no namespace "c""#));
         check("", Some("team=shop,!old: the object is in no namespace"));

@@ -353,9 +353,9 @@ impl Plugin {
         let handler =
             handler.of_loads(asked_by, begun_by).reading_with(projection, spec, !self.is_recorded);
         let room = informer.informer().room_signal();
-        let followed = spec.namespace_selector.as_ref();
-        let followed =
-            followed.map(|selector| NamespaceFollower::begin(selector, informers, room.clone()));
+        let (followed, payer) = (spec.namespace_selector.as_ref(), &self.core.counters.ledger);
+        let followed = followed
+            .map(|selector| NamespaceFollower::begin(selector, informers, room.clone(), payer));
         let (handler, _namespaces) = match followed {
             Some((followed, follower)) => (handler.following(followed), Some(follower)),
             None => (handler, None),

@@ -94,7 +94,8 @@ impl PluginPowers {
     fn label_refusal(&self, selector: &LabelSelector, namespace: &str) -> Option<String> {
         match &self.namespaces {
             Some(namespaces) if namespaces.has_synced() => {
-                NamespaceLabels::new(selector, namespaces.indexer()).refusal(namespace)
+                // The plugin gets the text, and it may not read namespaces.
+                NamespaceLabels::new(selector, namespaces.indexer()).refusal(namespace, false)
             }
             _ => Some(format!(
                 "namespaceSelector {selector}: the labels of namespaces are not known"

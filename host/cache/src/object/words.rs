@@ -1,7 +1,9 @@
 //! A list of texts in one allocation, which objects share: sets of labels, and owners.
 //!
 //! Each text stands behind its length. Reading one is a walk over the bytes before it, which for what an object has is
-//! quicker than following a pointer to each.
+//! quicker than following a pointer to each. A long list has a table behind its texts, so that a look-up among twenty
+//! thousand labels is no walk over all of them: the places of its even words, in the order of these words, and the
+//! number of the places.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +11,11 @@ use triomphe::ThinArc;
 
 /// Lists up to so many bytes are looked up without an allocation; those of most objects are shorter.
 const ON_STACK: usize = 512;
+
+/// Lists of so many bytes have a table; those of most objects are shorter.
+const LONG: usize = 2 << 10;
+/// Bytes of a place in the table, and of the table's length.
+const PLACE: usize = size_of::<u32>();
 
 /// A cheap handle: cloning counts a reference. Equal ones are the same bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,12 +58,29 @@ impl OwnerReference<'_> {
 }
 
 impl Words {
-    pub(super) fn new(bytes: &[u8]) -> Self {
-        Self(ThinArc::from_header_and_slice((), bytes))
+    pub(super) fn new(list: &[u8]) -> Self {
+        if list.len() < LONG {
+            return Self(ThinArc::from_header_and_slice((), list));
+        }
+        Self(ThinArc::from_header_and_slice((), &[list, &table(list)].concat()))
     }
 
+    /// The list, without its table.
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0.slice
+        self.parts().0
+    }
+
+    /// The list, and its table, which is empty if the list is short.
+    fn parts(&self) -> (&[u8], &[[u8; PLACE]]) {
+        let all = &self.0.slice;
+        match all.split_last_chunk() {
+            Some((rest, places)) if all.len() >= LONG => {
+                let (list, table) =
+                    rest.split_at(rest.len() - u32::from_le_bytes(*places) as usize * PLACE);
+                (list, table.as_chunks().0)
+            }
+            _ => (all, &[]),
+        }
     }
 
     /// How many handles there are.
@@ -75,7 +99,15 @@ impl Words {
 
     /// The value that follows a key, in a list of keys and values.
     pub(super) fn value(&self, key: &str) -> Option<&str> {
-        let mut rest = self.bytes();
+        let (mut rest, table) = self.parts();
+        let list = rest;
+        let at = |place: &[u8; PLACE]| &list[u32::from_le_bytes(*place) as usize..];
+        if !table.is_empty() {
+            let found = table.binary_search_by_key(&key.as_bytes(), |place| take(&mut at(place)));
+            let mut rest = at(&table[found.ok()?]);
+            take(&mut rest);
+            return Some(text(take(&mut rest)));
+        }
         while !rest.is_empty() {
             let (found, value) = (take(&mut rest), take(&mut rest));
             if found == key.as_bytes() {
@@ -115,6 +147,22 @@ impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
+}
+
+/// The table of a long list. A list of 4 GiB is no object's.
+fn table(list: &[u8]) -> Vec<u8> {
+    let mut places = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let place = list.len() - rest.len();
+        places.push((take(&mut rest), place as u32));
+        if !rest.is_empty() {
+            take(&mut rest);
+        }
+    }
+    places.sort_unstable();
+    let len = places.len() as u32;
+    places.iter().map(|(_, place)| *place).chain([len]).flat_map(u32::to_le_bytes).collect()
 }
 
 /// Calls `then` with a list's bytes.
@@ -207,5 +255,22 @@ mod tests {
             [Some("b"), Some("c"), None]
         );
         assert_eq!(list.pairs().collect::<Vec<_>>(), [("a", "b"), ("b", "c")]);
+    }
+
+    /// Lists of so many labels, with and without a table.
+    #[test]
+    fn a_long_list_is_looked_up_as_a_short_one() {
+        for count in [0, 1, 70, 100, 5_000] {
+            let label = |number: usize| (format!("k{}", number * 7 % 10_007), format!("v{number}"));
+            let labels: Vec<(String, String)> = (0..count).map(label).collect();
+            let words = labels.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
+            let list = with_bytes(words, Words::new);
+            assert_eq!(list.parts().1.is_empty(), list.bytes().len() < LONG);
+            assert!(list.pairs().eq(labels.iter().map(|(key, value)| (&**key, &**value))));
+            for (key, value) in &labels {
+                assert_eq!(list.value(key), Some(value.as_str()));
+            }
+            assert_eq!([list.value("v1"), list.value(""), list.value("k10008")], [None; 3]);
+        }
     }
 }

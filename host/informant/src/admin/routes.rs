@@ -63,7 +63,7 @@ async fn why(State(shared): State<AdminState>, RawQuery(query): RawQuery) -> Res
         informers,
         query,
         SecretAccess::Served,
-        async |_| Ok(WhyRights { names_others: true, has_writes: true }),
+        async |_| Ok(WhyRights { names_others: true, has_writes: true, shows_namespace: true }),
         async || true,
     )
     .await

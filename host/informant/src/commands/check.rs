@@ -1,12 +1,12 @@
 //! `informant plugin check`: checks plugin files as a host would load them.
 
 use super::ask::{block_on, print, print_json};
-use super::rbac::{Needs, namespaces};
+use super::rbac::Needs;
 use crate::cli::{CheckArgs, Output};
 use crate::{compiler, host_configuration};
 use anyhow::{Result, bail};
 use informant_runtime::{
-    CONTRACT_VERSION, Descriptor, LIMITS, Limits, PluginChecker, PluginReport,
+    CONTRACT_VERSION, Descriptor, LIMITS, Limits, PluginChecker, PluginReport, namespaces,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

@@ -6,7 +6,8 @@ use crate::{compiler, host_configuration};
 use anyhow::{Context, Result, anyhow, bail};
 use informant_apimachinery::GroupVersionResource;
 use informant_runtime::{
-    Descriptor, PluginChecker, ServiceAccount, WriteSpec, plugin_files, watched_namespaces,
+    Descriptor, PluginChecker, ServiceAccount, WriteSpec, namespaces, plugin_files,
+    watched_namespaces,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,11 +50,6 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
     }
     print(yaml(&needs, args).trim_end());
     Ok(())
-}
-
-/// The resource that the host lists and watches for the labels of namespaces.
-pub(super) fn namespaces() -> GroupVersionResource {
-    GroupVersionResource::new("", "v1", "namespaces")
 }
 
 /// The named files, and the plugin files in the named directories.

@@ -11,7 +11,6 @@ use super::operations::{self, ServedOperation};
 use super::permission::{forged, without_token};
 use super::places::Peer;
 use super::server::ServerState;
-use super::why::named_plugin;
 use crate::actions::{ActionListener, PluginAction, Requester, named};
 use axum::Json;
 use axum::extract::{Extension, Path, Request, State};
@@ -118,9 +117,9 @@ async fn permitted_actions(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let plugin = match named_plugin(&name, &shared.sources.plugins.names()) {
-        Ok(plugin) => plugin,
-        Err((status, text)) => return message(status, text),
+    let plugins = shared.sources.plugins.names();
+    let Some(plugin) = plugins.into_iter().find(|plugin| plugin.as_str() == name) else {
+        return message(StatusCode::NOT_FOUND, format!("there is no plugin {name:?}"));
     };
     let _place = match shared.callers.place_for_rights(&caller) {
         Ok(place) => place,

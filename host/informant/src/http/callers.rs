@@ -28,6 +28,7 @@ use parking_lot::Mutex;
 use recent::{QuestionHash, RecentAnswers};
 use reviews::{ApiServerReviews, CallerReviews};
 use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -305,18 +306,23 @@ pub(super) async fn authenticated(
     next.run(request).await
 }
 
+/// The path as the API server would ask about it: decoded, as the router decodes the names in it.
+pub(super) fn asked_path(path: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(path).decode_utf8_lossy()
+}
+
 /// Lets a request for a page of the host through if its caller may read that path.
 pub(super) async fn with_right_to_path(
     State(shared): State<Arc<ServerState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let path = request.uri().path();
-    if !is_probe(path) {
+    let path = asked_path(request.uri().path());
+    if !is_probe(&path) {
         let Some(caller) = request.extensions().get::<Caller>() else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
-        if let Err(status) = shared.callers.authorize(caller, Access::Path(path)).await {
+        if let Err(status) = shared.callers.authorize(caller, Access::Path(&path)).await {
             return refusal(&status);
         }
     }

@@ -85,12 +85,14 @@ impl ResourceKinds {
         let is_meant =
             |kind: &&ResourceKind| means(&lower, &kind.resource, |name| kind.words.contains(name));
         let (name, _) = split(&lower);
-        self.0.iter().find(is_meant).cloned().ok_or_else(|| self.unknown(word, name))
+        self.0.iter().find(is_meant).cloned().ok_or_else(|| Self::unknown(word, name))
     }
 
-    fn unknown(&self, word: &str, name: &str) -> UnknownKind {
+    /// The nearest built-in word comes with it: not every caller may know the custom resources.
+    fn unknown(word: &str, name: &str) -> UnknownKind {
+        let built_in = built_in();
         let words: BTreeSet<&str> =
-            self.0.iter().flat_map(|kind| &kind.words).map(String::as_str).collect();
+            built_in.iter().flat_map(|kind| &kind.words).map(String::as_str).collect();
         let words: Vec<&str> = words.into_iter().collect();
         let meant = match nearest(name, &words) {
             Some(near) => format!("did you mean {near}?"),
@@ -229,6 +231,8 @@ mod tests {
     fn an_unknown_word_comes_with_the_nearest() {
         check("podd", Err("did you mean pod"));
         check("deploymnts", Err("did you mean deployments?"));
+        // Not every caller may know the custom resources.
+        check("widgt", Err("GROUP/VERSION/RESOURCE"));
         check("zzzzzz", Err("GROUP/VERSION/RESOURCE"));
         check("v1/Pods", Err("lower-case plural"));
     }

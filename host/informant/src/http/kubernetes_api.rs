@@ -12,7 +12,7 @@ mod recent_changes;
 mod served;
 mod stored;
 
-use super::callers::{Access, Caller, refusal};
+use super::callers::{Access, Caller, asked_path, refusal};
 use super::gzip::Live;
 use super::on_demand::not_namespaced;
 use super::operations::{KUBERNETES_API, ServedOperation};
@@ -132,9 +132,10 @@ async fn answer(
         return status_response(&Status::forbidden(&path.gvr, name, why));
     }
     let verb = resource.map_or("get", |path| path.verb(uri.query()));
+    let asked = asked_path(uri.path());
     let access = match resource {
         Some(path) => Access::of_path(path, verb),
-        None => Access::Path(uri.path()),
+        None => Access::Path(&asked),
     };
     if let Err(status) = shared.callers.authorize(&caller, access).await {
         return refusal(&status);

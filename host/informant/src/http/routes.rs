@@ -26,7 +26,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use bytes::Bytes;
-use informant_runtime::WhyQuestion;
+use informant_runtime::{WhyQuestion, namespaces};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -222,7 +222,15 @@ async fn why(
         shared.callers.authorize(&caller, to("get", Some(key.name()))).await?;
         let lists = shared.callers.denied(&caller, to("list", None)).await?;
         let of_plugins = shared.callers.denied(&caller, Access::Path("/plugins")).await?;
-        Ok(WhyRights { names_others: lists.is_none(), has_writes: of_plugins.is_none() })
+        let name = Some(key.namespace()).filter(|name| !name.is_empty());
+        let (verb, resource, subresource) = ("get", &namespaces(), None);
+        let namespace = Access::Objects { verb, resource, subresource, namespace: None, name };
+        let of_namespace = shared.callers.denied(&caller, namespace).await?;
+        Ok(WhyRights {
+            names_others: lists.is_none(),
+            has_writes: of_plugins.is_none(),
+            shows_namespace: of_namespace.is_none(),
+        })
     };
     let turn = async || shared.on_demand.turn().await;
     super::why::respond(plugins, informers, query, SecretAccess::Refused, rights, turn).await

@@ -34,6 +34,8 @@ pub(crate) struct WhyRights {
     pub(crate) names_others: bool,
     /// Whether the answer may have the writes of plugins, which name any object.
     pub(crate) has_writes: bool,
+    /// Whether the answer may have labels of the object's namespace.
+    pub(crate) shows_namespace: bool,
 }
 
 impl WhyRights {
@@ -77,6 +79,7 @@ pub(crate) async fn respond(
         Ok(rights) => rights,
         Err(status) => return refusal(&status),
     };
+    question.shows_namespace = rights.shows_namespace;
     question.plugin = match plugin.map(|name| named_plugin(&name, &plugins.names())).transpose() {
         Ok(plugin) => plugin,
         Err((status, text)) => return message(status, text),
@@ -121,7 +124,9 @@ fn question(
         return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
     }
     let key = ObjectKey::new(namespace, name);
-    Ok((WhyQuestion { resource: kind.resource, key, plugin: None }, given.take("plugin")))
+    let resource = kind.resource;
+    let question = WhyQuestion { resource, key, plugin: None, shows_namespace: false };
+    Ok((question, given.take("plugin")))
 }
 
 /// The plugin of this name, which must be there.
@@ -220,7 +225,8 @@ mod tests {
         }))
         .expect("an answer");
         let shown = |has: bool| {
-            let shown = WhyRights { names_others: has, has_writes: has }.shown(why.clone());
+            let shown = WhyRights { names_others: has, has_writes: has, shows_namespace: has }
+                .shown(why.clone());
             (shown.cache.nearest.is_some(), shown.plugins[0].deliveries[0].wrote.is_some())
         };
         assert_eq!([true, false].map(shown), [(true, true), (false, false)]);

@@ -19,6 +19,7 @@ mod bind;
 mod compile;
 mod condition;
 mod cost;
+mod error_text;
 mod needs;
 mod seen_values;
 
@@ -30,6 +31,7 @@ use cel::common::value::Val;
 use cel::{Context, IdedExpr, Value};
 pub(crate) use condition::{Condition, TestedStates};
 use cost::{ENVIRONMENT, limited};
+use error_text::error_text;
 use needs::Needs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -45,11 +47,11 @@ const READ_BYTES_MAX: usize = 128 << 10;
 /// A compiled expression. Clones share it.
 #[derive(Clone)]
 pub struct Filter {
-    text: Arc<str>,
     compiled: Arc<CompiledFilter>,
 }
 
 struct CompiledFilter {
+    text: Arc<str>,
     expression: IdedExpr,
     /// The same as tests of values, if it is simple.
     condition: Option<Condition>,
@@ -79,7 +81,7 @@ pub(crate) enum FilterVerdict {
 impl Filter {
     pub(crate) fn compile(text: &str) -> Result<Self, FilterError> {
         let compiled = compile::compile(text).map_err(|problem| FilterError { problem })?;
-        Ok(Self { text: text.into(), compiled: Arc::new(compiled) })
+        Ok(Self { compiled: Arc::new(compiled) })
     }
 
     /// The filter as tests of values, if they can express it.
@@ -151,7 +153,7 @@ impl CompiledFilter {
         }
         context.add_variable_as_val("change", Box::new(CelString::from(change.as_str())));
         let answer = limited(self.cost_max, || Value::resolve_val(&self.expression, &context))?;
-        let answer = answer.map_err(|error| error.to_string())?;
+        let answer = answer.map_err(|error| error_text(&error, &self.text))?;
         let told = answer.downcast_ref::<CelBool>().map(|told| *told.inner());
         told.ok_or_else(|| format!("the answer is a {}, not a bool", answer.get_type().name()))
     }
@@ -159,7 +161,7 @@ impl CompiledFilter {
 
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.compiled.text == other.compiled.text
     }
 }
 
@@ -167,7 +169,7 @@ impl Eq for Filter {}
 
 impl std::fmt::Debug for Filter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Filter({:?})", self.text)
+        write!(f, "Filter({:?})", self.compiled.text)
     }
 }
 

@@ -8,6 +8,7 @@
 //! of its events. A walk ends before its namespace can turn round, so labels that change all the time cost one walk after
 //! the other, at the pace at which the plugin takes the events.
 
+use crate::account::{Ledger, Weighed};
 use crate::contract::coverage;
 use crate::namespace_labels::{NamespaceLabels, namespaces, namespaces_scope};
 use informant_apimachinery::LabelSelector;
@@ -17,8 +18,8 @@ use informant_cache::{
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Noted namespaces in one look: each costs a look-up in the cache and a comparison of its labels.
 const LOOKS_MAX: usize = 256;
@@ -27,6 +28,8 @@ const LOOKS_MAX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct FollowedNamespaces {
     labels: NamespaceLabels,
+    /// Wakes the informer of the subscription's resource. None: the caller looks again by itself.
+    room: Option<RoomSignal>,
     /// Whether the first list of the namespaces is complete. Later changes are noted.
     are_listed: AtomicBool,
     state: Mutex<Followed>,
@@ -35,6 +38,8 @@ pub(crate) struct FollowedNamespaces {
 #[derive(Debug, Default)]
 struct Followed {
     has_begun: bool,
+    /// Before the beginning: where the next page of namespaces begins.
+    next_page: Option<String>,
     /// The namespaces whose objects are in the view. At most all namespaces.
     selected: HashSet<Box<str>>,
     /// The namespaces whose labels changed since the last look at them. At most all that exist or existed.
@@ -59,8 +64,12 @@ impl MovingNamespace {
 }
 
 impl FollowedNamespaces {
-    pub(crate) fn new(labels: NamespaceLabels) -> Self {
-        Self { labels, are_listed: AtomicBool::new(false), state: Mutex::default() }
+    pub(crate) fn new(labels: NamespaceLabels, room: Option<RoomSignal>) -> Self {
+        Self { labels, room, are_listed: AtomicBool::new(false), state: Mutex::default() }
+    }
+
+    fn wake(&self) {
+        self.room.iter().for_each(RoomSignal::send);
     }
 
     /// Notes that the first list of the namespaces is complete, and that all later changes come by [`Self::note`].
@@ -68,15 +77,21 @@ impl FollowedNamespaces {
         self.are_listed.store(true, Ordering::Release);
     }
 
-    /// Selects the namespaces by their labels of this moment, in the first call after the end of their first list.
-    /// Returns whether that has happened.
+    /// Selects the namespaces by their labels of this moment, after the end of their first list: a page in each call.
+    /// Returns whether all are looked at. Wakes the informer for the next page.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.state.lock();
         if state.has_begun || !self.are_listed.load(Ordering::Acquire) {
             return state.has_begun;
         }
-        (state.has_begun, state.selected) = (true, self.labels.selected());
-        true
+        let (selected, next) = self.labels.selected(state.next_page.as_deref(), LOOKS_MAX);
+        state.selected.extend(selected);
+        state.has_begun = next.is_none();
+        state.next_page = next;
+        if !state.has_begun {
+            self.wake();
+        }
+        state.has_begun
     }
 
     /// Notes a namespace whose labels have changed, or that came or went.
@@ -131,14 +146,14 @@ impl FollowedNamespaces {
         }
     }
 
-    /// The reason for which the view does not have a namespace: its labels, if they have not changed just now.
-    pub(crate) fn refusal(&self, namespace: &str) -> String {
+    /// The reason for which the view does not have a namespace: its labels, if they have not changed just now. `shows`: with the label's value.
+    pub(crate) fn refusal(&self, namespace: &str, shows: bool) -> String {
         let selector = self.labels.selector();
         if !self.have_begun() {
             let why = "the first list of v1/namespaces is not complete";
             return format!("namespaceSelector {selector}: {why}");
         }
-        self.labels.refusal(namespace).unwrap_or_else(|| {
+        self.labels.refusal(namespace, shows).unwrap_or_else(|| {
             let why = format!("namespace {namespace} has the labels now, and its objects follow");
             format!("namespaceSelector {selector}: {why}")
         })
@@ -150,17 +165,27 @@ impl FollowedNamespaces {
     }
 }
 
-/// The handler of the namespaces' informer for one subscription. It only notes.
-struct NamespaceHandler {
-    followed: Arc<FollowedNamespaces>,
-    /// Wakes the informer of the subscription's resource.
-    room: RoomSignal,
+/// The host's memory for the name of a namespace.
+const NAME_BYTES: usize = 64;
+
+impl Weighed for FollowedNamespaces {
+    fn part(&self) -> &'static str {
+        "watches"
+    }
+
+    fn bytes(&self) -> u64 {
+        let state = self.state.lock();
+        ((state.selected.len() + state.changed.len()) * NAME_BYTES) as u64
+    }
 }
+
+/// The handler of the namespaces' informer for one subscription. It only notes.
+struct NamespaceHandler(Arc<FollowedNamespaces>);
 
 impl NamespaceHandler {
     fn note(&self, namespace: &Object) {
-        self.followed.note(namespace.key().name());
-        self.room.send();
+        self.0.note(namespace.key().name());
+        self.0.wake();
     }
 }
 
@@ -170,7 +195,7 @@ impl ResourceEventHandler for NamespaceHandler {
     }
 
     fn on_update(&self, old: &Object, new: &Object, _: Cause) {
-        let is_met = |it| self.followed.labels.are_met_by(it);
+        let is_met = |it| self.0.labels.are_met_by(it);
         if is_met(old) != is_met(new) {
             self.note(new);
         }
@@ -181,8 +206,8 @@ impl ResourceEventHandler for NamespaceHandler {
     }
 
     fn on_synced(&self) {
-        self.followed.are_listed();
-        self.room.send();
+        self.0.are_listed();
+        self.0.wake();
     }
 }
 
@@ -193,16 +218,20 @@ pub(crate) struct NamespaceFollower {
 }
 
 impl NamespaceFollower {
-    /// Follows the labels of all namespaces. `room` wakes the informer of the subscription's resource.
+    /// Follows the labels of all namespaces. `room` wakes the informer of the subscription's resource. `payer` has the
+    /// account of the plugin.
     pub(crate) fn begin(
         selector: &LabelSelector,
         informers: &SharedInformerFactory,
         room: RoomSignal,
+        payer: &Ledger,
     ) -> (Arc<FollowedNamespaces>, Self) {
         let informer = coverage::lease(informers, &namespaces(), namespaces_scope());
         let labels = NamespaceLabels::new(selector, informer.informer().indexer());
-        let followed = Arc::new(FollowedNamespaces::new(labels));
-        let handler = Arc::new(NamespaceHandler { followed: followed.clone(), room });
+        let followed = Arc::new(FollowedNamespaces::new(labels, Some(room)));
+        let weighed: Weak<FollowedNamespaces> = Arc::downgrade(&followed);
+        payer.weighs(weighed);
+        let handler = Arc::new(NamespaceHandler(followed.clone()));
         // The existing namespaces are read when the subscription begins.
         let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
         let _registration = informer.informer().add_inline_handler(handler, options);
@@ -227,7 +256,7 @@ mod tests {
         store.put(namespace("b", team));
         let selector = "team=shop".parse().expect("a selector");
         let labels = NamespaceLabels::new(&selector, store.indexer().clone());
-        let followed = FollowedNamespaces::new(labels);
+        let followed = FollowedNamespaces::new(labels, None);
         assert!(!followed.begin(), "the namespaces are not listed");
         followed.are_listed();
         assert!(followed.begin());
@@ -280,6 +309,20 @@ mod tests {
         check("-b > +b > > > >", "b/1,b/2 b/2 b/2   b/1 b/1,b/2");
         // Labels that are as before when they are looked at move nothing.
         check("-b +b > > -a >", "b/1,b/2 b/1,b/2 b/1,b/2 b/1,b/2 b/1,b/2 b/1,b/2");
+    }
+
+    #[test]
+    fn many_namespaces_are_looked_at_in_pages() {
+        let store = Store::default();
+        for number in 0..2 * LOOKS_MAX + 1 {
+            store.put(namespace(&format!("n{number}"), ""));
+        }
+        let labels = NamespaceLabels::new(&"!none".parse().expect("one"), store.indexer().clone());
+        let followed = FollowedNamespaces::new(labels, None);
+        followed.are_listed();
+        assert_eq!([(); 4].map(|()| followed.begin()), [false, false, true, true]);
+        let all = (2 * LOOKS_MAX + 1) * NAME_BYTES;
+        assert_eq!(followed.bytes(), all as u64);
     }
 
     #[test]

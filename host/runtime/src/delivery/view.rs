@@ -215,9 +215,9 @@ impl View {
     }
 
     /// The reason for which the `namespaceSelector` does not select this namespace.
-    pub(crate) fn refusal_of_namespace(&self, namespace: &str) -> String {
+    pub(crate) fn refusal_of_namespace(&self, namespace: &str, shows: bool) -> String {
         match &self.selected {
-            SelectedNamespaces::Followed(followed) => followed.refusal(namespace),
+            SelectedNamespaces::Followed(followed) => followed.refusal(namespace, shows),
             SelectedNamespaces::All | SelectedNamespaces::Now(_) => String::new(),
         }
     }

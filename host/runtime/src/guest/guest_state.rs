@@ -129,6 +129,20 @@ impl Phase {
         }
     }
 
+    /// Bytes of the words that each logged line of the call has: the object's, the key's or the schedule's.
+    pub(crate) fn words_bytes(&self) -> usize {
+        match self {
+            Self::Handle(current) => {
+                let (event, key) = (&current.event, current.event.object.key());
+                let version = event.object.resource_version();
+                current.resource.len() + key.namespace().len() + key.name().len() + version.len()
+            }
+            Self::Reconcile(key, _) => key.len(),
+            Self::Fire(schedule) => schedule.len(),
+            _ => 0,
+        }
+    }
+
     /// Whether the call is for an event, a `synced` call, a key or a firing. Its success differs from a failure, and
     /// no other version is in charge.
     pub(crate) fn is_work(&self) -> bool {

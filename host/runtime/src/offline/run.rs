@@ -82,8 +82,9 @@ impl ReplayedSubscription {
 /// The namespaces of the world, all of which are there from the beginning.
 fn followed(selector: &LabelSelector, world: &OfflineWorld) -> Arc<FollowedNamespaces> {
     let namespaces = world.store(&namespaces()).indexer().clone();
-    let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces));
+    let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces), None);
     followed.are_listed();
+    while !followed.begin() {}
     Arc::new(followed)
 }
 

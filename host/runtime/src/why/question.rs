@@ -17,6 +17,8 @@ pub struct WhyQuestion {
     pub key: ObjectKey,
     /// `None`: every plugin.
     pub plugin: Option<PluginName>,
+    /// Whether the answer may have values of labels of the object's namespace.
+    pub shows_namespace: bool,
 }
 
 impl WhyQuestion {

@@ -147,7 +147,8 @@ impl SubscriptionLook<'_> {
             Unmet::Namespaces => self.of_namespaces(view),
             Unmet::NamespaceLabels => {
                 let namespace = object.key().namespace();
-                refusal("namespaceSelector", view.refusal_of_namespace(namespace))
+                let shows = self.sight.question.shows_namespace;
+                refusal("namespaceSelector", view.refusal_of_namespace(namespace, shows))
             }
             Unmet::Key(test) => {
                 let (field, value) = match test.is_name {

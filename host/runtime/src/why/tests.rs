@@ -88,6 +88,7 @@ impl Fixture {
             resource: "v1/pods".parse().expect("a resource"),
             key: ObjectKey::new("shop", name),
             plugin: None,
+            shows_namespace: true,
         };
         let informers = self.factory.informers();
         let sight = Sight::new(&question, &informers, None);

@@ -242,3 +242,12 @@ async fn tokens_of_strangers_push_out_no_known_caller() {
     bench.check(&[GOOD], "shop", 200).await;
     assert_eq!(bench.server.asked.load(Ordering::Relaxed), asked, "it is known");
 }
+
+/// Invariant 42.
+#[test]
+fn an_encoded_path_is_asked_about_as_it_is_served() {
+    for path in ["/plugins/mal/logs", "/plugins/%6dal/logs", "/plugins/m%61l/logs"] {
+        assert_eq!(asked_path(path), "/plugins/mal/logs");
+    }
+    assert_eq!(asked_path("/plugins/%ff"), "/plugins/\u{fffd}");
+}

@@ -66,7 +66,8 @@ fn parse(text: &str) -> Result<CompiledFilter, String> {
     let condition = Condition::of(&expression);
     guard(&mut expression, None);
     let (object, old, cost_max) = (object.finish(), old.finish(), cost_max(text.len()));
-    Ok(CompiledFilter { expression, condition, object, old, names_change, cost_max })
+    let text = text.into();
+    Ok(CompiledFilter { text, expression, condition, object, old, names_change, cost_max })
 }
 
 fn at(source: &SourceInfo, id: u64, problem: &str) -> String {

@@ -13,7 +13,7 @@ pub(crate) type SeenValue = (String, Option<String>);
 impl Filter {
     /// The expression.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        &self.compiled.text
     }
 
     /// The verdict on an event, and the values on which it depends.

@@ -133,10 +133,22 @@ fn a_deletion_is_filtered_only_by_who_names_change() {
     check("change == 'added'", Some(POD), Some(POD), "updated", "filtered");
 }
 
+/// Invariant 42.
+#[test]
+fn an_error_has_types_and_no_values() {
+    let types = "the operator add does not take string and int";
+    check_pod("object.metadata.name + 1 == 2", types);
+    check_pod("object + 1 == 2", "the operator add does not take map and int");
+    check_pod("object.spec[object.metadata.name] == 1", "there is no such key");
+    check_pod("object.spec.absent == 1", "No such key: absent");
+    check_pod("int(object.metadata.name) == 2", "the function int failed");
+    check_pod("object.spec.replicas / 0 == 2", "division by zero");
+}
+
 #[test]
 fn what_is_no_bool_is_an_error() {
     check_pod("object.metadata.name", "the answer is a string, not a bool");
-    check_pod("1 / 0 == 1", "Division by zero of Int(1)");
+    check_pod("1 / 0 == 1", "division by zero");
 }
 
 #[test]

@@ -184,7 +184,7 @@ limits! {
     workqueue_bytes_max: usize, "workqueueBytes" = 64 << 20, up to 1 << 30, Bytes;
     "the same", "informant_plugin_workqueue_bytes", "more_keys_or_bytes_than_fit_are_refused";
 
-    /// Series of the plugin's metrics. A series that the plugin has not used for an hour makes room.
+    /// Series of the plugin's metrics. A series ends an hour after its last use.
     metric_series_max: usize, "metricSeries" = 1_000, up to 100_000, Count;
     "`metrics` answers with an error", "informant_plugin_metric_series",
     "series_are_bounded_and_end_when_nobody_touches_them";

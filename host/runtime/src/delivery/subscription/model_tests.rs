@@ -3,6 +3,7 @@
 //! relists and reloads.
 
 use super::*;
+use crate::account::Ledger;
 use crate::contract::descriptor::Descriptor;
 use crate::counters::Counters;
 use crate::delivery::mailbox::{Marks, Queued, Settled};
@@ -346,8 +347,12 @@ fn followed(
     informer: &SharedIndexInformer,
 ) -> (SubscriptionHandler, Option<NamespaceFollower>) {
     let Some(selector) = &spec.namespace_selector else { return (handler, None) };
-    let (followed, follower) =
-        NamespaceFollower::begin(selector, of_namespaces, informer.room_signal());
+    let (followed, follower) = NamespaceFollower::begin(
+        selector,
+        of_namespaces,
+        informer.room_signal(),
+        &Ledger::default(),
+    );
     of_namespaces.start();
     (handler.following(followed), Some(follower))
 }

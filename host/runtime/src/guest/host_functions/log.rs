@@ -56,9 +56,7 @@ impl GuestState {
             return;
         }
         let message = one_line(message, MESSAGE_BYTES_MAX);
-        if self.log_budget.take(message.len() + fields.len(), self.surroundings.now()) {
-            self.write(level, &message, fields);
-        }
+        self.budgeted(level, &message, fields);
     }
 
     /// Logs the place in the plugin's code where a call ended, with a line for each frame if the error has no room for
@@ -66,11 +64,7 @@ impl GuestState {
     /// its functions' names and the time of its end.
     pub(crate) fn tell_end(&self, error: &CallError, backtrace: &Backtrace) {
         let during = self.phase.name();
-        let line = |text: &str| {
-            if self.log_budget.take(text.len(), self.surroundings.now()) {
-                self.write(Level::Error, text, "");
-            }
-        };
+        let line = |text: &str| self.budgeted(Level::Error, text, "");
         let error = error.to_string();
         match self.ends.note(self.shard.number, &error) {
             EndReport::Full => {
@@ -83,6 +77,15 @@ impl GuestState {
                 line(&format!("{during} ended its instance for the {times}th time: {error}"));
             }
             EndReport::Nothing => {}
+        }
+    }
+
+    /// Writes the line if the budget has its bytes, with those of the words that the call puts into each line.
+    fn budgeted(&self, level: Level, message: &str, fields: &str) {
+        let bytes = message.len() + fields.len() + self.phase.words_bytes();
+        if self.log_budget.take(bytes, self.surroundings.now()) {
+            self.ledger.logged(bytes);
+            self.write(level, message, fields);
         }
     }
 
@@ -119,7 +122,6 @@ impl GuestState {
         if let Some(tape) = &self.tape {
             tape.logged(level, message, fields);
         }
-        self.ledger.logged(message.len() + fields.len());
         let (plugin, shard) = (self.plugin.as_str(), self.shard.logged());
         let fields = (!fields.is_empty()).then_some(fields);
         let ids = self.notes.trace.as_ref().and_then(|trace| trace.ids());

@@ -22,7 +22,7 @@ fn refusal(selector: &LabelSelector, namespace: &str) -> Option<String> {
     store.put(labelled("shop", r#""team":"shop""#));
     store.put(labelled("office", r#""team":"office""#));
     store.put(labelled("bare", ""));
-    NamespaceLabels::new(selector, store.indexer().clone()).refusal(namespace)
+    NamespaceLabels::new(selector, store.indexer().clone()).refusal(namespace, true)
 }
 
 /// Which of these writes is granted: `patch v1/pods/status shop web`, with `-` for no namespace or name.
