@@ -3,6 +3,7 @@
 
 use informant_apimachinery::GroupVersionResource;
 use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 
 /// What a request's path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,12 +83,12 @@ impl Route {
     }
 }
 
-/// The decoded parts between the slashes; `None` if one is not UTF-8.
+/// The decoded parts between the slashes; `None` if one is empty or not UTF-8.
 fn segments(path: &str) -> Option<Vec<String>> {
-    path.split('/')
-        .filter(|part| !part.is_empty())
-        .map(|part| percent_decode_str(part).decode_utf8().ok().map(|part| part.into_owned()))
-        .collect()
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let decoded = |part: &str| percent_decode_str(part).decode_utf8().ok().map(Cow::into_owned);
+    path.split('/').map(|part| decoded(part).filter(|part| !part.is_empty())).collect()
 }
 
 fn group_version(group: &str, version: &str) -> Route {
@@ -180,6 +181,8 @@ mod tests {
         check("/openapi/v3", &Route::OpenApiV3Index);
         check("/readyz/ping", &Route::Health);
         check("/", &Route::Unknown);
+        check("/api/", &Route::CoreVersions);
+        check("/apis//apps", &Route::Unknown);
         check("/ui", &Route::Unknown);
     }
 }

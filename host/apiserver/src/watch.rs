@@ -163,7 +163,7 @@ impl Room {
         loop {
             match self.wait().await? {
                 Wake::Changes(changes) => {
-                    let (chunk, sent) = self.view.changes_chunk(&changes);
+                    let (chunk, sent) = self.changes_chunk(changes).await?;
                     self.feed.as_mut()?.sent(sent);
                     if !chunk.is_empty() {
                         return Some(chunk);
@@ -210,6 +210,18 @@ impl Room {
         Some(chunk)
     }
 
+    /// The events of the selected changes, and how many there are. None: the server stops.
+    async fn changes_chunk(&mut self, changes: Vec<Change>) -> Option<(Bytes, usize)> {
+        if !is_made_aside(self.view.representation, &changes) {
+            return Some(self.view.changes_chunk(&changes));
+        }
+        let mut view = self.view.clone();
+        let made;
+        (made, self.view) =
+            self.pieces_on.make(move || (view.changes_chunk(&changes), view)).await?;
+        Some(made)
+    }
+
     /// Waits for the next reason to wake up. None: the feed has ended.
     async fn wait(&mut self) -> Option<Wake> {
         let feed = self.feed.as_mut()?;
@@ -229,6 +241,13 @@ impl Room {
             () = bookmark_due => Wake::BookmarkDue,
         })
     }
+}
+
+/// Whether the events of these changes are no work for the thread of the request: a row or the metadata of a large object
+/// needs a pass over the object.
+fn is_made_aside(representation: Representation, changes: &[Change]) -> bool {
+    let bytes = || changes.iter().map(Change::json_len).sum::<usize>();
+    !matches!(representation, Representation::Object) && bytes() > SMALL_BYTES
 }
 
 impl View {
@@ -281,5 +300,25 @@ impl View {
         let json =
             representation::bookmark(resource, version, initial_events_end, self.representation);
         encode_event(WatchEventType::Bookmark, &json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::IncludeObject;
+    use serde_json::json;
+
+    #[test]
+    fn large_changes_are_made_aside_for_a_table() {
+        let check = |representation, bytes: usize, expect| {
+            let data = json!({"metadata": {"name": "a"}, "data": "x".repeat(bytes)});
+            let change = Change::Added(Arc::new(ApiObject::from_value(&data, &[])));
+            assert_eq!(is_made_aside(representation, &[change]), expect);
+        };
+        check(Representation::Object, SMALL_BYTES, false);
+        check(Representation::PartialMetadata, 10, false);
+        check(Representation::PartialMetadata, SMALL_BYTES, true);
+        check(Representation::Table(IncludeObject::Metadata), SMALL_BYTES, true);
     }
 }

@@ -7,6 +7,7 @@ mod under_way;
 use crate::election::Candidate;
 use axum::body::{Body, to_bytes};
 use axum::http::StatusCode;
+use informant_apimachinery::Status;
 use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line};
 use record::Record;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,13 @@ impl ActionRefusal {
     }
 }
 
+impl From<Status> for ActionRefusal {
+    fn from(status: Status) -> Self {
+        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::FORBIDDEN);
+        Self(code, status.message)
+    }
+}
+
 impl From<AdminError> for ActionRefusal {
     fn from(error: AdminError) -> Self {
         let code = match error {
@@ -137,16 +145,22 @@ impl Actions {
     }
 
     /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
-    /// line of the log. Once the request is read, the action goes on without its caller.
+    /// line of the log. Once the request is read, and the sender `still_may` ask for it, the action goes on without its
+    /// caller.
     pub(crate) async fn carry_out(
         &self,
         action: PluginAction,
         plugin: PluginName,
         body: Body,
         by: Requester,
+        still_may: impl AsyncFnOnce() -> Result<(), ActionRefusal>,
     ) -> Result<String, ActionRefusal> {
         let mut record = Record::new(action, plugin, by);
-        let (place, selection) = match self.check(&mut record, body).await {
+        let checked = match self.check(&mut record, body).await {
+            Ok(checked) => still_may().await.map(|()| checked),
+            Err(refusal) => Err(refusal),
+        };
+        let (place, selection) = match checked {
             Ok(checked) => checked,
             Err(refusal) => {
                 record.refused(&refusal);

@@ -11,8 +11,9 @@ use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
-    NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, SCHEDULES_MAX,
-    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX, WRITES_MAX,
+    NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX,
+    REQUIREMENTS_OF_RESOURCE_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX,
+    WRITES_MAX,
 };
 use crate::contract::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::contract::limits::Unit;
@@ -121,9 +122,16 @@ pub const FIXED: &[FixedLimit] = &[
     fixed(
         "subscriptionsOnBytes",
         (Unit::Count, PASSES_MAX as u64),
-        "of one resource, those with a `fieldSelector` or `onlyIfChanged`; the descriptor is refused",
+        "of one resource, those with a `fieldSelector`, `onlyIfChanged` or a pointer in `enqueue`; the descriptor is refused",
         UP,
         "subscriptions_that_look_at_bytes_are_bounded_for_each_resource",
+    ),
+    fixed(
+        "labelRequirementsOfResource",
+        (Unit::Count, REQUIREMENTS_OF_RESOURCE_MAX as u64),
+        "in all selectors of labels for one resource; the descriptor is refused",
+        UP,
+        "requirements_for_labels_are_bounded_for_each_resource",
     ),
     of_descriptor("pointersPerSubscription", (Unit::Count, POINTERS_MAX)),
     of_descriptor("pointerBytes", (Unit::Bytes, POINTER_BYTES_MAX)),

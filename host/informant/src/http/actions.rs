@@ -56,7 +56,10 @@ async fn act(
         Ok(by) => by,
         Err(response) => return *response,
     };
-    match shared.actions.carry_out(action, plugin, body, by).await {
+    // The right may go while the body comes.
+    let path = action.path_of(&plugin);
+    let still_may = async || Ok(shared.callers.authorize(caller, Access::Action(&path)).await?);
+    match shared.actions.carry_out(action, plugin, body, by, still_may).await {
         Ok(text) => Json(json!({ "msg": text })).into_response(),
         Err(refusal) => refusal.into_response(),
     }

@@ -25,7 +25,7 @@ pub(crate) use http::{HTTP_MAX, ORIGIN_BYTES_MAX as HTTP_ORIGIN_BYTES_MAX};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
 pub(crate) use json::DESCRIPTOR_BYTES_MAX;
-pub(crate) use passes::PASSES_MAX;
+pub(crate) use passes::{PASSES_MAX, REQUIREMENTS_OF_RESOURCE_MAX};
 pub(crate) use reads::NAMESPACES_MAX;
 pub use reads::{IndexSpec, ReadSpec};
 use reads::{index, read};
@@ -125,6 +125,7 @@ impl Descriptor {
             }
         }
         self.check_passes()?;
+        self.check_requirements()?;
         self.check_watches()?;
         self.check_schedules()?;
         self.check_indexes()

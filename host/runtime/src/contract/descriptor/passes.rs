@@ -1,4 +1,5 @@
-//! Bounds the passes of an informer's task over an object's bytes for one plugin.
+//! Bounds the work of an informer's task with one object for one plugin: the passes over its bytes, and the looks at its
+//! labels and those of its namespace.
 
 use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
 use std::collections::BTreeMap;
@@ -8,12 +9,17 @@ use std::collections::BTreeMap;
 /// informer and one plugin.
 pub(crate) const PASSES_MAX: usize = 8;
 
+/// The most requirements in all selectors of labels of one plugin for one resource. A search in the cache asks all of them
+/// about each object.
+pub(crate) const REQUIREMENTS_OF_RESOURCE_MAX: usize = 256;
+
 impl SubscriptionSpec {
     /// Whether the subscription reads an object's bytes. Names, namespaces and labels are at hand.
     fn looks_at_bytes(&self) -> bool {
         let at_hand = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
         let mut fields = self.field_selector.requirements().iter();
-        !self.only_if_changed.is_empty() || fields.any(|it| !at_hand(&it.field))
+        let has_pointers = self.enqueue.pointers().next().is_some();
+        has_pointers || !self.only_if_changed.is_empty() || fields.any(|it| !at_hand(&it.field))
     }
 }
 
@@ -28,9 +34,30 @@ impl Descriptor {
             return Ok(());
         };
         let problem = format!(
-            "has {found} to {resource} with a fieldSelector or onlyIfChanged, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
+            "has {found} to {resource} with a fieldSelector, onlyIfChanged or a pointer in enqueue, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
         );
         Err(error("subscriptions", problem))
+    }
+
+    pub(super) fn check_requirements(&self) -> Result<(), DescriptorError> {
+        let of_objects = self.subscriptions.iter().map(|it| (&it.resource, &it.label_selector));
+        let of_subscriptions =
+            self.subscriptions.iter().map(|it| (&it.resource, &it.namespace_selector));
+        let of_reads = self.reads.iter().map(|it| (&it.resource, &it.namespace_selector));
+        let of_namespaces = of_subscriptions.chain(of_reads);
+        let of_namespaces =
+            of_namespaces.filter_map(|(resource, selector)| Some((resource, selector.as_ref()?)));
+        let mut requirements: BTreeMap<_, usize> = BTreeMap::new();
+        for (resource, selector) in of_objects.chain(of_namespaces) {
+            *requirements.entry(resource).or_default() += selector.requirements().len();
+        }
+        let mut requirements = requirements.into_iter();
+        let too_many = |(_, found): &(_, usize)| *found > REQUIREMENTS_OF_RESOURCE_MAX;
+        let Some((resource, found)) = requirements.find(too_many) else { return Ok(()) };
+        let problem = format!(
+            "has {found} requirements for labels to {resource} in all selectors together, at most {REQUIREMENTS_OF_RESOURCE_MAX} are allowed"
+        );
+        Err(error("subscriptions and reads", problem))
     }
 }
 
@@ -52,13 +79,37 @@ mod tests {
     }
 
     #[test]
+    fn requirements_for_labels_are_bounded_for_each_resource() {
+        let selector = |count: usize| -> String {
+            let keys: Vec<String> = (0..count).map(|number| format!("k{number}")).collect();
+            keys.join(",")
+        };
+        let asks = |objects: usize, namespaces: usize| {
+            let (objects, namespaces) = (selector(objects), selector(namespaces));
+            problem(
+                4,
+                &format!(r#""labelSelector":"{objects}","namespaceSelector":"{namespaces}""#),
+            )
+        };
+        assert_eq!(asks(60, 4), "");
+        let text = "descriptor subscriptions and reads: has 260 requirements for labels to example.com/v1/nodes in all selectors together, at most 256 are allowed";
+        assert_eq!(asks(60, 5), text);
+    }
+
+    #[test]
     fn subscriptions_that_look_at_bytes_are_bounded_for_each_resource() {
-        let asks = [r#""fieldSelector":"spec.nodeName=a""#, r#""onlyIfChanged":["/spec"]"#];
-        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector or onlyIfChanged, at most 8 are allowed; leave it out in some and use filter";
+        let asks = [
+            r#""fieldSelector":"spec.nodeName=a""#,
+            r#""onlyIfChanged":["/spec"]"#,
+            r#""enqueue":[{"pointer":"/spec/a"}]"#,
+            r#""enqueue":[{"self":true,"namespace":"/spec/a"}]"#,
+        ];
+        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector, onlyIfChanged or a pointer in enqueue, at most 8 are allowed; leave it out in some and use filter";
         for asks in asks {
             assert_eq!(problem(PASSES_MAX, asks), "");
             assert_eq!(problem(PASSES_MAX + 1, asks), text);
         }
         assert_eq!(problem(32, r#""fieldSelector":"metadata.name=a","labelSelector":"a=b""#), "");
+        assert_eq!(problem(32, r#""enqueue":["self",{"owner":"apps/v1/ReplicaSet"}]"#), "");
     }
 }
