@@ -286,3 +286,64 @@ func TestKeysAreWorkedOn(t *testing.T) {
 		t.Fatal(w.worked)
 	}
 }
+
+// delays works on keys as their names say.
+type delays struct{ does }
+
+func (delays) Describe(informant.Config) (*informant.Descriptor, error) {
+	return &informant.Descriptor{Version: "1", Subscriptions: []informant.Subscription{{Resource: "v1/pods", Enqueue: []informant.Enqueue{{Self: true}}}}}, nil
+}
+
+func (delays) Reconcile(key string, attempt uint32) (time.Duration, error) {
+	slog.Info(key, "attempt", attempt, "failures", workqueue.NumRequeues(key))
+	switch key {
+	case "shop/again":
+		return 200 * time.Millisecond, nil
+	case "shop/after":
+		workqueue.AddAfter(key, 50*time.Millisecond)
+	case "shop/limited":
+		workqueue.AddRateLimited(key)
+	case "shop/wait":
+		return 0, informant.After(errors.New("busy"), 100*time.Millisecond)
+	case "shop/fail":
+		return 0, errors.New("broken")
+	}
+	return 0, nil
+}
+
+func TestADelayedKeyComesBackWhenItsTimeHasPassedTheEarliestOfSeveral(t *testing.T) {
+	host := informanttest.Start(t, delays{}, nil)
+	works := func(name string, fails bool) {
+		t.Helper()
+		host.Add("v1/pods", pod(name, "x"))
+		if err := host.Reconcile(); (err != nil) != fails {
+			t.Fatal(err)
+		}
+	}
+	const ms = time.Millisecond
+	works("again", false)
+	works("after", false)
+	works("limited", false)
+	works("wait", true)
+	works("fail", true)
+	equal(t, host.Delayed(), map[string]time.Duration{
+		"shop/again": 200 * ms, "shop/after": 50 * ms, "shop/limited": 5 * ms, "shop/wait": 100 * ms, "shop/fail": 5 * ms,
+	})
+	host.Wait(100 * ms)
+	equal(t, host.Keys(), []string{"shop/limited", "shop/fail", "shop/after", "shop/wait"})
+	equal(t, host.Delayed(), map[string]time.Duration{"shop/again": 100 * ms})
+
+	// An event adds a key at once, and the old time still comes.
+	host = informanttest.Start(t, delays{}, nil)
+	works("again", false)
+	host.Wait(100 * ms)
+	works("again", false)
+	equal(t, host.Delayed(), map[string]time.Duration{"shop/again": 100 * ms})
+	host.Wait(99 * ms)
+	equal(t, len(host.Keys()), 0)
+	host.Wait(ms)
+	equal(t, host.Keys(), []string{"shop/again"})
+	works("fail", true)
+	works("fail", true)
+	equal(t, slices.Contains(host.Lines(), "info shop/fail attempt=2 failures=1"), true)
+}

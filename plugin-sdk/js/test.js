@@ -92,6 +92,74 @@ test("events of a subscription with enqueue rules are keys, of the old state and
   assert.equal(host.lines[0], "info shop/web shard=2");
 });
 
+test("a delayed key comes back when its time has passed, the earliest of several", async () => {
+  const { after, log, plugin, workqueue } = await import("./src/index.js");
+  const does = {
+    "shop/a": () => 200,
+    "shop/b": () => workqueue.addAfter("shop/b", 50),
+    "shop/c": () => workqueue.addRateLimited("shop/c"),
+    "shop/d": () => {
+      throw after("busy", 100);
+    },
+    "shop/e": () => {
+      throw new Error("broken");
+    },
+  };
+  const host = new Host(
+    plugin({
+      describe: { version: "1", subscriptions: [{ resource: "v1/pods", enqueue: ["self"] }] },
+      reconcile(key, attempt) {
+        log.debug(key, { attempt, failures: workqueue.numRequeues(key) });
+        return does[key]();
+      },
+    }),
+  );
+  const failing = (key, message) => {
+    host.add("v1/pods", pod(key, ""));
+    assert.throws(() => host.reconcile(), { message });
+  };
+  for (const name of ["a", "b", "c"]) host.add("v1/pods", pod(name, ""));
+  assert.deepEqual(host.reconcile(), { "shop/a": 200 });
+  failing("d", "busy");
+  failing("e", "broken");
+  assert.deepEqual(host.delayed, { "shop/a": 200, "shop/b": 50, "shop/c": 5, "shop/d": 100, "shop/e": 5 });
+  failing("e", "broken");
+  assert.equal(host.delayed["shop/e"], 5, "the earlier time counts");
+
+  const before = Date.now();
+  host.wait(100);
+  assert.deepEqual(host.keys, ["shop/c", "shop/e", "shop/b", "shop/d"]);
+  assert.deepEqual(host.delayed, { "shop/a": 100 });
+  assert.equal(Date.now() - before >= 100 && new Date() - before >= 100 && new Date() instanceof Date, true);
+  assert.equal(new Date(7).getTime(), 7);
+
+  // An event adds a key at once, and the old time still comes.
+  host.keys.length = 0;
+  host.add("v1/pods", pod("a", ""));
+  assert.deepEqual(host.reconcile(), { "shop/a": 200 });
+  assert.deepEqual(host.delayed, { "shop/a": 100 });
+  host.wait(99);
+  assert.deepEqual(host.keys, []);
+  host.wait(1);
+  assert.deepEqual(host.keys, ["shop/a"]);
+});
+
+test("time that passes is also that of a clock of the test, and ends with its host", (t) => {
+  const date = globalThis.Date;
+  t.mock.timers.enable({ apis: ["Date"], now: 1_000 });
+  const host = new Host(fails);
+  host.wait(200_000);
+  host.wait(1);
+  assert.deepEqual([Date.now(), new Date().getTime()], [201_001, 201_001]);
+  const next = new Host(fails, {}, host);
+  assert.equal(Date.now(), 201_001);
+  next.wait(1);
+  new Host(fails);
+  assert.equal(Date.now(), 1_000);
+  t.mock.timers.reset();
+  assert.equal(globalThis.Date, date);
+});
+
 test("an event says what was before", () => {
   const host = new Host({
     ...fails,

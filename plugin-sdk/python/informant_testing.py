@@ -46,6 +46,10 @@ class Failure:
     retry: Any
 
 
+# The wait after a key's first failure. It doubles with each further one.
+_WAIT_BASE_MS, _WAIT_MAX_MS = 5, 30_000
+
+
 @dataclass
 class World:
     """What stands for the host: one at a time."""
@@ -54,7 +58,13 @@ class World:
     indexes: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
     series: dict = field(default_factory=dict)
+    # The keys that are due, and the times of the others.
     keys: list = field(default_factory=list)
+    times: dict = field(default_factory=dict)
+    now: int = 0
+    failures: dict = field(default_factory=dict)
+    # The key of the present call, or None once that call has added it rate limited.
+    working: Any = None
     lines: list = field(default_factory=list)
     writes: list = field(default_factory=list)
     requests: list = field(default_factory=list)
@@ -67,6 +77,26 @@ class World:
     def add(self, key):
         if key not in self.keys:
             self.keys.append(key)
+
+    def add_after(self, key, ms):
+        if ms <= 0:
+            self.add(key)
+        else:
+            self.delay(key, ms)
+
+    def delay(self, key, ms):
+        """The earliest of several times for a key counts."""
+        self.times[key] = min(self.now + ms, self.times.get(key, self.now + ms))
+
+    def add_rate_limited(self, key):
+        if key == self.working:
+            self.working = None
+        failures = self.failures.get(key, 0)
+        self.failures[key] = failures + 1
+        self.delay(key, min(_WAIT_BASE_MS * 2**failures, _WAIT_MAX_MS))
+
+    def forget(self, key):
+        self.failures.pop(key, None)
 
     def sorted(self, resource):
         return [found for _, found in sorted(self.objects.get(resource, {}).items())]
@@ -265,12 +295,14 @@ def _smaller():
         keys=lambda prefix: sorted(key for key in _now.values if key.startswith(prefix)),
     )
 
-    def add(key, _ms=0):
-        _now.add(key)
-
     _module(
-        "workqueue", add=add, add_after=add, add_rate_limited=add, forget=lambda key: None,
-        num_requeues=lambda key: 0, len=lambda: len(_now.keys),
+        "workqueue",
+        add=lambda key: _now.add(key),
+        add_after=lambda key, ms: _now.add_after(key, ms),
+        add_rate_limited=lambda key: _now.add_rate_limited(key),
+        forget=lambda key: _now.forget(key),
+        num_requeues=lambda key: _now.failures.get(key, 0),
+        len=lambda: len(_now.keys),
     )
 
     def count(name, labels, value):
@@ -337,15 +369,52 @@ class Host:
         self.world.objects.get(resource, {}).pop(self._key(found), None)
         return self._tell(resource, "DELETED", None, found)
 
+    @property
+    def delayed(self):
+        """The milliseconds until each delayed key is due."""
+        return {key: time - self.world.now for key, time in self.world.times.items()}
+
     def reconcile(self):
-        """Has the plugin work on every key that waits, in turn. Answers after how many milliseconds which are to come again."""
-        again = {}
-        while self.world.keys:
-            key = self.world.keys.pop(0)
-            wait = self._plugin.Reconciler().reconcile(key, 1)
+        """Has the plugin work on every key that is due, in turn. Answers after how many milliseconds which come again.
+
+        Raises the first failure; its key comes again as the failure says.
+        """
+        again, world = {}, self.world
+        while world.keys:
+            key = world.working = world.keys.pop(0)
+            try:
+                wait = self._plugin.Reconciler().reconcile(key, world.failures.get(key, 0) + 1)
+            except Err as failed:
+                self._failed(key, failed.value.retry)
+                raise
+            if world.working is not None:
+                world.forget(key)
             if wait is not None:
                 again[key] = wait
+                world.delay(key, wait)
+        world.working = None
         return again
+
+    def _failed(self, key, retry):
+        types = sys.modules["wit_world.imports.types"]
+        self.world.working = None
+        if isinstance(retry, types.Retry_Never):
+            self.world.forget(key)
+        elif isinstance(retry, types.Retry_AfterMs):
+            self.world.delay(key, retry.value)
+        else:
+            self.world.add_rate_limited(key)
+
+    def wait(self, ms):
+        """Lets time pass for the queue: delayed keys that are due by then wait in `keys`, in the order of their times.
+
+        It does not wait, and it moves neither Python's clocks nor schedules: patch `time.time`, and call `fire`.
+        """
+        world = self.world
+        world.now += ms
+        for key in sorted((key for key, time in world.times.items() if time <= world.now), key=world.times.get):
+            del world.times[key]
+            world.add(key)
 
     def fire(self, schedule, at=0.0):
         """Calls the plugin as the clock would, for a moment in seconds since 1970. Answers the failure, or None."""

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -119,6 +120,60 @@ class Sdk(unittest.TestCase):
         self.assertEqual(host.keys, ["shop/web", "rs/shop/a", "rs/shop/b", "nodes/n1"])
         self.assertEqual(host.reconcile(), {"rs/shop/a": 1500, "rs/shop/b": 1500})
         self.assertEqual(state.get("first"), 2)
+
+    def test_a_delayed_key_comes_back_when_its_time_has_passed_the_earliest_of_several(self):
+        from informant import After, Plugin, exports
+        from informant.host import workqueue
+
+        class Delays(Plugin):
+            @staticmethod
+            def describe(config):
+                return {"version": "1", "subscriptions": [{"resource": "v1/pods", "enqueue": ["self"]}]}
+
+            def reconcile(self, key, attempt):
+                logging.info(key, extra={"attempt": attempt, "failures": workqueue.num_requeues(key)})
+                if key == "shop/again":
+                    return 0.2
+                if key == "shop/after":
+                    workqueue.add_after(key, 0.05)
+                if key == "shop/limited":
+                    workqueue.add_rate_limited(key)
+                if key == "shop/wait":
+                    raise After("busy", 0.1)
+                if key == "shop/fail":
+                    raise ValueError("broken")
+
+        module = ModuleType("delays")
+        module.Lifecycle, module.Handler, module.Reconciler = exports(Delays)[:3]
+        host = Host(module)
+
+        def works(name, fails=False):
+            host.add("v1/pods", pod(name))
+            if not fails:
+                return host.reconcile()
+            with self.assertRaises(Err):
+                host.reconcile()
+
+        self.assertEqual(works("again"), {"shop/again": 200})
+        works("after")
+        works("limited")
+        works("wait", fails=True)
+        works("fail", fails=True)
+        self.assertEqual(host.delayed, {"shop/again": 200, "shop/after": 50, "shop/limited": 5, "shop/wait": 100, "shop/fail": 5})
+        host.wait(100)
+        self.assertEqual(host.keys, ["shop/limited", "shop/fail", "shop/after", "shop/wait"])
+        self.assertEqual(host.delayed, {"shop/again": 100})
+
+        # An event adds a key at once, and the old time still comes.
+        host.keys.clear()
+        works("again")
+        self.assertEqual(host.delayed, {"shop/again": 100})
+        host.wait(99)
+        self.assertEqual(host.keys, [])
+        host.wait(1)
+        self.assertEqual(host.keys, ["shop/again"])
+        works("fail", fails=True)
+        self.assertIn("INFO shop/fail attempt=2 failures=1", host.lines)
 
     def test_the_world_follows_from_what_the_file_exports(self):
         import build

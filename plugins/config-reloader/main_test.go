@@ -76,6 +76,11 @@ func (c *cluster) work(keys ...string) {
 	if err := c.Reconcile(); err != nil {
 		c.t.Fatal(err)
 	}
+	// The workloads of a source follow a little later.
+	c.Wait(settleMax)
+	if err := c.Reconcile(); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 func (c *cluster) check(what string, writes int, rolls float64) {

@@ -54,8 +54,13 @@ export class Host {
   get requests() {
     return this.#world.requests;
   }
+  /** The keys that are due. */
   get keys() {
-    return this.#world.keys;
+    return this.#world.keys.due;
+  }
+  /** The milliseconds until each delayed key is due. */
+  get delayed() {
+    return this.#world.keys.delayed;
   }
   get series() {
     return this.#world.series;
@@ -112,7 +117,7 @@ export class Host {
     const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
     if (enqueue.length > 0) {
-      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.add(key);
+      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.keys.add(key);
       return null;
     }
     const shown = (of, is) => (of !== null && is && delivery !== "lazy" ? encode(of) : null);
@@ -129,17 +134,35 @@ export class Host {
   }
 
   /**
-   * Works on every waiting key in turn. Returns an object by key: the failure of each failed key, and the milliseconds
-   * after which each other key must come again. No key comes again by itself. Throws a trap, which ends the instance.
+   * Works on every key that is due, in turn. Returns an object by key: the failure of each failed key, and the
+   * milliseconds after which each other key comes again. Throws a trap, which ends the instance.
    */
   reconcile() {
     const answers = {};
     while (this.keys.length > 0) {
-      const key = this.keys.shift();
-      const answer = this.#answer("reconciler", "reconcile", key, 1);
+      const [key, attempt] = this.#world.keys.take();
+      const answer = this.#worked(key, attempt);
       if (answer !== null) answers[key] = answer;
     }
     return answers;
+  }
+
+  #worked(key, attempt) {
+    let answer = { retry: { tag: "backoff" } };
+    try {
+      return (answer = this.#answer("reconciler", "reconcile", key, attempt));
+    } finally {
+      if (answer?.retry === undefined) this.#world.keys.succeed(answer);
+      else this.#world.keys.fail(answer.retry);
+    }
+  }
+
+  /**
+   * Lets this number of milliseconds pass: the plugin's clock moves, and the delayed keys that are due by then wait in
+   * `keys`, in the order of their times. Time passes for no schedule: call `fire`.
+   */
+  wait(ms) {
+    this.#world.wait(ms);
   }
 
   /** Calls fire. Returns the failure, or null. */

@@ -33,14 +33,14 @@ function lowered(memory, [types, type], f) {
 }
 
 /**
- * The clock and the random numbers of the first WASI. In a test time stands still, and the random numbers are always
- * the same.
+ * The clock and the random numbers of the first WASI. In a test the time is the world's, and the random numbers are
+ * always the same.
  */
-function preview1(memory) {
+function preview1(memory, world) {
   const bytes = (at, length) => memory().bytes(at >>> 0, length);
   return {
     clock_time_get: (clock, precision, into) => {
-      memory().view.setBigUint64(into, 1_700_000_000_000_000_000n, true);
+      memory().view.setBigUint64(into, BigInt(world.now) * 1_000_000n, true);
       return 0;
     },
     random_get: (at, length) => {
@@ -60,7 +60,7 @@ export class Instance {
   constructor(module, world) {
     this.#world = world;
     const memory = () => this.#memory;
-    const imports = { wasi_snapshot_preview1: preview1(memory) };
+    const imports = { wasi_snapshot_preview1: preview1(memory, world) };
     for (const [name, all] of Object.entries(functions(world))) {
       const known = Object.entries(all).map(([function_, f]) => [function_, lowered(memory, IMPORTS[name][function_], f)]);
       imports[interfaceName(name)] = Object.fromEntries(known);

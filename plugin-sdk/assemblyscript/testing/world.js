@@ -1,6 +1,7 @@
 // The host's data in a test: the cache, the state, the queue, the log. `functions` are the functions that a plugin may
 // call; their exceptions are the contract's errors.
 
+import { Keys } from "./keys.js";
 import { State, unfit } from "./state.js";
 
 export const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
@@ -56,7 +57,9 @@ export class World {
   indexes = new Map();
   state = new State();
   series = new Map();
-  keys = [];
+  keys = new Keys();
+  /** The time of the plugin's clock, in milliseconds. */
+  now = 1_700_000_000_000;
   /** The reason why the present call has failed, whatever it returns. Null if it has not. */
   unqueued = null;
   #call = null;
@@ -139,16 +142,17 @@ export class World {
   }
 
   /** Adds a key of the plugin. A call that adds an invalid key fails, whatever it returns. */
-  queued(function_, key) {
+  queued(function_, key, add) {
     this.queue(function_);
     const problem = unfit(key);
-    if (problem === null) this.add(key);
+    if (problem === null) add();
     else this.unqueued ??= `workqueue.${function_}: ${problem}`;
   }
 
-  /** A waiting key is not added again. */
-  add(key) {
-    if (!this.keys.includes(key)) this.keys.push(key);
+  /** Lets time pass, also for the plugin's clock. */
+  wait(ms) {
+    this.now += ms;
+    this.keys.wait(ms);
   }
 }
 
@@ -176,14 +180,13 @@ export const functions = (world) => ({
     count: (resource, namespace) => world.selected(resource, namespace, "").length,
     "has-synced": () => true,
   },
-  // In a test no key is delayed.
   workqueue: {
-    add: (key) => world.queued("add", key),
-    "add-after": (key) => world.queued("add-after", key),
-    "add-rate-limited": (key) => world.queued("add-rate-limited", key),
-    forget: () => world.queue("forget"),
-    "num-requeues": () => (world.queue("num-requeues"), 0),
-    len: () => (world.queue("len"), world.keys.length),
+    add: (key) => world.queued("add", key, () => world.keys.add(key)),
+    "add-after": (key, ms) => world.queued("add-after", key, () => world.keys.addAfter(key, ms)),
+    "add-rate-limited": (key) => world.queued("add-rate-limited", key, () => world.keys.addRateLimited(key)),
+    forget: (key) => (world.queue("forget"), world.keys.forget(key)),
+    "num-requeues": (key) => (world.queue("num-requeues"), world.keys.numRequeues(key)),
+    len: () => (world.queue("len"), world.keys.due.length),
   },
   log: {
     enabled: () => true,

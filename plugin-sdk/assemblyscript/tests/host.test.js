@@ -82,8 +82,8 @@ test("pages are turned, and what is refused ends them", async () => {
 
 test("state, queue and series", async () => {
   await check("state", "done false söhne true 0");
-  const host = await check("queue", "2 0", (host) => host.keys.push("unknown"));
-  assert.deepEqual(host.keys, []);
+  const host = await check("queue", "0 0", (host) => host.keys.push("unknown"));
+  assert.deepEqual([host.keys, host.delayed], [[], { later: 5, limited: 5 }]);
   const host2 = await check("series", "done");
   assert.deepEqual([...host2.series], [["{a=b}", 1]]);
 });

@@ -82,3 +82,29 @@ test("of a subscription with rules for keys an event is keys", async () => {
   assert.equal(host.update("v1/services", owned("a"), owned("b")), null);
   assert.deepEqual(host.keys, ["alone", "node/alone", "shop/a", "shop/b"]);
 });
+
+test("a delayed key comes back when its time has passed, the earliest of several", async () => {
+  const host = await Host.start(plugin("delays"));
+  host.keys.push("again 200", "after 50", "limited", "wait 100", "fail");
+  assert.deepEqual(Object.keys(host.reconcile()), ["again 200", "wait 100", "fail"]);
+  assert.deepEqual(host.delayed, { "again 200": 200, "after 50": 50, limited: 5, "wait 100": 100, fail: 5 });
+  host.wait(100);
+  assert.deepEqual(host.keys, ["limited", "fail", "after 50", "wait 100"]);
+  assert.deepEqual(host.delayed, { "again 200": 100 });
+  // An addition brings a key at once, and the old time still comes. The plugin's clock has moved.
+  host.keys.splice(0, 4, "again 200");
+  host.lines.length = 0;
+  host.reconcile();
+  assert.deepEqual(host.lines, ["info again 200 1 1700000000100"]);
+  assert.deepEqual(host.delayed, { "again 200": 100 });
+  host.wait(99);
+  assert.deepEqual(host.keys, []);
+  host.wait(1);
+  assert.deepEqual(host.keys, ["again 200"]);
+  // Attempts count on, and so do the waits.
+  host.keys.splice(0, 1, "limited", "fail");
+  host.lines.length = 0;
+  host.reconcile();
+  assert.deepEqual(host.lines, ["info limited 2 1700000000200", "info fail 2 1700000000200"]);
+  assert.deepEqual([host.delayed.limited, host.delayed.fail], [10, 10]);
+});

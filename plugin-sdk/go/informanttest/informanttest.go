@@ -161,7 +161,8 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	return informant.Guard(func() error { return h.plugin.Handle(event) })
 }
 
-// Reconcile lets the plugin, or the registered Reconciler of workqueue, work on every waiting key in turn.
+// Reconcile lets the plugin, or the registered Reconciler of workqueue, work on every key that is due, in turn, until one
+// fails. Its key comes again as the failure says.
 func (h *Host) Reconcile() error {
 	reconciler, ok := h.plugin.(workqueue.Reconciler)
 	if !ok {
@@ -169,21 +170,31 @@ func (h *Host) Reconcile() error {
 	}
 	h.again = map[string]time.Duration{}
 	for len(h.host.Keys) > 0 {
-		key := h.host.Keys[0]
-		h.host.Keys = h.host.Keys[1:]
-		err := informant.Guard(func() error {
-			again, err := reconciler.Reconcile(key, 1)
-			if again > 0 {
-				h.again[key] = again
-			}
+		key, attempt := h.host.TakeKey()
+		var again time.Duration
+		err := informant.Guard(func() (err error) {
+			again, err = reconciler.Reconcile(key, attempt)
 			return err
 		})
 		if err != nil {
+			never, wait := informant.Retry(err)
+			h.host.SettleKey(true, never, wait)
 			return err
+		}
+		h.host.SettleKey(false, false, again)
+		if again > 0 {
+			h.again[key] = again
 		}
 	}
 	return nil
 }
+
+// Wait lets time pass for the queue: the delayed keys that are due by then wait in Keys, in the order of their times. It
+// does not wait, and it moves neither time.Now nor schedules: call Fire.
+func (h *Host) Wait(passes time.Duration) { h.host.Wait(passes) }
+
+// Delayed returns the time until each delayed key is due.
+func (h *Host) Delayed() map[string]time.Duration { return h.host.Delayed() }
 
 // Again returns the times after which keys come again, as the last Reconcile was answered.
 func (h *Host) Again() map[string]time.Duration { return h.again }
@@ -216,7 +227,7 @@ func (h *Host) Synced(resource string) error {
 // SetShard sets the number of this instance, and the number of instances: informant.Shard. One of one by default.
 func (h *Host) SetShard(number, count int) { h.host.Shard = [2]int{number, count} }
 
-// Keys returns the waiting keys.
+// Keys returns the keys that are due.
 func (h *Host) Keys() []string { return slices.Clone(h.host.Keys) }
 
 // Lines returns the lines that the plugin logged: the level, the message, the fields.

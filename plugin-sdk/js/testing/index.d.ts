@@ -59,8 +59,10 @@ export class Host {
   get lines(): string[];
   get writes(): TestWrite[];
   get requests(): TestRequest[];
-  /** The waiting keys. */
+  /** The keys that are due. */
   get keys(): string[];
+  /** The milliseconds until each delayed key is due. */
+  get delayed(): { [key: string]: number };
   /** The values of series, by their names with labels: `pods_total{app=web}`. */
   get series(): Map<string, number>;
   /** The number of this instance, and of all: `hostInfo.shard`. One of one by default. */
@@ -79,8 +81,16 @@ export class Host {
   add(resource: string, object: TestObject): Failure | null;
   update(resource: string, before: TestObject, after: TestObject): Failure | null;
   delete(resource: string, object: TestObject): Failure | null;
-  /** Works on every waiting key in turn. Returns the milliseconds after which keys come again, by their names. */
+  /**
+   * Works on every key that is due, in turn. Returns the milliseconds after which keys come again, by their names. Throws
+   * the first failure; its key comes again as the failure says.
+   */
   reconcile(): { [key: string]: number };
+  /**
+   * Lets this number of milliseconds pass: `Date` moves, and the delayed keys that are due by then wait in `keys`, in the
+   * order of their times. Time passes for no schedule: call `fire`.
+   */
+  wait(ms: number): void;
   /** Calls `fire`. Returns the failure, or null. */
   fire(schedule: string, at?: Date): Failure | null;
   /** Calls `synced`: the initial objects of a resource were delivered. Returns the failure, or null. */

@@ -1,6 +1,7 @@
 // Runs a plugin in an ordinary test of Node.js, without WebAssembly and without a host:
 //   node --import informant-plugin/testing/register --test
 
+import * as clock from "./clock.js";
 import { encode, keyOf, keysOf, use, World } from "./world.js";
 
 /** A host with one plugin: the exports of its file. */
@@ -16,6 +17,7 @@ export class Host {
   constructor(plugin, config = {}, before = null) {
     this.#plugin = plugin;
     this.#world = before === null ? new World() : before.#world;
+    if (before === null) clock.reset();
     use(this.#world);
     this.descriptor = JSON.parse(new TextDecoder().decode(plugin.lifecycle.describe(encode(config))));
     for (const { resource, name, pointer } of this.descriptor.indexes ?? []) {
@@ -34,8 +36,13 @@ export class Host {
   get requests() {
     return this.#world.requests;
   }
+  /** The keys that are due. */
   get keys() {
-    return this.#world.keys;
+    return this.#world.keys.due;
+  }
+  /** The milliseconds until each delayed key is due. */
+  get delayed() {
+    return this.#world.keys.delayed;
   }
   get series() {
     return this.#world.series;
@@ -77,7 +84,7 @@ export class Host {
     const subscription = this.#subscription(resource);
     const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
     if (enqueue.length > 0) {
-      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.add(key);
+      for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.keys.add(key);
       return null;
     }
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
@@ -97,15 +104,33 @@ export class Host {
     }
   }
 
-  /** Works on every waiting key in turn. Returns the milliseconds after which keys come again, by their names. */
+  /**
+   * Works on every key that is due, in turn. Returns the milliseconds after which keys come again, by their names. Throws
+   * the first failure; its key comes again as the failure says.
+   */
   reconcile() {
     const again = {};
     while (this.keys.length > 0) {
-      const key = this.keys.shift();
-      const wait = this.#plugin.reconciler.reconcile(key, 1);
-      if (wait !== null) again[key] = wait;
+      const [key, attempt] = this.#world.keys.take();
+      try {
+        const wait = this.#plugin.reconciler.reconcile(key, attempt);
+        this.#world.keys.succeed(wait);
+        if (wait !== null) again[key] = wait;
+      } catch (failure) {
+        this.#world.keys.fail(failure?.retry ?? { tag: "backoff" });
+        throw failure;
+      }
     }
     return again;
+  }
+
+  /**
+   * Lets this number of milliseconds pass: `Date` moves, and the delayed keys that are due by then wait in `keys`, in the
+   * order of their times.
+   */
+  wait(ms) {
+    clock.move(ms);
+    this.#world.keys.wait(ms);
   }
 
   /** Calls `fire`. Returns the failure, or null. */

@@ -1,5 +1,7 @@
 // The host's data in a test. There is one at a time.
 
+import { Keys } from "./keys.js";
+
 export const encode = (value) => new TextEncoder().encode(JSON.stringify(value));
 
 export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
@@ -44,7 +46,7 @@ export class World {
   indexes = new Map();
   values = new Map();
   series = new Map();
-  keys = [];
+  keys = new Keys();
   lines = [];
   writes = [];
   requests = [];
@@ -56,10 +58,6 @@ export class World {
   answerRequest = () => {
     throw { tag: "not-granted", val: "the test answers no requests" };
   };
-
-  add(key) {
-    if (!this.keys.includes(key)) this.keys.push(key);
-  }
 
   of(resource) {
     if (!this.objects.has(resource)) this.objects.set(resource, new Map());

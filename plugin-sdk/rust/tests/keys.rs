@@ -123,6 +123,24 @@ fn a_key_that_waits_twice_is_worked_on_now_and_then() {
 }
 
 #[test]
+fn a_delayed_key_comes_back_when_its_time_has_passed() {
+    let host = Host::new();
+    let (mut worker, _) = told(&host, &["later", "limited", "fails", "later"]);
+    assert!(worker.reconcile("fails", 1).is_err());
+    host.wait(Duration::from_millis(4));
+    assert_eq!(host.keys(), [""; 0]);
+    host.wait(Duration::from_millis(996));
+    // The key that waits is not added again by an event, and its time comes all the same.
+    assert_eq!(host.keys(), ["fails", "limited", "later"]);
+    assert_eq!(worker.reconcile("later", 1), Ok(Some(Duration::from_secs(60))));
+    let _ = worker.handle(added(json!({"metadata": {"namespace": "n", "name": "later"}})));
+    assert_eq!(host.delayed_keys()["later"], Duration::from_secs(1), "the earliest time counts");
+    host.wait(Duration::from_secs(1));
+    assert_eq!(host.keys(), ["fails", "limited", "later"]);
+    assert_eq!(host.delayed_keys(), BTreeMap::new());
+}
+
+#[test]
 fn a_moment_of_its_schedules_may_add_keys() {
     let host = Host::new();
     let (mut worker, _) = told(&host, &[]);

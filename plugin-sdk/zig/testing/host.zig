@@ -143,7 +143,7 @@ pub const indexer = struct {
     }
 };
 
-/// Keys are worked on only when the test asks for it, and no time passes.
+/// Keys are worked on only when the test asks for it, and time passes only with the test's `wait`.
 pub const workqueue = struct {
     pub fn add(key: Bytes, key_len: usize) void {
         world.enqueue(key[0..key_len], 0);
@@ -153,11 +153,8 @@ pub const workqueue = struct {
         world.enqueue(key[0..key_len], ms);
     }
 
-    /// A millisecond, doubled with every failure.
     pub fn @"add-rate-limited"(key: Bytes, key_len: usize) void {
-        const entry = world.failures.getOrPutValue(worlds.memory, worlds.copy(key[0..key_len]), 0) catch worlds.noMemory();
-        world.enqueue(key[0..key_len], @as(u64, 1) << @intCast(@min(entry.value_ptr.*, 20)));
-        entry.value_ptr.* += 1;
+        world.enqueueRateLimited(key[0..key_len]);
     }
 
     pub fn forget(key: Bytes, key_len: usize) void {

@@ -158,7 +158,8 @@ pub fn Host(comptime Plugin: type) type {
             return error.NotAskedFor;
         }
 
-        /// Works on every key that is due, in turn, until there is none or one fails.
+        /// Works on every key that is due, in turn, until there is none or one fails. That one comes again as its failure
+        /// says.
         pub fn reconcile(self: *Self) Error!void {
             comptime needs("reconcile");
             while (for (world.keys.items, 0..) |waiting, i| {
@@ -168,9 +169,22 @@ pub fn Host(comptime Plugin: type) type {
                 const before = world.state.clone(worlds.memory) catch worlds.noMemory();
                 const answer = calls.reconcile(key.ptr, key.len, 1);
                 const again = if (answer.is_error == 0) answer.with.answer.get() else null;
-                try self.settle(worlds.print("reconcile of {s}", .{key}), answer, before);
+                self.settle(worlds.print("reconcile of {s}", .{key}), answer, before) catch |failed| {
+                    switch (self.failure.?.retry) {
+                        .backoff => world.enqueueRateLimited(key),
+                        .after_ms => |ms| world.enqueue(key, ms),
+                        .never => {},
+                    }
+                    return failed;
+                };
                 if (again) |ms| world.enqueue(key, ms);
             }
+        }
+
+        /// Lets time pass for the queue: the delayed keys that are due by then follow in the order of their times. Time
+        /// passes for no schedule: call `fire`.
+        pub fn wait(_: *Self, ms: u64) void {
+            world.wait(ms);
         }
 
         /// Calls `fire` for one of the descriptor's schedules.

@@ -12,7 +12,7 @@ pub const Object = struct { resource: []const u8, key: Key, json: []const u8, va
 
 pub const Index = struct { resource: []const u8, name: []const u8, pointer: []const u8 };
 
-/// A key of the queue, and its wait.
+/// A key of the queue, and its wait: 0 if it is due.
 pub const Waiting = struct { key: []const u8, after_ms: u64 = 0 };
 
 /// A write of a plugin. `verb` is `create`, `update`, `patch`, `delete` or `record-event`; `body` is the sent body.
@@ -88,13 +88,32 @@ pub const World = struct {
         if (self.find(resource, key)) |place| _ = self.objects.orderedRemove(place);
     }
 
-    /// Adds a key. If it already waits, the earlier time counts.
+    /// Adds a key. A key is due once, and delayed once: of several times the earliest counts.
     pub fn enqueue(self: *World, key: []const u8, after_ms: u64) void {
-        for (self.keys.items) |*waiting| if (eql(waiting.key, key)) {
+        for (self.keys.items) |*waiting| if (eql(waiting.key, key) and (waiting.after_ms == 0) == (after_ms == 0)) {
             waiting.after_ms = @min(waiting.after_ms, after_ms);
             return;
         };
         self.keys.append(memory, .{ .key = copy(key), .after_ms = after_ms }) catch noMemory();
+    }
+
+    /// A millisecond, doubled with every failure of the key.
+    pub fn enqueueRateLimited(self: *World, key: []const u8) void {
+        const entry = self.failures.getOrPutValue(memory, copy(key), 0) catch noMemory();
+        self.enqueue(key, @as(u64, 1) << @intCast(@min(entry.value_ptr.*, 20)));
+        entry.value_ptr.* += 1;
+    }
+
+    /// Lets time pass. The keys that are due by then follow in the order of their times.
+    pub fn wait(self: *World, ms: u64) void {
+        const delayed = self.keys.toOwnedSlice(memory) catch noMemory();
+        std.mem.sort(Waiting, delayed, ms, comesBefore);
+        for (delayed) |waiting| self.enqueue(waiting.key, waiting.after_ms -| ms);
+    }
+
+    /// Due keys keep their order, and so do those that stay delayed.
+    fn comesBefore(ms: u64, one: Waiting, other: Waiting) bool {
+        return one.after_ms < other.after_ms and one.after_ms <= ms;
     }
 
     /// The texts that an index has for an object.

@@ -90,6 +90,28 @@ test "a key that fails says when it comes again" {
     try host.expectFailure(host.reconcile(), "not yet", .{ .after_ms = 10 });
 }
 
+test "a delayed key comes back when its time has passed" {
+    var host = try informant.testing.Host(Counts).start(.{});
+    defer host.deinit();
+    host.enqueue("shop/bad");
+    try host.expectFailure(host.reconcile(), "not yet", .{ .after_ms = 10 });
+    host.enqueue("shop/web");
+    try host.reconcile();
+    host.wait(9);
+    try expectKeys(&host, &.{ .{ .key = "shop/bad", .after_ms = 1 }, .{ .key = "shop/web", .after_ms = 6991 } });
+    // An event adds a key at once, and the old time still comes.
+    host.enqueue("shop/web");
+    try host.reconcile();
+    try expectKeys(&host, &.{ .{ .key = "shop/bad", .after_ms = 1 }, .{ .key = "shop/web", .after_ms = 6991 } });
+    host.enqueue("first");
+    host.wait(6991);
+    try expectKeys(&host, &.{ .{ .key = "first" }, .{ .key = "shop/bad" }, .{ .key = "shop/web" } });
+}
+
+fn expectKeys(host: anytype, keys: []const informant.testing.Waiting) !void {
+    try std.testing.expectEqualDeep(keys, host.keys());
+}
+
 test "the clock, the end of the first list, a reload and the end" {
     var host = try informant.testing.Host(Counts).start(.{});
     defer host.deinit();

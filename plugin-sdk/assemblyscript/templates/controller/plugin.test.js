@@ -8,6 +8,8 @@ test("unavailable replicas are warned of again", async () => {
   const host = await Host.start("assembly/index.ts");
   host.add("apps/v1/deployments", web(1));
   assert.deepEqual(host.reconcile(), { "shop/web": 30_000 });
+  host.wait(30_000);
+  assert.deepEqual(host.keys, ["shop/web"]);
   host.update("apps/v1/deployments", web(1), web(3));
   assert.deepEqual(host.reconcile(), {});
   host.delete("apps/v1/deployments", web(3));

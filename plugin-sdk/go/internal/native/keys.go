@@ -1,9 +1,17 @@
 package native
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
+)
+
+// The wait after a key's first failure. It doubles with each further one.
+const (
+	waitBase = 5 * time.Millisecond
+	waitMax  = 30 * time.Second
 )
 
 // Rule is a rule of `enqueue`, as in a descriptor.
@@ -13,6 +21,90 @@ type Rule struct{ Owner, Pointer, Namespace, Prefix string }
 func (h *Host) AddKey(key string) {
 	if !slices.Contains(h.Keys, key) {
 		h.Keys = append(h.Keys, key)
+	}
+}
+
+// delayed is a key that is due at a time after the start of the test.
+type delayed struct {
+	key string
+	due time.Duration
+}
+
+// AddKeyAfter adds a key for later, or at once without a wait.
+func (h *Host) AddKeyAfter(key string, wait time.Duration) {
+	if wait <= 0 {
+		h.AddKey(key)
+	} else {
+		h.DelayKey(key, wait)
+	}
+}
+
+// DelayKey adds a key for later. If a key has several times, the earliest counts.
+func (h *Host) DelayKey(key string, wait time.Duration) {
+	due := h.now + wait
+	for i := range h.delayed {
+		if h.delayed[i].key == key {
+			h.delayed[i].due = min(h.delayed[i].due, due)
+			return
+		}
+	}
+	h.delayed = append(h.delayed, delayed{key, due})
+}
+
+// AddKeyRateLimited adds a key after the wait for one more failure.
+func (h *Host) AddKeyRateLimited(key string) {
+	if key == h.working {
+		h.limited = true
+	}
+	failures := h.failures[key]
+	h.failures[key] = failures + 1
+	h.DelayKey(key, min(waitBase<<min(failures, 20), waitMax))
+}
+
+// ForgetKey resets a key's failures.
+func (h *Host) ForgetKey(key string) { delete(h.failures, key) }
+
+// KeyFailures returns the number of a key's failures.
+func (h *Host) KeyFailures(key string) uint32 { return h.failures[key] }
+
+// Delayed returns the time until each delayed key is due.
+func (h *Host) Delayed() map[string]time.Duration {
+	waits := map[string]time.Duration{}
+	for _, one := range h.delayed {
+		waits[one.key] = one.due - h.now
+	}
+	return waits
+}
+
+// Wait lets time pass. The keys that are due by then follow in the order of their times.
+func (h *Host) Wait(passes time.Duration) {
+	h.now += passes
+	slices.SortStableFunc(h.delayed, func(a, b delayed) int { return cmp.Compare(a.due, b.due) })
+	for len(h.delayed) > 0 && h.delayed[0].due <= h.now {
+		key := h.delayed[0].key
+		h.delayed = h.delayed[1:]
+		h.AddKey(key)
+	}
+}
+
+// TakeKey takes the first key that is due. It returns the key and the number of its attempt.
+func (h *Host) TakeKey() (key string, attempt uint32) {
+	h.working, h.limited = h.Keys[0], false
+	h.Keys = h.Keys[1:]
+	return h.working, h.failures[h.working] + 1
+}
+
+// SettleKey ends the call for the key that was taken. The wait is that of the result, or of the failure.
+func (h *Host) SettleKey(failed, never bool, wait time.Duration) {
+	key := h.working
+	h.working = ""
+	if never || (!failed && !h.limited) {
+		h.ForgetKey(key)
+	}
+	if wait > 0 {
+		h.DelayKey(key, wait)
+	} else if failed && !never {
+		h.AddKeyRateLimited(key)
 	}
 }
 

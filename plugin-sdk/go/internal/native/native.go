@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Host is the host of one test.
@@ -18,7 +19,14 @@ type Host struct {
 	objects map[string]map[string]json.RawMessage
 	indexes map[string]string
 	State   map[string][]byte
-	Keys    []string
+	// Keys are due. The others are delayed until now has reached their times.
+	Keys     []string
+	delayed  []delayed
+	now      time.Duration
+	failures map[string]uint32
+	// working is the key of the present call, and limited says whether that call has added it rate limited.
+	working string
+	limited bool
 	// Shard has the number of this instance, and the number of instances.
 	Shard [2]int
 	// Series are the plugin's metrics: the last value of a gauge or histogram, and the sum of a counter.
@@ -55,12 +63,13 @@ var host = NewHost()
 // NewHost returns an empty host.
 func NewHost() *Host {
 	return &Host{
-		Name:    "test",
-		Shard:   [2]int{0, 1},
-		objects: map[string]map[string]json.RawMessage{},
-		indexes: map[string]string{},
-		State:   map[string][]byte{},
-		Series:  map[string]float64{},
+		Name:     "test",
+		Shard:    [2]int{0, 1},
+		objects:  map[string]map[string]json.RawMessage{},
+		indexes:  map[string]string{},
+		State:    map[string][]byte{},
+		Series:   map[string]float64{},
+		failures: map[string]uint32{},
 	}
 }
 

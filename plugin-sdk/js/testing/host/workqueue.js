@@ -1,10 +1,8 @@
-// In a test no key is delayed.
-
 import { world } from "../world.js";
 
-export const add = (key) => world().add(key);
-export const addAfter = add;
-export const addRateLimited = add;
-export const forget = () => {};
-export const numRequeues = () => 0;
-export const len = () => world().keys.length;
+export const add = (key) => world().keys.add(key);
+export const addAfter = (key, ms) => world().keys.addAfter(key, Number(ms));
+export const addRateLimited = (key) => world().keys.addRateLimited(key);
+export const forget = (key) => world().keys.forget(key);
+export const numRequeues = (key) => world().keys.numRequeues(key);
+export const len = () => world().keys.due.length;

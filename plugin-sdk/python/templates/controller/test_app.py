@@ -16,6 +16,8 @@ class Warnings(unittest.TestCase):
         host = Host(app)
         host.add(app.DEPLOYMENTS, web(1))
         self.assertEqual(host.reconcile(), {"shop/web": 30_000})
+        host.wait(30_000)
+        self.assertEqual(host.keys, ["shop/web"])
         host.update(app.DEPLOYMENTS, web(1), web(3))
         self.assertEqual(host.reconcile(), {})
         host.delete(app.DEPLOYMENTS, web(3))

@@ -94,6 +94,11 @@ impl Host {
         with(|state| state.keys.delayed().clone())
     }
 
+    /// Lets time pass for the queue. The delayed keys that are due by then are in `keys`, in the order of their times.
+    pub fn wait(&self, passes: Duration) {
+        with(|state| state.keys.wait(passes));
+    }
+
     /// The value of a counter or a gauge, or the sum of a histogram's values. `None` if it does not exist. A counter's
     /// name has no `_total` here.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The workqueue of a test's plugin. Time does not pass here: a delayed key stays delayed until the test works on it.
+//! The workqueue of a test's plugin. A delayed key stays delayed until the test lets its time pass, or works on it.
 
 use crate::{Failure, Result, Retry};
 use std::collections::BTreeMap;
@@ -42,10 +42,16 @@ impl Keys {
         if !self.is_sound(function, key) {
             return;
         }
-        if !after.is_zero() {
+        if after.is_zero() {
+            self.add_due(key.to_owned());
+        } else {
             self.delay(key, after);
-        } else if !self.waiting.iter().any(|waiting| waiting == key) {
-            self.waiting.push(key.to_owned());
+        }
+    }
+
+    fn add_due(&mut self, key: String) {
+        if !self.waiting.contains(&key) {
+            self.waiting.push(key);
         }
     }
 
@@ -115,6 +121,17 @@ impl Keys {
                 Retry::After(wait) => self.delay(key, wait),
                 Retry::Never => self.forget(key),
             },
+        }
+    }
+
+    /// Lets time pass. The keys that are due by then wait, in the order of their times.
+    pub(crate) fn wait(&mut self, passes: Duration) {
+        let delayed = std::mem::take(&mut self.delayed).into_iter();
+        let (mut due, later): (Vec<_>, Vec<_>) = delayed.partition(|(_, after)| *after <= passes);
+        self.delayed = later.into_iter().map(|(key, after)| (key, after - passes)).collect();
+        due.sort_by_key(|(_, after)| *after);
+        for (key, _) in due {
+            self.add_due(key);
         }
     }
 
