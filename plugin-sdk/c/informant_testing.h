@@ -34,7 +34,7 @@ void informant_testing_put_at(informant_testing_place at, const char *resource, 
 void informant_testing_remove(const char *resource, const char *key);
 
 /* Delivers an added, changed or deleted object to the plugin, for the first of its subscriptions to the resource
- * (`delivery`, `withOld`). The cache contains the object, too. If the subscription has `enqueue` rules, the
+ * (`delivery`, `withOld`, `types`, `onlyIfChanged`; the object is in the view, and passes the filter). The cache contains the object, too. If the subscription has `enqueue` rules, the
  * object's key waits instead, as in a host. Of these rules, only `self` is supported here. */
 informant_outcome informant_testing_add_at(informant_testing_place at, const char *resource, const char *object);
 informant_outcome informant_testing_update_at(informant_testing_place at, const char *resource, const char *before,

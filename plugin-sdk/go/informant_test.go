@@ -287,6 +287,30 @@ func TestKeysAreWorkedOn(t *testing.T) {
 	}
 }
 
+type filtered struct{ does }
+
+func (filtered) Describe(informant.Config) (*informant.Descriptor, error) {
+	return &informant.Descriptor{Version: "1", Subscriptions: []informant.Subscription{
+		{Resource: "v1/pods", Types: []string{"updated", "deleted"}, OnlyIfChanged: []string{"/status/size", "/status/*"}},
+	}}, nil
+}
+
+func TestAnUpdateThatChangesNoneOfThePointersIsNotDeliveredNorAChangeOfAnotherType(t *testing.T) {
+	var told []string
+	host := informanttest.Start(t, filtered{func(event *informant.Event) error {
+		told = append(told, event.Key.Name)
+		return nil
+	}}, nil)
+	sized := func(name string, size, more int) string {
+		return fmt.Sprintf(`{"metadata": {"name": %q}, "status": {"size": %d, "more": %d}}`, name, size, more)
+	}
+	equal(t, host.Add("v1/pods", sized("added", 1, 1)), nil)
+	equal(t, host.Update("v1/pods", sized("same", 1, 1), sized("same", 1, 2)), nil)
+	equal(t, host.Update("v1/pods", sized("changed", 1, 1), sized("changed", 2, 1)), nil)
+	equal(t, host.Delete("v1/pods", sized("deleted", 2, 1)), nil)
+	equal(t, told, []string{"changed", "deleted"})
+}
+
 // delays works on keys as their names say.
 type delays struct{ does }
 

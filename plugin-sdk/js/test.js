@@ -160,6 +160,37 @@ test("time that passes is also that of a clock of the test, and ends with its ho
   assert.equal(globalThis.Date, date);
 });
 
+test("an update that changes none of the subscription's pointers is not delivered, nor a change of another type", async () => {
+  const { log, plugin } = await import("./src/index.js");
+  const subscribed = (condition) => [
+    { resource: "v1/pods", ...condition },
+    { resource: "v1/nodes", enqueue: ["self"], ...condition },
+  ];
+  const told = (condition, before, after) => {
+    const handle = (event) => log.info(event.change);
+    const host = new Host(plugin({ describe: { version: "1", subscriptions: subscribed(condition) }, handle, reconcile() {} }));
+    const object = (is) => ({ metadata: { name: "a" }, ...is });
+    host.add("v1/pods", object(before));
+    for (const resource of ["v1/pods", "v1/nodes"]) host.update(resource, object(before), object(after));
+    host.delete("v1/pods", object(after));
+    assert.equal(host.keys.length, host.lines.some((line) => line.includes("updated")) ? 1 : 0);
+    return host.lines.map((line) => line.split(" ")[1]);
+  };
+  const onlyIfChanged = ["/status/phase", "/status/ready~1all/0", "/status/*"];
+  const [all, some] = [["added", "updated", "deleted"], ["added", "deleted"]];
+  assert.deepEqual(told({}, { a: 1 }, { a: 2 }), all);
+  assert.deepEqual(told({ onlyIfChanged: [] }, { a: 1 }, { a: 2 }), all);
+  assert.deepEqual(told({ onlyIfChanged }, { a: 1 }, { a: 2 }), some);
+  assert.deepEqual(told({ onlyIfChanged }, { status: { "ready/all": [1, 2] } }, { status: { "ready/all": [1, 3] } }), some);
+  assert.deepEqual(told({ onlyIfChanged }, { status: { "ready/all": [1, 2] } }, { status: { "ready/all": [2, 2] } }), all);
+  assert.deepEqual(told({ onlyIfChanged }, {}, { status: { phase: "Failed" } }), all);
+  // As in a host, `*` is a name in these pointers.
+  assert.deepEqual(told({ onlyIfChanged }, { status: { a: 1 } }, { status: { a: 2 } }), some);
+  assert.deepEqual(told({ onlyIfChanged }, { status: { "*": 1 } }, { status: { "*": 2 } }), all);
+  assert.deepEqual(told({ types: ["updated"] }, {}, {}), ["updated"]);
+  assert.deepEqual(told({ types: ["added", "deleted"] }, {}, {}), some);
+});
+
 test("an event says what was before", () => {
   const host = new Host({
     ...fails,

@@ -105,16 +105,18 @@ class World:
 _now = World()
 
 
-def _at(value, pointer):
-    """All that a JSON pointer leads to; `*` steps into every member."""
+def _at(value, pointer, every=False):
+    """All that a JSON pointer leads to. With `every`, as in an index, `*` steps into every member."""
     found = [value]
     for step in pointer.split("/")[1:]:
         step, inside = step.replace("~1", "/").replace("~0", "~"), []
         for one in found:
-            if isinstance(one, dict):
-                inside += [one[step]] if step in one else list(one.values()) if step == "*" else []
+            if every and step == "*" and isinstance(one, (dict, list)):
+                inside += one.values() if isinstance(one, dict) else one
+            elif isinstance(one, dict):
+                inside += [one[step]] if step in one else []
             elif isinstance(one, list):
-                inside += one if step == "*" else [one[int(step)]] if step.isdigit() and int(step) < len(one) else []
+                inside += [one[int(step)]] if step.isdigit() and int(step) < len(one) else []
         found = inside
     return found
 
@@ -122,6 +124,14 @@ def _at(value, pointer):
 def _field(value, pointer):
     found = _at(value, pointer) if value is not None else []
     return json.dumps(found[0]) if found else None
+
+
+def _is_wanted(subscription, change, new, old):
+    """Whether a subscription to the object has the change: by its `types`, and by `onlyIfChanged`."""
+    if change not in subscription.get("types", [change]):
+        return False
+    pointers = subscription.get("onlyIfChanged", [])
+    return change != "updated" or not pointers or any(_field(new, one) != _field(old, one) for one in pointers)
 
 
 def _text(value):
@@ -228,7 +238,7 @@ def _indexer():
             raise Err(module.Error_UnknownIndex(index))
         pointer = _now.indexes[resource, index]
         for found in _now.sorted(resource):
-            yield [one if isinstance(one, str) else json.dumps(one) for one in _at(found, pointer)], found
+            yield [one if isinstance(one, str) else json.dumps(one) for one in _at(found, pointer, every=True)], found
 
     def under(resource, index, value):
         return [found for values, found in indexed(resource, index) if value in values]
@@ -356,7 +366,8 @@ class Host:
     def add(self, resource, found):
         """Tells the plugin of an object that came. Answers the failure, or None.
 
-        With `enqueue` rules in the subscription the object's keys wait instead, as in a host.
+        With `enqueue` rules in the subscription the object's keys wait instead, as in a host. Of its conditions `types` and
+        `onlyIfChanged` count: the object is in the view, and passes the filter.
         """
         self.put(resource, found)
         return self._tell(resource, "ADDED", found, None)
@@ -444,6 +455,8 @@ class Host:
         types = sys.modules["wit_world.imports.types"]
         place = [one["resource"] for one in self.descriptor["subscriptions"]].index(resource)
         subscription = self.descriptor["subscriptions"][place]
+        if not _is_wanted(subscription, change.lower(), new, old):
+            return None
         if subscription.get("enqueue"):
             for found in (old, new):
                 for key in keys_of(subscription["enqueue"], found) if found else []:

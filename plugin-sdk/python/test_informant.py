@@ -121,6 +121,33 @@ class Sdk(unittest.TestCase):
         self.assertEqual(host.reconcile(), {"rs/shop/a": 1500, "rs/shop/b": 1500})
         self.assertEqual(state.get("first"), 2)
 
+    def test_an_update_that_changes_none_of_the_pointers_is_not_delivered_nor_a_change_of_another_type(self):
+        from informant import Plugin, exports
+
+        told = []
+
+        class Filtered(Plugin):
+            @staticmethod
+            def describe(config):
+                conditions = {"types": ["updated", "deleted"], "onlyIfChanged": ["/status/size", "/status/*"]}
+                return {"version": "1", "subscriptions": [{"resource": "v1/pods", **conditions}]}
+
+            def handle(self, event):
+                told.append(event.name)
+
+        module = ModuleType("filtered")
+        module.Lifecycle, module.Handler = exports(Filtered)[:2]
+        host = Host(module)
+
+        def sized(name, size, more=1):
+            return {"metadata": {"name": name}, "status": {"size": size, "more": more}}
+
+        self.assertIsNone(host.add("v1/pods", sized("added", 1)))
+        self.assertIsNone(host.update("v1/pods", sized("same", 1, 1), sized("same", 1, 2)))
+        self.assertIsNone(host.update("v1/pods", sized("changed", 1), sized("changed", 2)))
+        self.assertIsNone(host.delete("v1/pods", sized("deleted", 2)))
+        self.assertEqual(told, ["changed", "deleted"])
+
     def test_a_delayed_key_comes_back_when_its_time_has_passed_the_earliest_of_several(self):
         from informant import After, Plugin, exports
         from informant.host import workqueue

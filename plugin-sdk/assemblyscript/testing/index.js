@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { compile } from "../compile.js";
 import { Instance } from "./instance.js";
-import { encode, keyOf, keysOf, World } from "./world.js";
+import { encode, isWanted, keyOf, keysOf, World } from "./world.js";
 
 const modules = new Map();
 
@@ -98,6 +98,7 @@ export class Host {
   /**
    * Delivers an added object to the plugin. Returns the failure, or null. Throws a trap, which ends the instance. If
    * the subscription has `enqueue` rules, the keys of the object wait in `keys` instead, as in a host. The same holds for changed and deleted objects.
+   * Of the subscription's conditions `types` and `onlyIfChanged` count: the object is in the view, and passes the filter.
    */
   add(resource, object) {
     this.put(resource, object);
@@ -115,6 +116,7 @@ export class Host {
   #tell(resource, change, object, old) {
     const subscription = this.#subscription(resource);
     const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
+    if (!isWanted(this.descriptor.subscriptions[subscription], change, object, old)) return null;
     const { namespace = "", name, uid = "" } = (object ?? old).metadata;
     if (enqueue.length > 0) {
       for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.keys.add(key);

@@ -10,14 +10,14 @@ const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 /** namespace/name, or the name alone. */
 export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
 
-/** All values at a JSON pointer. `*` steps into every member. */
-function at(object, pointer) {
+/** All values at a JSON pointer. With `every`, as in an index, `*` steps into every member. */
+function at(object, pointer, every = false) {
   let found = [object];
   for (const step of pointer.split("/").slice(1)) {
     const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
     found = found.flatMap((value) => {
       if (value === null || typeof value !== "object") return [];
-      if (name === "*" && !Object.hasOwn(value, "*")) return Object.values(value);
+      if (every && name === "*") return Object.values(value);
       return Object.hasOwn(value, name) ? [value[name]] : [];
     });
   }
@@ -36,6 +36,12 @@ const ungranted = (what) => () => {
 
 /** Calls that may change the queue. */
 const WORK = ["handle", "reconcile", "fire", "synced"];
+
+/** Whether a subscription to the object has the change: by its `types`, and by `onlyIfChanged`. */
+export function isWanted({ types = [], onlyIfChanged = [] }, change, object, old) {
+  if (types.length > 0 && !types.includes(change)) return false;
+  return change !== "updated" || onlyIfChanged.length === 0 || onlyIfChanged.some((pointer) => field(object, pointer) !== field(old, pointer));
+}
 
 /** The keys that `enqueue` rules make of one state of an object. */
 export function keysOf(rules, object) {
@@ -86,7 +92,7 @@ export class World {
   indexed(resource, index) {
     const pointer = this.indexes.get(`${resource} ${index}`);
     if (pointer === undefined) throw { tag: "unknown-index", val: index };
-    const texts = (object) => at(object, pointer).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+    const texts = (object) => at(object, pointer, true).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
     return this.sorted(resource).map((object) => [texts(object), object]);
   }
 

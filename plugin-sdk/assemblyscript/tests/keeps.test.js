@@ -83,6 +83,16 @@ test("of a subscription with rules for keys an event is keys", async () => {
   assert.deepEqual(host.keys, ["alone", "node/alone", "shop/a", "shop/b"]);
 });
 
+test("an update that changes none of the subscription's pointers is not delivered, nor a change of another type", async () => {
+  const host = await Host.start(plugin("delays"));
+  const node = (name, size, more) => ({ metadata: { name }, status: { size, more } });
+  host.add("v1/nodes", node("added", 1));
+  host.update("v1/nodes", node("same", 1, 1), node("same", 1, 2));
+  host.update("v1/nodes", node("changed", 1), node("changed", 2));
+  host.delete("v1/nodes", node("deleted", 2));
+  assert.deepEqual(host.keys, ["changed", "deleted"]);
+});
+
 test("a delayed key comes back when its time has passed, the earliest of several", async () => {
   const host = await Host.start(plugin("delays"));
   host.keys.push("again 200", "after 50", "limited", "wait 100", "fail");

@@ -125,6 +125,38 @@ static informant_optional_string delivered(const char *object, informant_string 
   return informant_some(is_whole ? handed(object) : metadata_of(object));
 }
 
+static bool is_listed(informant_string list, informant_string text) {
+  informant_json_walk walk = informant_json_walk_of(list);
+  informant_string found;
+  while (informant_json_next(&walk))
+    if (informant_json_text(walk.value, &found) == INFORMANT_JSON_FOUND && informant_equal(found, text)) return true;
+  return false;
+}
+
+static bool differs(const char *new, const char *old, informant_string pointer) {
+  informant_string here, there;
+  bool is_here = informant_json_find(informant_text(new), pointer, &here) == INFORMANT_JSON_FOUND;
+  bool is_there = informant_json_find(informant_text(old), pointer, &there) == INFORMANT_JSON_FOUND;
+  return is_here != is_there || (is_here && !informant_equal(here, there));
+}
+
+/* Whether a subscription to the object has the change: by its `types`, and of an update by `onlyIfChanged`. */
+static bool is_wanted(informant_string of, informant_change change, const char *new, const char *old) {
+  static const char *const words[] = {"added", "updated", "deleted"};
+  informant_string list, pointer;
+  if (informant_json_find(of, INFORMANT_STRING("/types"), &list) == INFORMANT_JSON_FOUND && !is_listed(list, informant_text(words[change])))
+    return false;
+  bool is_bound = informant_json_find(of, INFORMANT_STRING("/onlyIfChanged"), &list) == INFORMANT_JSON_FOUND;
+  if (change != INFORMANT_UPDATED || !is_bound) return true;
+  informant_json_walk walk = informant_json_walk_of(list);
+  bool has_pointers = false;
+  while (informant_json_next(&walk)) {
+    has_pointers = true;
+    if (informant_json_text(walk.value, &pointer) == INFORMANT_JSON_FOUND && differs(new, old, pointer)) return true;
+  }
+  return !has_pointers;
+}
+
 /* For a subscription with `enqueue` rules, an event adds keys instead of a call of the handler. */
 static void enqueue(informant_string rules, informant_object_key key) {
   informant_json_walk walk = informant_json_walk_of(rules);
@@ -164,6 +196,7 @@ static informant_outcome tell(informant_testing_place at, const char *resource, 
   informant_json_answer answer = informant_json_find_boolean(of, INFORMANT_STRING("/withOld"), &with_old);
   if (answer == INFORMANT_JSON_OTHER) testing_ends("withOld is true or false in the subscription to", informant_text(resource));
   informant_object_key key = testing_key_of(new ? new : old);
+  if (!is_wanted(of, change, new, old)) return call_ends(INFORMANT_DONE);
   if (informant_json_find(of, INFORMANT_STRING("/enqueue"), &rules) == INFORMANT_JSON_FOUND) {
     enqueue(rules, key);
     return call_ends(INFORMANT_DONE);

@@ -66,7 +66,7 @@ static informant_outcome says_bytes(const informant_event *event) {
 }
 
 #define REFUSED_OTHERWISE "what the plugin refuses with is\nnothing is asked for\nand expected was\nno\n1 failed\n"
-#define NOT_SUBSCRIBED "the plugin does not subscribe to: v1/jobs; it does to v1/pods, v1/nodes, v1/services, v1/configmaps\n"
+#define NOT_SUBSCRIBED "the plugin does not subscribe to: v1/jobs; it does to v1/pods, v1/nodes, v1/services, v1/configmaps, v1/endpoints\n"
 #define NO_UTF8 "a text that is not UTF-8 would end the instance; informant_utf8 makes one of it: \xff\n"
 
 int main(void) {

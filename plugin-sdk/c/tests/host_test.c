@@ -87,6 +87,17 @@ static void keys_are_worked_on(void) {
   informant_testing_same("keys of rules", informant_text(informant_testing_keys()), "k1 shop/one map/one by hand");
 }
 
+#define SIZED(NAME, SIZE, MORE) "{\"metadata\":{\"name\":\"" NAME "\"},\"size\":" SIZE ",\"more\":" MORE "}"
+
+static void conditions_count(void) {
+  informant_testing_starts("");
+  informant_testing_succeeds(informant_testing_add("v1/endpoints", SIZED("added", "1", "1")));
+  informant_testing_succeeds(informant_testing_update("v1/endpoints", SIZED("same", "1", "1"), SIZED("same", "1", "2")));
+  informant_testing_succeeds(informant_testing_update("v1/endpoints", SIZED("changed", "1", "1"), SIZED("changed", "2", "1")));
+  informant_testing_succeeds(informant_testing_delete("v1/endpoints", SIZED("deleted", "2", "1")));
+  informant_testing_same("keys", informant_text(informant_testing_keys()), "changed deleted");
+}
+
 static informant_outcome writes(const informant_event *event) {
   informant_kube_target pod = {.resource = PODS, .key = event->key};
   informant_kube_target status = {.resource = PODS, .key = event->key, .subresource = TEXT("status")};
@@ -187,6 +198,7 @@ static void texts_are_made(void) {
 int main(void) {
   state_is_kept();
   keys_are_worked_on();
+  conditions_count();
   cluster_is_written();
   servers_are_asked();
   texts_are_made();

@@ -19,7 +19,8 @@ informant_result plugin_describe(informant_string config) {
     "version": "1",
     "subscriptions": [{"resource": "v1/pods", "withOld": true}, {"resource": "v1/nodes", "delivery": "lazy"},
                       {"resource": "v1/services", "delivery": "metadata"},
-                      {"resource": "v1/configmaps", "enqueue": ["self", {"self": true, "namespace": "none", "prefix": "map/"}]}],
+                      {"resource": "v1/configmaps", "enqueue": ["self", {"self": true, "namespace": "none", "prefix": "map/"}]},
+                      {"resource": "v1/endpoints", "types": ["updated", "deleted"], "onlyIfChanged": ["/size", "/*"], "enqueue": ["self"]}],
     "reads": [{"resource": "v1/secrets"}],
     "indexes": [{"resource": "v1/pods", "name": "image", "pointer": "/spec/containers/*/image"}],
     "schedules": [{"name": "hourly", "cron": "0 * * * *"}]

@@ -24,9 +24,5 @@ func fields(side Side, pointers []string) []*string {
 }
 
 func changed(pointer string) bool {
-	before, after := native.At(whole(Old), pointer), native.At(whole(New), pointer)
-	if before == nil || after == nil {
-		return before != after
-	}
-	return *before != *after
+	return native.Differs(whole(New), whole(Old), pointer)
 }

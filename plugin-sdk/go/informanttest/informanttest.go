@@ -90,7 +90,8 @@ func (h *Host) Put(resource string, object any) json.RawMessage {
 func (h *Host) Remove(resource string, key informant.Key) { h.host.Put(resource, key.String(), nil) }
 
 // Add delivers an added object to the plugin. If the subscription has rules in Enqueue, the keys of the object wait
-// instead, as in a host.
+// instead, as in a host. Of the subscription's conditions Types and OnlyIfChanged count: the object is in the view, and
+// passes the filter. The same holds for Update and Delete.
 func (h *Host) Add(resource string, object any) error {
 	h.t.Helper()
 	return h.tell(resource, informant.Added, h.Put(resource, object), nil)
@@ -127,6 +128,13 @@ func (h *Host) tell(resource string, change informant.Change, object, old json.R
 	h.t.Helper()
 	place := h.subscription(resource)
 	subscription := h.descriptor.Subscriptions[place]
+	if len(subscription.Types) > 0 && !slices.Contains(subscription.Types, change.String()) {
+		return nil
+	}
+	differs := func(pointer string) bool { return native.Differs(object, old, pointer) }
+	if change == informant.Updated && len(subscription.OnlyIfChanged) > 0 && !slices.ContainsFunc(subscription.OnlyIfChanged, differs) {
+		return nil
+	}
 	for _, rule := range subscription.Enqueue {
 		made := native.Rule{Owner: rule.Owner, Pointer: rule.Pointer, Namespace: rule.Namespace, Prefix: rule.Prefix}
 		for _, state := range []json.RawMessage{old, object} {

@@ -76,7 +76,8 @@ export class Host {
   put(resource: string, object: TestObject): void;
   /**
    * Delivers an added object to the plugin. Returns the failure, or null. If the subscription has `enqueue` rules, the
-   * keys of the object wait in `keys` instead, as in a host.
+   * keys of the object wait in `keys` instead, as in a host. Of the subscription's conditions `types` and `onlyIfChanged`
+   * count. `namespaces`, the selectors and `filter` do not: the object is in the view, and passes the filter.
    */
   add(resource: string, object: TestObject): Failure | null;
   update(resource: string, before: TestObject, after: TestObject): Failure | null;

@@ -2,7 +2,7 @@
 //   node --import informant-plugin/testing/register --test
 
 import * as clock from "./clock.js";
-import { encode, keyOf, keysOf, use, World } from "./world.js";
+import { encode, isWanted, keyOf, keysOf, use, World } from "./world.js";
 
 /** A host with one plugin: the exports of its file. */
 export class Host {
@@ -65,7 +65,8 @@ export class Host {
 
   /**
    * Delivers an added object to the plugin. Returns the failure, or null. If the subscription has `enqueue` rules, the
-   * keys of the object wait in `keys` instead, as in a host. The same holds for changed and deleted objects.
+   * keys of the object wait in `keys` instead, as in a host. The same holds for changed and deleted objects. Of the
+   * subscription's conditions `types` and `onlyIfChanged` count: the object is in the view, and passes the filter.
    */
   add(resource, object) {
     this.put(resource, object);
@@ -83,6 +84,7 @@ export class Host {
   #tell(resource, change, object, old) {
     const subscription = this.#subscription(resource);
     const { withOld = false, delivery = "full", enqueue = [] } = this.descriptor.subscriptions[subscription];
+    if (!isWanted(this.descriptor.subscriptions[subscription], change, object, old)) return null;
     if (enqueue.length > 0) {
       for (const one of [old, object]) if (one !== null) for (const key of keysOf(enqueue, one)) this.#world.keys.add(key);
       return null;

@@ -6,18 +6,24 @@ export const encode = (value) => new TextEncoder().encode(JSON.stringify(value))
 
 export const keyOf = ({ namespace, name }) => (namespace ? `${namespace}/${name}` : name);
 
-/** All values at a JSON pointer. `*` steps into every member. */
-export function at(object, pointer) {
+/** All values at a JSON pointer. With `every`, as in an index, `*` steps into every member. */
+export function at(object, pointer, every = false) {
   let found = [object];
   for (const step of pointer.split("/").slice(1)) {
     const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
     found = found.flatMap((value) => {
       if (value === null || typeof value !== "object") return [];
-      if (name === "*" && !Object.hasOwn(value, "*")) return Object.values(value);
+      if (every && name === "*") return Object.values(value);
       return Object.hasOwn(value, name) ? [value[name]] : [];
     });
   }
   return found;
+}
+
+/** Whether a subscription to the object has the change: by its `types`, and by `onlyIfChanged`. */
+export function isWanted({ types = [], onlyIfChanged = [] }, change, object, old) {
+  if (types.length > 0 && !types.includes(change)) return false;
+  return change !== "updated" || onlyIfChanged.length === 0 || onlyIfChanged.some((pointer) => field(object, pointer) !== field(old, pointer));
 }
 
 /** The keys that `enqueue` rules make of one state of an object. */
@@ -72,7 +78,7 @@ export class World {
   indexed(resource, index) {
     const pointer = this.indexes.get(`${resource} ${index}`);
     if (pointer === undefined) throw { tag: "unknown-index", val: index };
-    const texts = (object) => at(object, pointer).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+    const texts = (object) => at(object, pointer, true).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
     return this.sorted(resource).map((object) => [texts(object), object]);
   }
 }

@@ -161,6 +161,15 @@ impl Subscription {
         self.with_old
     }
 
+    /// Whether it has a change of an object in its view: by its types, and of an update by `only_if_changed`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn is_wanted(&self, change: Change, differs: impl Fn(&str) -> bool) -> bool {
+        let concerns =
+            self.only_if_changed.is_empty() || self.only_if_changed.iter().any(|p| differs(p));
+        (self.types.is_empty() || self.types.contains(&change))
+            && (change != Change::Updated || concerns)
+    }
+
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn is_lazy(&self) -> bool {
         self.delivery == Some(Delivery::Lazy)

@@ -22,6 +22,8 @@ impl Plugin for Teller {
         let things = match config.parse::<String>()?.as_str() {
             "lazy" => things.delivery(Delivery::Lazy).with_old(),
             "with-old" => things.with_old(),
+            "sizes" => things.only_if_changed("/size").only_if_changed("/*"),
+            "updates" => things.only([Change::Updated]),
             _ => things,
         };
         Ok(Descriptor::new("1").subscribe(things))
@@ -78,6 +80,23 @@ fn a_deletion_brings_the_last_state_always() {
 #[test]
 fn a_lazy_event_is_asked_of_the_host() {
     check("lazy", updated(thing(1), thing(2)), "updated one 1 -> 2");
+}
+
+#[test]
+fn an_event_that_the_subscription_leaves_out_is_not_delivered() {
+    let host = Host::new();
+    let mut teller = host.start::<Teller>("sizes").expect("the plugin starts");
+    let renamed = |size: u32| json!({"metadata": {"name": "two"}, "size": size});
+    for event in [updated(thing(1), renamed(1)), updated(thing(1), thing(2)), added(thing(3))] {
+        teller.handle(event).expect("the event is handled");
+    }
+    teller.handle(updated(thing(4), thing(4)).reason(Reason::Resync)).expect("it is handled");
+    let sizes = ["updated one ? -> 2", "added one ? -> 3", "updated one ? -> 4"];
+    assert_eq!(host.messages(), sizes);
+    let mut teller = host.start::<Teller>("updates").expect("the plugin starts");
+    teller.handle(added(thing(5))).expect("it is handled");
+    teller.handle(updated(thing(5), thing(6))).expect("it is handled");
+    assert_eq!(host.messages()[3..], ["updated one ? -> 6"]);
 }
 
 #[test]

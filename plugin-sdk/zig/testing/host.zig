@@ -34,9 +34,7 @@ pub const event_data = struct {
     pub fn changed(pointer: Bytes, len: usize) u32 {
         const new = world.new orelse return 1;
         const old = world.old orelse return 1;
-        const here, const there = .{ pointers.at(new.value, pointer[0..len]), pointers.at(old.value, pointer[0..len]) };
-        if (here == null or there == null) return @intFromBool((here == null) != (there == null));
-        return @intFromBool(!worlds.eql(worlds.jsonOf(here.?), worlds.jsonOf(there.?)));
+        return @intFromBool(pointers.differs(new.value, old.value, pointer[0..len]));
     }
 };
 

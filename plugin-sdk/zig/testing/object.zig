@@ -60,6 +60,18 @@ pub fn subscription(descriptor: Value, resource: []const u8) ?Subscription {
     return null;
 }
 
+/// Whether a subscription to the object has the change: by its `types`, and of an update by `onlyIfChanged`.
+pub fn isWanted(of: Value, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) bool {
+    const types = members(of, "/types");
+    for (types) |one| {
+        if (worlds.eql(one.string, @tagName(change))) break;
+    } else if (types.len > 0) return false;
+    const only = members(of, "/onlyIfChanged");
+    if (change != .updated or only.len == 0) return true;
+    for (only) |pointer| if (pointers.differs(new.?.value, old.?.value, pointer.string)) return true;
+    return false;
+}
+
 /// The rules that make keys from events of a subscription. Null if `handle` gets the events.
 pub fn rules(of: Value) ?[]const Value {
     const found = members(of, "/enqueue");

@@ -1,5 +1,6 @@
 //! JSON pointers (RFC 6901), and `*` as in the descriptor's indexes.
 const std = @import("std");
+const worlds = @import("world.zig");
 const Value = std.json.Value;
 
 /// The value at a pointer, or null.
@@ -9,6 +10,13 @@ pub fn at(value: Value, pointer: []const u8) ?Value {
     _ = steps.next();
     while (steps.next()) |step| found = into(found, step) orelse return null;
     return found;
+}
+
+/// Whether two objects have different values at a pointer.
+pub fn differs(one: Value, other: Value, pointer: []const u8) bool {
+    const here, const there = .{ at(one, pointer), at(other, pointer) };
+    if (here == null or there == null) return (here == null) != (there == null);
+    return !worlds.eql(worlds.jsonOf(here.?), worlds.jsonOf(there.?));
 }
 
 /// Every value at a pointer. `*` stands for every member.

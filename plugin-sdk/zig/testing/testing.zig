@@ -6,7 +6,8 @@
 //!     try host.add("v1/pods", .{ .metadata = .{ .namespace = "default", .name = "web" } });
 //!     try host.expectLog(&.{"info good morning change=added pod=default/web"});
 //!
-//! The host delivers the events that the test gives it: selectors, filters and replay work only in the real host.
+//! The host delivers the events that the test gives it: namespaces, selectors, filters and replay work only in the
+//! real host.
 //! `std.log` goes to the test's own log.
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -103,7 +104,7 @@ pub fn Host(comptime Plugin: type) type {
 
         /// Delivers an added object to the plugin. If the subscription has `enqueue` rules, its key waits for
         /// `reconcile` instead, as in a host. Of these rules, only `self` is supported here. The same holds for
-        /// `update` and `delete`.
+        /// `update` and `delete`. Of the subscription's conditions `types` and `only_if_changed` count.
         pub fn add(self: *Self, resource: []const u8, object: anytype) Error!void {
             const new = objects.parse(resource, object);
             world.put(new);
@@ -127,6 +128,7 @@ pub fn Host(comptime Plugin: type) type {
         fn tell(self: *Self, change: events.Change, new: ?worlds.Object, old: ?worlds.Object) Error!void {
             const object = new orelse old.?;
             const to = try self.subscription(object.resource);
+            if (!objects.isWanted(to.of, change, new, old)) return self.note("", null);
             if (objects.rules(to.of)) |rules| {
                 for (rules) |rule| {
                     const key = objects.keyBy(rule, object.key) orelse return self.refuse(

@@ -74,6 +74,25 @@ const calls = struct {
     }
 };
 
+const some_updates: informant.Descriptor = .{
+    .version = "1",
+    .subscriptions = &.{.{ .resource = "v1/pods", .types = &.{ .updated, .deleted }, .only_if_changed = &.{ "/size", "/*" } }},
+};
+
+fn names(event: informant.Event) !void {
+    informant.log.info("told", .{ .name = event.key.name });
+}
+
+test "an update that changes none of the pointers is not delivered, nor a change of another type" {
+    var host = try informant.testing.Host(does.Does(some_updates, names)).start(.{});
+    defer host.deinit();
+    try host.add("v1/pods", .{ .metadata = .{ .name = "added" } });
+    try host.update("v1/pods", .{ .metadata = .{ .name = "same" }, .size = 1, .more = 1 }, .{ .metadata = .{ .name = "same" }, .size = 1, .more = 2 });
+    try host.update("v1/pods", .{ .metadata = .{ .name = "changed" } }, .{ .metadata = .{ .name = "changed" }, .size = 1 });
+    try host.delete("v1/pods", .{ .metadata = .{ .name = "deleted" } });
+    try host.expectLog(&.{ "info told name=changed", "info told name=deleted" });
+}
+
 test "a failure that nobody expected is said with its call" {
     try check(self_rule, calls.work, error.CallFailed, "reconcile of shop/web failed: shop/web is not ready");
     try check(self_rule, calls.tick, error.CallFailed, "fire of tick failed: NoTime");

@@ -3,7 +3,8 @@
 import { Config, Descriptor, Enqueue, Failure, Reconciled, Subscription, again, done, failed, log, workqueue } from "informant-plugin-assemblyscript";
 
 export function describe(config: Config): Descriptor {
-  return new Descriptor("1").subscribe(new Subscription("v1/pods").enqueue(Enqueue.self()));
+  return new Descriptor("1").subscribe(new Subscription("v1/pods").enqueue(Enqueue.self()))
+    .subscribe(new Subscription("v1/nodes").types(["updated", "deleted"]).onlyIfChanged(["/status/size"]).enqueue(Enqueue.self()));
 }
 
 export function reconcile(key: string, attempt: u32): Reconciled {

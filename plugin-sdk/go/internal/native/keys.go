@@ -162,7 +162,7 @@ func sameKind(one, other string) bool {
 
 // textAt returns the text at a pointer, or nothing.
 func textAt(object json.RawMessage, pointer string) string {
-	for _, value := range walk(object, pointer) {
+	for _, value := range walk(object, pointer, false) {
 		text, _ := value.(string)
 		return text
 	}

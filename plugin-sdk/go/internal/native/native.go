@@ -180,7 +180,7 @@ func KeyOf(object json.RawMessage) (namespace, name string) {
 
 // At returns the JSON value at a pointer, or nil.
 func At(object json.RawMessage, pointer string) *string {
-	for _, value := range walk(object, pointer) {
+	for _, value := range walk(object, pointer, false) {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil
@@ -191,9 +191,18 @@ func At(object json.RawMessage, pointer string) *string {
 	return nil
 }
 
+// Differs reports whether two objects have different values at a pointer.
+func Differs(one, other json.RawMessage, pointer string) bool {
+	here, there := At(one, pointer), At(other, pointer)
+	if here == nil || there == nil {
+		return here != there
+	}
+	return *here != *there
+}
+
 func valuesAt(object json.RawMessage, pointer string) []string {
 	var values []string
-	for _, value := range walk(object, pointer) {
+	for _, value := range walk(object, pointer, true) {
 		if text, ok := value.(string); ok {
 			values = append(values, text)
 		} else if text, err := json.Marshal(value); err == nil {
@@ -203,8 +212,8 @@ func valuesAt(object json.RawMessage, pointer string) []string {
 	return values
 }
 
-// walk returns the values at a pointer. * steps into every member.
-func walk(object json.RawMessage, pointer string) []any {
+// walk returns the values at a pointer. With every, as in an index, * steps into every member.
+func walk(object json.RawMessage, pointer string, every bool) []any {
 	var tree any
 	if json.Unmarshal(object, &tree) != nil {
 		return nil
@@ -217,27 +226,26 @@ func walk(object json.RawMessage, pointer string) []any {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		var next []any
 		for _, value := range found {
-			next = append(next, into(value, step)...)
+			next = append(next, into(value, step, every && step == "*")...)
 		}
 		found = next
 	}
 	return found
 }
 
-func into(value any, step string) []any {
+func into(value any, step string, every bool) []any {
 	var found []any
 	switch of := value.(type) {
 	case map[string]any:
-		if one, ok := of[step]; ok {
-			return []any{one}
-		}
-		if step == "*" {
+		if every {
 			for _, one := range of {
 				found = append(found, one)
 			}
+		} else if one, ok := of[step]; ok {
+			return []any{one}
 		}
 	case []any:
-		if step == "*" {
+		if every {
 			return of
 		}
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(of) {

@@ -88,6 +88,16 @@ impl TestEvent {
         key_of(self.newest())
     }
 
+    /// Whether the subscription has the event. A resync comes whatever has changed.
+    pub(super) fn is_wanted(&self, subscription: &Subscription) -> bool {
+        let differs = |pointer: &str| {
+            let [object, old] = [&self.object, &self.old].map(|state| state.as_ref());
+            object.and_then(|o| o.pointer(pointer)) != old.and_then(|o| o.pointer(pointer))
+        };
+        let is_resync = self.reason == Reason::Resync;
+        subscription.is_wanted(self.change, |pointer| is_resync || differs(pointer))
+    }
+
     /// The objects for `event-data`: those that the subscription delivers.
     pub(super) fn sides(&self, subscription: &Subscription) -> (Option<Value>, Option<Value>) {
         let brings_old = subscription.brings_old() || self.change == Change::Deleted;

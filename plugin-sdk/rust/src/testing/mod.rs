@@ -23,8 +23,8 @@
 //! assert_eq!(host.messages(), ["added default/web-1"]);
 //! ```
 //!
-//! This host belongs to the test's thread. It delivers the events that the test gives it: selectors, filters and
-//! replay work only in the real host.
+//! This host belongs to the test's thread. It delivers the events that the test gives it: namespaces, selectors,
+//! filters and replay work only in the real host.
 
 mod answers;
 mod event;
@@ -177,21 +177,24 @@ pub struct Running<P> {
 }
 
 impl<P: Plugin> Running<P> {
-    /// Delivers one event. The cache then contains its object, as with the real host.
+    /// Delivers one event. The cache then contains its object, as with the real host. Of the subscription's conditions
+    /// its types and `only_if_changed` count: without them the plugin is not called. The object is in the view, and
+    /// passes the filter.
     pub fn handle(&mut self, event: TestEvent) -> Result {
         let subscription =
             self.descriptor.subscriptions.get(event.subscription as usize).ok_or_else(|| {
                 Failure::new(format!("the plugin has no subscription {}", event.subscription))
             })?;
-        with(|state| {
-            match event.change {
-                Change::Deleted => state.cache.remove(&subscription.resource, &event.key()),
-                Change::Added | Change::Updated => {
-                    state.cache.put(&subscription.resource, event.newest().clone());
-                }
+        with(|state| match event.change {
+            Change::Deleted => state.cache.remove(&subscription.resource, &event.key()),
+            Change::Added | Change::Updated => {
+                state.cache.put(&subscription.resource, event.newest().clone());
             }
-            state.event = event.sides(subscription);
         });
+        if !event.is_wanted(subscription) {
+            return Ok(());
+        }
+        with(|state| state.event = event.sides(subscription));
         self.seq += 1;
         let event = Event::new(event.into_contract(self.seq, subscription));
         let result = at_work(|| self.plugin.handle(event));
