@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct DevArgs {
-    /// Directories of plugin files, plugin projects, and folders of projects. A project is built at the start and after each save.
+    /// Directories of plugin files, plugin projects, and folders of projects. A project is built at the start and after each save, but not after a save of tests or of their data.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]

@@ -21,8 +21,13 @@ const MADE: [&str; 5] = ["target", "node_modules", "build", "__pycache__", "zig-
 /// Files that tools write beside the sources during a build.
 const WRITTEN: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 
-/// Endings of files that programs leave beside the sources: output, copies, rejected patches.
-const LEFT: [&str; 8] = ["~", ".bak", ".log", ".orig", ".out", ".rej", ".swp", ".tmp"];
+/// Endings of files that programs leave beside the sources: output, copies, rejected patches, golden files.
+const LEFT: [&str; 9] = ["~", ".bak", ".golden", ".log", ".orig", ".out", ".rej", ".swp", ".tmp"];
+
+/// A folder of the data of tests, anywhere in a project.
+const TEST_DATA: &str = "testdata";
+/// Folders of tests, at the top of a project: a module deeper down may have such a name.
+const TESTS: [&str; 2] = ["test", "tests"];
 
 /// The sources at one moment.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -113,7 +118,7 @@ impl Sources {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            if !is_source(&name.to_string_lossy()) {
+            if !is_source(&name.to_string_lossy(), depth) {
                 continue;
             }
             // A file that is already gone belonged to a tool or an editor.
@@ -150,10 +155,19 @@ impl Sources {
     }
 }
 
-/// Whether a file or folder of this name is probably written by a person.
-fn is_source(name: &str) -> bool {
+/// Whether a file or folder of this name, at this depth, is probably written by a person and read by a build.
+fn is_source(name: &str, depth: usize) -> bool {
     let is_leftover = name.starts_with('.') || LEFT.iter().any(|ending| name.ends_with(ending));
-    !is_leftover && !MADE.contains(&name) && !WRITTEN.contains(&name)
+    let is_made = is_leftover || MADE.contains(&name) || WRITTEN.contains(&name);
+    !is_made && !is_of_tests(name, depth)
+}
+
+/// Whether only tests read a file or folder of this name: `testdata`, `pods_test.go`, `test_pods.py`, `pods.test.ts`.
+fn is_of_tests(name: &str, depth: usize) -> bool {
+    let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
+    let is_test = (stem.ends_with("_test") && !ending.is_empty()) || ending.starts_with("test.");
+    let is_python = ending == "py" && stem.starts_with("test_");
+    name == TEST_DATA || (depth == 0 && TESTS.contains(&name)) || is_test || is_python
 }
 
 #[cfg(test)]
@@ -162,7 +176,22 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, expect: bool) {
-        assert_eq!(is_source(name), expect, "{name}");
+        assert_eq!(is_source(name, 0), expect, "{name}");
+    }
+
+    #[test]
+    fn what_only_tests_read_is_no_source() {
+        for name in ["testdata", "test", "tests", "pods_test.go", "hello_test.c", "test_app.py"] {
+            check(name, false);
+        }
+        for name in ["plugin.test.js", "plugin.test.d.ts", "run.golden"] {
+            check(name, false);
+        }
+        for name in ["contest.go", "latest.rs", "test.js", "tested.py", "test_pods.c", "load_test"]
+        {
+            check(name, true);
+        }
+        assert!(is_source("test", 1) && is_source("tests", 1) && !is_source("testdata", 1));
     }
 
     #[test]
@@ -216,6 +245,7 @@ mod tests {
         check_change(|root| std::fs::write(root.join("src/new.rs"), "").unwrap(), new);
         check_change(|root| std::fs::remove_file(root.join("src/lib.rs")).unwrap(), lib);
         check_change(|root| std::fs::write(root.join("target/a"), "").unwrap(), None);
+        check_change(|root| std::fs::write(root.join("run.golden"), "").unwrap(), None);
         check_change(|root| std::fs::create_dir(root.join("empty")).unwrap(), None);
         check_change(|root| rename(root, "two"), lib);
         check_change(|root| rename(root, "one"), Some(("src/lib.rs", false)));
