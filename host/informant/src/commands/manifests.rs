@@ -6,10 +6,10 @@ use informant_devcluster::store::Store;
 use informant_runtime::KindedObject;
 use jiff::Timestamp;
 use serde_json::Value;
-use serde_saphyr::UserMessageFormatter;
+use serde_saphyr::{Spanned, UserMessageFormatter};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The number of files in a directory and its subdirectories.
 const FILES_MAX: usize = 10_000;
@@ -18,10 +18,10 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The number of levels of directories.
 const DEPTH_MAX: usize = 16;
 
-/// Documents in the order of their files' paths, with these paths.
+/// Documents in the order of their files' paths. Each has its file and its line there, for errors.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
-    documents: Vec<(PathBuf, Value)>,
+    documents: Vec<(String, Value)>,
     files: usize,
     bytes: u64,
 }
@@ -76,25 +76,26 @@ impl Manifests {
         }
         let text = fs::read_to_string(path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
-        let documents: Vec<Value> = read_yaml(&text)
-            .map_err(|(line, problem)| anyhow!("{}, line {line}: {problem}", path.display()))?;
-        for document in documents.into_iter().filter(|it| !it.is_null()) {
-            self.add(path, document)?;
+        let place = |line| format!("{}, line {line}", path.display());
+        let documents =
+            read_yaml(&text).map_err(|(line, problem)| anyhow!("{}: {problem}", place(line)))?;
+        for (line, document) in documents.into_iter().filter(|(_, it)| !it.is_null()) {
+            self.add(&place(line), document)?;
         }
         Ok(())
     }
 
     /// Adds a document: an object, or a list of objects.
-    fn add(&mut self, path: &Path, mut document: Value) -> Result<()> {
+    fn add(&mut self, place: &str, mut document: Value) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (version, kind) = (text(&document["apiVersion"]), text(&document["kind"]));
         if version.is_empty() || kind.is_empty() {
-            bail!("{}: a document has no apiVersion or no kind", path.display());
+            bail!("{place}: a document has no apiVersion or no kind");
         }
         let (Some(of), Some(Value::Array(items))) =
             (kind.strip_suffix("List"), document.get_mut("items"))
         else {
-            self.documents.push((path.to_owned(), document));
+            self.documents.push((place.to_owned(), document));
             return Ok(());
         };
         for mut item in std::mem::take(items) {
@@ -103,7 +104,7 @@ impl Manifests {
                 item.entry("apiVersion").or_insert_with(|| version.clone().into());
                 item.entry("kind").or_insert_with(|| of.into());
             }
-            self.add(path, item)?;
+            self.add(place, item)?;
         }
         Ok(())
     }
@@ -111,10 +112,8 @@ impl Manifests {
     /// The objects, as a run takes them.
     pub(super) fn into_objects(self) -> Result<Vec<KindedObject>> {
         let kinds = self.kinds();
-        let object = |(path, object): (PathBuf, Value)| {
-            let source = path.display().to_string();
-            kinded(&kinds, source.clone(), object).with_context(|| source)
-        };
+        let object =
+            |(place, object): (String, Value)| kinded(&kinds, place.clone(), object).context(place);
         self.documents.into_iter().map(object).collect()
     }
 
@@ -141,15 +140,17 @@ impl Manifests {
     }
 }
 
-/// The documents of a file, or the line of the error and its reason.
-fn read_yaml(text: &str) -> Result<Vec<Value>, (u64, String)> {
+/// The documents of a file with their lines, or the line of the error and its reason.
+fn read_yaml(text: &str) -> Result<Vec<(u64, Value)>, (u64, String)> {
     let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+    let read = serde_saphyr::from_multiple_with_options::<Spanned<Value>>(text, options);
+    let documents = read.map_err(|error| {
         let problem = error.render_with_formatter(&UserMessageFormatter);
         let problem = problem.lines().next().unwrap_or_default();
         let problem = problem.rsplit_once(" at line ").map_or(problem, |(problem, _)| problem);
         (error.location().map_or(1, |location| location.line()), problem.to_owned())
-    })
+    })?;
+    Ok(documents.into_iter().map(|it| (it.referenced.line(), it.value)).collect())
 }
 
 fn kinded(kinds: &KindTable, source: String, mut object: Value) -> Result<KindedObject> {
@@ -244,6 +245,22 @@ mod tests {
         };
         check("apiVersion: v1\nkind: [Pod\n", (2, "unclosed bracket '['"));
         check("a: 1\na: 2\n", (2, "duplicate mapping key: a not allowed here"));
+    }
+
+    #[test]
+    fn an_object_has_the_line_of_its_document() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("a.yaml");
+        let list = "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: a}}\n";
+        fs::write(&file, format!("# two\n{POD}---\n{list}---\n{POD}")).expect("a file");
+        let read = Manifests::read(directory.path()).and_then(Manifests::into_objects);
+        let sources: Vec<String> = read.expect("objects").into_iter().map(|it| it.source).collect();
+        let place = |line: u32| format!("{}, line {line}", file.display());
+        assert_eq!(sources, [2, 6, 11].map(place));
+        fs::write(&file, format!("{POD}---\nkind: Pod\n")).expect("a file");
+        let error = Manifests::read(directory.path()).expect_err("it has no apiVersion");
+        let why = "a document has no apiVersion or no kind";
+        assert_eq!(error.to_string(), format!("{}: {why}", place(5)));
     }
 
     #[test]

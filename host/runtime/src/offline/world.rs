@@ -122,7 +122,8 @@ impl OfflineWorld {
         let mut value: Map<String, Value> = serde_json::from_slice(json).map_err(unreadable)?;
         let metadata = value.get_mut("metadata").and_then(Value::as_object_mut);
         let metadata = metadata.ok_or("it has no metadata")?;
-        let _: Metadata = field_error::read("metadata", &Value::Object(metadata.clone()))?;
+        let _: Metadata =
+            field_error::read("metadata", &Value::Object(metadata.clone())).map_err(with_remedy)?;
         let is_missing = |it: &Map<String, Value>, key: &str| it.get(key).is_none_or(|it| it == "");
         if !is_missing(metadata, "uid") && !is_missing(metadata, "resourceVersion") {
             return Ok(Bytes::copy_from_slice(json));
@@ -143,6 +144,17 @@ impl OfflineWorld {
         let mut objects = self.0.lock();
         objects.version += 1;
         objects.version.to_string()
+    }
+}
+
+/// A YAML file has a boolean where its author wrote the word `off` or `no`, and a number for `1.0`.
+fn with_remedy(problem: String) -> String {
+    let is_bare = ["boolean", "integer", "floating point"]
+        .iter()
+        .any(|of| problem.contains(&format!("invalid type: {of} ")));
+    match is_bare && problem.ends_with("expected a string") {
+        true => format!("{problem}: quote it"),
+        false => problem,
     }
 }
 
@@ -250,16 +262,18 @@ mod tests {
         let pod = |more: &str| {
             format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a",{more}}}}}"#)
         };
-        let text = "expected a string";
+        let (text, bare) = ("expected a string", "expected a string: quote it");
         for (more, expect) in [
             (
                 r#""labels":{"of/version":1}"#,
                 "metadata.labels.of/version: invalid type: integer `1`",
             ),
             (r#""annotations":{"a":true}"#, "metadata.annotations.a: invalid type: boolean `true`"),
+            (r#""namespace":1.5"#, "metadata.namespace: invalid type: floating point `1.5`"),
             (r#""finalizers":[{}]"#, "metadata.finalizers[0]: invalid type: map"),
         ] {
-            check(&pod(more), &format!("{expect}, {text}"));
+            let expected = if expect.ends_with("map") { text } else { bare };
+            check(&pod(more), &format!("{expect}, {expected}"));
         }
     }
 }
