@@ -3,7 +3,6 @@
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { TABLE } from "./src/places.js";
 
 const OPTIONS = [
   "--bundle", "--format=esm", "--external:informant:*", "--target=es2022", "--keep-names", "--log-level=warning",
@@ -48,7 +47,7 @@ export function exported(text) {
   return names.split(",").map((name) => name.trim().split(" as ").at(-1)).filter(Boolean);
 }
 
-/** The bundle, its table and the names of its exports. Ends the process with 1 after an error, which esbuild has shown. */
+/** The bundle's text, its table and the names of its exports. Ends the process with 1 after an error, which esbuild has shown. */
 export async function bundle(file) {
   const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
   const esbuild = spawn(program, [file, ...OPTIONS], { stdio: ["ignore", "pipe", "inherit"] });
@@ -61,5 +60,5 @@ export async function bundle(file) {
   if (code !== 0) process.exit(1);
   const [text, map] = Buffer.concat(parts).toString().split("//# sourceMappingURL=data:application/json;base64,");
   const places = table(JSON.parse(Buffer.from(map, "base64").toString()));
-  return { jsSource: `${text}globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};\n`, places, names: exported(text) };
+  return { text, places, names: exported(text) };
 }

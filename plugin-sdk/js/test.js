@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { exported, table } from "./bundle.js";
 import * as fails from "./fails/plugin.js";
+import { given, script } from "./script.js";
+import { GIVEN, give } from "./src/given.js";
 import { placed } from "./src/places.js";
 import { read, write } from "./src/utf8.js";
 import { Host } from "./testing/index.js";
-import { contract } from "./world.js";
+import { contract, warnings } from "./world.js";
 
 const pod = (name, does, app = "sdk") => ({ metadata: { namespace: "shop", name, labels: { app }, annotations: { does } } });
 
@@ -226,6 +228,34 @@ test("the world follows from what the file exports", () => {
   check("export { x as lifecycle, syncAware };", "    export lifecycle;\n    export sync-aware;\n");
   assert.throws(() => contract("", exported("export { handler };")), /exports no lifecycle/);
   assert.throws(() => contract("", exported("var a = 1;")), /exports no lifecycle/);
+});
+
+test("a function that no host calls is a warning of the build", () => {
+  const check = (functions, names, ...expected) => assert.deepEqual(warnings(functions, names), expected);
+  const synced = "`synced` is never called: export `syncAware`";
+  check(["describe", "handle", "start", "stop"], ["lifecycle", "handler"]);
+  check(["describe", "reconcile", "synced"], ["lifecycle", "reconciler"], synced);
+  check(["describe", "snapshot", "fire"], ["lifecycle", "stateful", "timer", "more"]);
+  check(["handel"], ["lifecycle"], "`handel` is never called: a host calls describe, start, stop, handle, reconcile, fire, synced, snapshot, restore");
+  check(["describe"], ["lifecycle", "handler", "syncAware"], "`handler` is exported, and there is no `handle`");
+});
+
+test("a build sees the functions that the top level passes to plugin", () => {
+  const head = 'import { log as write } from "informant:plugin/log@0.1.0";\nimport * as http from "informant:plugin/http@0.1.0";\n';
+  const tail = "var a = { describe: 1 };\nexport {\n  a as lifecycle,\n  write\n};\n";
+  const check = (text, expected) => assert.deepEqual(given(script(`${head}${text}${tail}`, {})), expected);
+  const call = (names) => `globalThis[${JSON.stringify(GIVEN)}]?.(${JSON.stringify(names)});\n`;
+  check("", null);
+  check(`${call(["describe"])}${call(["handle"])}`, ["describe", "handle"]);
+  assert.throws(() => given(script(`${head}write("x");\n${tail}`, {})), /calls no function of the host/);
+  assert.equal(script(`${head}await null;\n${tail}`, {}), null);
+  assert.equal(script('import fs from "fs";\nexport {};\n', {}), null);
+  let seen = null;
+  globalThis[GIVEN] = (names) => (seen = names);
+  give({ describe: {}, handle() {}, synced: () => {} });
+  delete globalThis[GIVEN];
+  assert.deepEqual(seen, ["handle", "synced"]);
+  give({});
 });
 
 test("a value is exchanged if it is the expected one", async () => {

@@ -2,6 +2,7 @@
 // plugin-sdk/wit, contains the host's guarantees.
 
 import { failure, isAsking, milliseconds, text } from "./failure.js";
+import { give } from "./given.js";
 import { log } from "./log.js";
 import { placed } from "./places.js";
 import { decode, encode } from "./utf8.js";
@@ -91,6 +92,7 @@ class Event {
  * `restore` are optional.
  */
 export function plugin(is) {
+  give(is);
   const descriptor = (config) => (typeof is.describe === "function" ? is.describe(config) : is.describe);
   return {
     lifecycle: {
