@@ -139,7 +139,8 @@ sdk-js: plugins everyday-build js-sdk golden-js
 	  done; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js.wasm; \
 	  node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js.wasm; \
-	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/hello-js-dev.wasm; \
+	  for out in hello-js-dev hello-js-again; do INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/template/plugin.js $(SDK_OUT)/$$out.wasm; done; \
+	  cmp $(SDK_OUT)/hello-js-dev.wasm $(SDK_OUT)/hello-js-again.wasm; \
 	  INFORMANT_DEV=1 node $(SDK_NODE)/js/build.js $(SDK_NODE)/js/fails/plugin.js $(SDK_OUT)/fails-js-dev.wasm; \
 	  $(call sdk_facts,js,$(JS_PLUGINS)); \
 	  $(call golden_source,js); \

@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 // informant-plugin PLUGIN.js OUT.wasm: builds a plugin from one file in JavaScript or TypeScript and its imports. The
-// file's exports are the plugin's. INFORMANT_DEV=1 uses a smaller QuickJS, which runs slower but builds faster.
+// file's exports are the plugin's. INFORMANT_DEV=1 builds quickly where that is possible (quick.js), with a smaller QuickJS,
+// which runs slower.
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { bundle } from "./bundle.js";
 import { typeErrors } from "./check.js";
+import { quick } from "./quick.js";
 import { given, script } from "./script.js";
 import { placed, TABLE } from "./src/places.js";
 import { warnings, withWorld } from "./world.js";
 
 const [file, out] = process.argv.slice(2);
+const isDev = process.env.INFORMANT_DEV === "1";
 if (out === undefined) {
   console.error("usage: informant-plugin PLUGIN.js OUT.wasm");
   process.exit(2);
@@ -21,13 +24,16 @@ function fail(problem) {
   process.exit(1);
 }
 
-/** Shows what no host calls. An error of the top level is componentize-qjs's to show. */
-function warn(made, names) {
-  let functions = null;
+/** Shows what no host calls. Whether the top level succeeds; an error is componentize-qjs's to show. */
+function look(made, names) {
+  let functions;
   try {
-    functions = made && given(made);
-  } catch {}
+    functions = given(made);
+  } catch {
+    return false;
+  }
   for (const warning of functions === null ? [] : warnings(functions, names)) console.error(`warning: ${warning}`);
+  return true;
 }
 
 /** The message of a build that failed, with the places of the sources. */
@@ -37,19 +43,33 @@ function explained(message, places) {
   return `the plugin's top level calls ${api}.${function_}, and a build has no host: call it in \`start\` or later`;
 }
 
+/** The component of a source with these exports and imports. */
+async function component(jsSource, names, imports) {
+  const { componentize } = await import("componentize-qjs");
+  const made = await withWorld(names, imports, (world) => componentize({ ...world, jsSource, sync: true, optSize: isDev }));
+  return made.component;
+}
+
+async function build() {
+  const { text, places, names, imports } = await bundle(file);
+  const made = script(text, places);
+  const isQuick = made !== null && look(made, names) && isDev;
+  try {
+    const found = isQuick ? await quick(made, names, join(dirname(out), ".quick"), (source) => component(source, names, null)) : null;
+    return found ?? (await component(`${text}globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};\n`, names, imports));
+  } catch (error) {
+    return { error: explained(error.message, places) };
+  }
+}
+
 // The types are checked beside the other steps. A syntax error is esbuild's to show.
 const types = /\.[cm]?tsx?$/.test(file) ? typeErrors() : "";
-const [{ text, places, names }, { componentize }] = await Promise.all([bundle(file), import("componentize-qjs")]);
-const jsSource = `${text}globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};\n`;
-const made = withWorld(names, (world) =>
-  componentize({ ...world, jsSource, sync: true, optSize: process.env.INFORMANT_DEV === "1" }),
-).catch((error) => ({ error }));
-warn(script(text, places), names);
+const built = build();
 const problems = await types;
 if (problems !== "") fail(problems.trimEnd());
-const { component, error } = await made;
-if (error !== undefined) fail(`error: ${explained(error.message, places)}`);
+const made = await built;
+if (made.error !== undefined) fail(`error: ${made.error}`);
 await mkdir(dirname(out), { recursive: true });
-await writeFile(`${out}.partial`, component);
+await writeFile(`${out}.partial`, made);
 await rename(`${out}.partial`, out);
-console.log(`${out}: ${component.length} bytes`);
+console.log(`${out}: ${made.length} bytes`);

@@ -47,7 +47,23 @@ export function exported(text) {
   return names.split(",").map((name) => name.trim().split(" as ").at(-1)).filter(Boolean);
 }
 
-/** The bundle's text, its table and the names of its exports. Ends the process with 1 after an error, which esbuild has shown. */
+const IMPORT = /^import (?:\* as ([\w$]+)|.*) from "informant:plugin\/([a-z-]+)@[^"]+";$/gm;
+
+/**
+ * The text without the interfaces that nothing in it uses, and the names of the others. esbuild removes the functions of the
+ * SDK that a plugin does not use, and leaves their imports. The lines stay.
+ */
+export function used(bundled) {
+  const imports = new Set();
+  const text = bundled.replace(IMPORT, (statement, all, name) => {
+    if (all !== undefined && bundled.split(all).length === 2) return "";
+    imports.add(name);
+    return statement;
+  });
+  return { text, imports: [...imports].sort() };
+}
+
+/** The bundle's text, its table and the names of its exports and imports. Ends the process with 1 after an error, which esbuild has shown. */
 export async function bundle(file) {
   const program = fileURLToPath(import.meta.resolve("esbuild/bin/esbuild"));
   const esbuild = spawn(program, [file, ...OPTIONS], { stdio: ["ignore", "pipe", "inherit"] });
@@ -60,5 +76,5 @@ export async function bundle(file) {
   if (code !== 0) process.exit(1);
   const [text, map] = Buffer.concat(parts).toString().split("//# sourceMappingURL=data:application/json;base64,");
   const places = table(JSON.parse(Buffer.from(map, "base64").toString()));
-  return { text, places, names: exported(text) };
+  return { ...used(text), places, names: exported(text) };
 }

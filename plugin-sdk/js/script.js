@@ -3,7 +3,7 @@
 
 import vm from "node:vm";
 import { GIVEN } from "./src/given.js";
-import { TABLE } from "./src/places.js";
+import { TABLE, TEXT } from "./src/places.js";
 
 const IMPORT = /^import (?:\* as ([\w$]+)|\{([^}]*)\}) from "(informant:plugin\/[^"]+)";$/gm;
 const EXPORT = /^export \{([^}]*)\};\s*$/m;
@@ -14,7 +14,8 @@ const TIME_MAX_MS = 5_000;
 
 /** The script, whose lines are the bundle's. Null for a bundle that is more than a function can be. */
 export function script(bundled, places) {
-  const table = `globalThis[${JSON.stringify(TABLE)}] = ${JSON.stringify(places)};`;
+  const plain = JSON.stringify({ ...places, name: TEXT }).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const table = `globalThis[${JSON.stringify(TABLE)}] = ${plain};`;
   const body = bundled
     .replace(IMPORT, (_, all, some, module) => `const ${all ?? `{${some.replace(RENAMED, "$1: $2")}}`} = host[${JSON.stringify(module)}];`)
     .replace(EXPORT, (_, names) => `${table} return {${names.replace(RENAMED, "$2: $1")}};`);

@@ -1,12 +1,16 @@
 // Tests the SDK with a plugin that uses everything.
 
 import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
-import { exported, table } from "./bundle.js";
+import { exported, table, used } from "./bundle.js";
 import * as fails from "./fails/plugin.js";
+import { quick, TEXT_MAX } from "./quick.js";
 import { given, script } from "./script.js";
 import { GIVEN, give } from "./src/given.js";
-import { placed } from "./src/places.js";
+import { placed, TABLE } from "./src/places.js";
 import { read, write } from "./src/utf8.js";
 import { Host } from "./testing/index.js";
 import { contract, warnings } from "./world.js";
@@ -220,14 +224,68 @@ test("a stack names the lines of the sources", () => {
   check("1:1", "componentize-qjs:user.js:1:1");
   check("9:1", "componentize-qjs:user.js:9:1");
   assert.equal(placed("at f (componentize-qjs:user.js:2:1)"), "at f (componentize-qjs:user.js:2:1)");
+  const ofText = { ...places, name: "<input>" };
+  assert.equal(placed("at f (<input>:2:1)\nat g (componentize-qjs:user.js:2:1)", ofText), "at f (src/a.ts:4)\nat g (componentize-qjs:user.js:2:1)");
 });
 
 test("the world follows from what the file exports", () => {
   const check = (text, world) => assert.equal(contract("", exported(text)), `\nworld made {\n    include imports;\n${world}}\n`);
   check("var a;\nexport {\n  handler,\n  lifecycle,\n  other\n};\n", "    export lifecycle;\n    export handler;\n");
   check("export { x as lifecycle, syncAware };", "    export lifecycle;\n    export sync-aware;\n");
+  assert.equal(contract("", ["lifecycle"], ["http", "log"]), "\nworld made {\n    import http;\n    import log;\n    export lifecycle;\n}\n");
   assert.throws(() => contract("", exported("export { handler };")), /exports no lifecycle/);
   assert.throws(() => contract("", exported("var a = 1;")), /exports no lifecycle/);
+});
+
+test("a plugin imports the interfaces that it uses", () => {
+  const [some, log, kube] = [
+    'import { enabled, log as write } from "informant:plugin/log@0.1.0";', 'import * as logOfHost from "informant:plugin/log@0.1.0";',
+    'import * as kubeOfHost from "informant:plugin/kube@0.1.0";',
+  ];
+  const check = (text, expected, imports) => assert.deepEqual(used(text), { text: expected, imports });
+  check(`${kube}\nvar a;\n${log}\nlogOfHost.log();\n`, `\nvar a;\n${log}\nlogOfHost.log();\n`, ["log"]);
+  check(`${some}\n${log}\n${kube}\nkubeOfHost.get();`, `${some}\n\n${kube}\nkubeOfHost.get();`, ["kube", "log"]);
+});
+
+test("a saved source is written into a component that was built before", async (t) => {
+  const kept = await mkdtemp(join(tmpdir(), "informant-"));
+  t.after(() => rm(kept, { recursive: true }));
+  const made = [];
+  // As a build leaves it in the memory of a plugin.
+  const componentize = (source) => {
+    const [, mark, copies] = source.match(/^const place = (".*")\.repeat\((\d+)\);$/m);
+    made.push(source);
+    return Buffer.from(`head${JSON.parse(mark).repeat(copies)}tail`);
+  };
+  const build = (text, names = ["lifecycle", "handler"]) => quick(text, names, join(kept, "quick"), componentize);
+  const [one, same, other] = [await build("one"), await build("one"), await build("(two)")];
+  assert.deepEqual(one, same);
+  const filled = (text) => `head${text.padEnd(TEXT_MAX)}tail`;
+  assert.deepEqual([`${one}`, `${other}`, made.length], [filled("one"), filled("(two)"), 1]);
+  assert.equal(`${await build("x".repeat(TEXT_MAX))}`, filled("x".repeat(TEXT_MAX)));
+  assert.equal(await build("x".repeat(TEXT_MAX + 1)), null);
+  assert.equal(await build("söhne"), null);
+  await build("one", ["lifecycle", "timer"]);
+  assert.equal(made.length, 2, "other exports are another component");
+  assert.deepEqual(made[1].match(/^export const .*$/gm), [
+    'export const lifecycle = { get describe() { return made("lifecycle", "describe"); }, get start() { return made("lifecycle", "start"); }, get stop() { return made("lifecycle", "stop"); } };',
+    'export const timer = { get fire() { return made("timer", "fire"); } };',
+  ]);
+  assert.equal((await readdir(join(kept, "quick"))).length, 1, "only one is kept");
+  assert.equal(await quick("one", ["lifecycle"], join(kept, "other"), () => Buffer.from("no place")), null);
+});
+
+test("a script runs as the bundle does", () => {
+  const text = 'import { log as write } from "informant:plugin/log@0.1.0";\nvar lifecycle = () => write("söhne");\nexport {\n  lifecycle,\n  lifecycle as other\n};\n';
+  const made = script(text, { files: ["söhne.js"], lines: "" });
+  assert.equal(made.split("\n").findIndex((line) => line.startsWith("var lifecycle")), 1, "lines stay");
+  assert.match(made, /"files":\["s\\u00f6hne\.js"\]/);
+  const said = [];
+  const plugin = (0, eval)(made)({ "informant:plugin/log@0.1.0": { log: (line) => said.push(line) } });
+  delete globalThis[TABLE];
+  assert.equal(plugin.other, plugin.lifecycle);
+  plugin.lifecycle();
+  assert.deepEqual(said, ["söhne"]);
 });
 
 test("a function that no host calls is a warning of the build", () => {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const CONTRACT = new URL("../wit/plugin.wit", import.meta.url);
+export const CONTRACT = new URL("../wit/plugin.wit", import.meta.url);
 /** The names of exports here and in the contract. */
 const INTERFACES = { lifecycle: "lifecycle", handler: "handler", reconciler: "reconciler", timer: "timer", syncAware: "sync-aware", stateful: "stateful" };
 /** The functions of a plugin that a host calls by each. */
@@ -15,14 +15,15 @@ export const FUNCTIONS = {
 /** Exports that fail at each call without their function. */
 const NEEDED = ["handler", "reconciler", "timer"];
 
-/** The contract with a world of these exports. Throws if they are no plugin. */
-export function contract(text, names) {
+/** The contract with a world of these exports and imports, by default all. Throws if the exports are no plugin. */
+export function contract(text, names, imports = null) {
   const called = Object.keys(INTERFACES).filter((name) => names.includes(name));
   if (!called.includes("lifecycle")) {
     throw new Error("the file exports no lifecycle; write: export const { lifecycle, handler } = plugin({ ... })");
   }
   const exported = called.map((name) => `    export ${INTERFACES[name]};\n`).join("");
-  return `${text}\nworld made {\n    include imports;\n${exported}}\n`;
+  const imported = imports === null ? "    include imports;\n" : imports.map((name) => `    import ${name};\n`).join("");
+  return `${text}\nworld made {\n${imported}${exported}}\n`;
 }
 
 /** A warning for each function that no host calls, and for each export without its function. */
@@ -37,8 +38,8 @@ export function warnings(functions, names) {
 }
 
 /** Calls f with the place of that contract and its world. */
-export async function withWorld(names, f) {
-  const text = contract(await readFile(CONTRACT, "utf8"), names);
+export async function withWorld(names, imports, f) {
+  const text = contract(await readFile(CONTRACT, "utf8"), names, imports);
   const witPath = await mkdtemp(join(tmpdir(), "informant-"));
   try {
     await writeFile(join(witPath, "plugin.wit"), text);

@@ -274,11 +274,13 @@ fn go() {
     });
 }
 
-/// JavaScript as `informant dev` builds it, with a smaller QuickJS.
+/// JavaScript as `informant dev` builds it, with a smaller QuickJS and its source written into a component.
 #[test]
 fn js_dev() {
     sdk_fact("js-dev", async |bench, mut host| {
         check_exceptions(&bench, &mut host, "js", "asked to panic by panicking").await;
+        let place = "js/fails/plugin.js:";
+        says(&host, "fails", &["asked to panic by panicking", place]).await;
     });
 }
 
