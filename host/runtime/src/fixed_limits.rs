@@ -122,7 +122,7 @@ pub const FIXED: &[FixedLimit] = &[
     fixed(
         "subscriptionsOnBytes",
         (Unit::Count, PASSES_MAX as u64),
-        "of one resource, those with a `fieldSelector`, `onlyIfChanged` or a pointer in `enqueue`; the descriptor is refused",
+        "of one resource, those with a `fieldSelector`, `onlyIfChanged` or a pointer or owner in `enqueue`; the descriptor is refused",
         UP,
         "subscriptions_that_look_at_bytes_are_bounded_for_each_resource",
     ),

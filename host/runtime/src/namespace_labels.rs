@@ -57,7 +57,7 @@ impl NamespaceLabels {
     }
 
     /// The reason for which the selector does not select a namespace, if the present labels have one. `shows`: with the
-    /// label's value.
+    /// label and the requirement, which tells the label if it excludes a value.
     pub(crate) fn refusal(&self, namespace: &str, shows: bool) -> Option<String> {
         let selector = &self.selector;
         if namespace.is_empty() {
@@ -68,8 +68,12 @@ impl NamespaceLabels {
             return Some(format!("namespaceSelector {selector}: {why}"));
         };
         let unmet = self.unmet(&found)?;
+        if !shows {
+            return Some(format!(
+                "namespaceSelector: the labels of namespace {namespace} are not selected"
+            ));
+        }
         let label = match found.label(&unmet.key) {
-            _ if !shows => "is another, or missing".to_owned(),
             Some(value) => format!("is {value}"),
             None => "is missing".to_owned(),
         };
@@ -105,8 +109,7 @@ pub(crate) mod tests {
             assert_eq!(labels.select(namespace), expect.is_none());
         };
         check("a", Some("team=shop: label team of namespace a is db"));
-        let hidden =
-            "namespaceSelector team=shop: label team of namespace a is another, or missing";
+        let hidden = "namespaceSelector: the labels of namespace a are not selected";
         assert_eq!(labels.refusal("a", false).as_deref(), Some(hidden));
         check("b", Some("team=shop: label team of namespace b is missing"));
         check("c", Some(r#"team=shop,!old: the cache has no namespace "c""#));

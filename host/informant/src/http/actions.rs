@@ -7,6 +7,7 @@
 use super::action_operations;
 use super::answers::message;
 use super::callers::{Access, Caller, refusal};
+use super::client_certificate::ClientCertificate;
 use super::operations::{self, ServedOperation};
 use super::permission::{forged, without_token};
 use super::places::Peer;
@@ -56,9 +57,15 @@ async fn act(
         Ok(by) => by,
         Err(response) => return *response,
     };
-    // The right may go while the body comes.
+    // The token, the certificate or the right may go while the body comes.
     let path = action.path_of(&plugin);
-    let still_may = async || Ok(shared.callers.authorize(caller, Access::Action(&path)).await?);
+    let still_may = async || {
+        if let Caller::User(_) = caller {
+            let certificate = head.extensions.get::<ClientCertificate>();
+            shared.callers.authenticate(&head.headers, peer, certificate).await?;
+        }
+        Ok(shared.callers.authorize(caller, Access::Action(&path)).await?)
+    };
     match shared.actions.carry_out(action, plugin, body, by, still_may).await {
         Ok(text) => Json(json!({ "msg": text })).into_response(),
         Err(refusal) => refusal.into_response(),

@@ -116,7 +116,7 @@ impl Callers {
     /// # Errors
     /// 401 without either of them, 403 for a request in another user's name, 429 if this peer has too many new tokens, 503
     /// if the API server does not answer.
-    async fn authenticate(
+    pub(super) async fn authenticate(
         &self,
         headers: &HeaderMap,
         peer: Peer,

@@ -122,7 +122,7 @@ impl PluginStatus {
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
             last_retry: facts.last_retry.clone(),
-            last_key_retry: facts.last_key_retry.clone(),
+            last_key_retry: facts.last_key_retry.as_ref().map(|(_, told)| told.clone()),
             failed_syncs,
             failed_sync,
             last_dead_letter,

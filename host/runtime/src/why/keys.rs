@@ -5,6 +5,7 @@ use super::{Looked, Sight};
 use crate::counted::counted;
 use crate::delivery::key_queue::KeyPlace;
 use crate::event::enqueue::FoundKeys;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
 
 /// The most keys in an answer.
 const KEYS_MAX: usize = 20;
@@ -23,11 +24,15 @@ pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {
     looked
         .core
         .queue
-        .look(|it| keys.map(|key| of(key, it.keys.place_of(key), last_retry.as_deref())).collect())
+        .look(|it| keys.map(|key| of(key, it.keys.place_of(key), last_retry.as_ref())).collect())
 }
 
-fn of(key: &str, place: KeyPlace, last_retry: Option<&str>) -> KeyWhy {
-    let retry = || last_retry?.strip_prefix(&format!("reconcile {key}: ")).map(str::to_owned);
+fn of(key: &str, place: KeyPlace, last_retry: Option<&(String, String)>) -> KeyWhy {
+    let retry = || {
+        let (_, told) = last_retry.filter(|(of, _)| **of == *key)?;
+        let key = one_line(key, ERROR_BYTES_MAX);
+        told.strip_prefix(&format!("reconcile {key}: ")).map(str::to_owned)
+    };
     let (state, attempts, error) = match place {
         KeyPlace::InFlight { attempt } => ("call", attempt, None),
         KeyPlace::Failed { attempts } => ("failed", attempts, retry()),
@@ -62,13 +67,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_key_is_said_with_its_error() {
-        let failed = KeyPlace::Failed { attempts: 3 };
+    fn each_key_is_said_with_its_error_and_not_with_that_of_another() {
+        let told = |key: &str| (key.to_owned(), format!("reconcile {key}: no answer"));
+        let failed = || KeyPlace::Failed { attempts: 3 };
         let keys = [
-            of("shop/web", failed, Some("reconcile shop/web: no answer")),
-            of("shop/db", KeyPlace::Done, Some("reconcile shop/web: no answer")),
+            of("shop/web", failed(), Some(&told("shop/web"))),
+            of("shop/db", KeyPlace::Done, Some(&told("shop/web"))),
+            of("a", failed(), Some(&told("a: b"))),
         ];
-        assert_eq!(shown(&keys), "shop/web failed after 3 attempts: no answer, shop/db done");
+        assert_eq!(
+            shown(&keys),
+            "shop/web failed after 3 attempts: no answer, shop/db done, a failed after 3 attempts"
+        );
         assert_eq!(shown(&[]), "it became no key");
     }
 }

@@ -8,9 +8,10 @@ use crate::host::commands::{NOT_RUN, Place, page, steps};
 const SUMMARY: &str = "host/docs/SUMMARY.md";
 
 /// Pages whose commands this file runs.
-const HERE: [&str; 7] = [
+const HERE: [&str; 8] = [
     "host/docs/tutorial.md",
     "host/docs/controllers.md",
+    "host/docs/timers.md",
     "host/docs/testing.md",
     "host/docs/grants.md",
     "host/docs/operating.md",
@@ -151,6 +152,11 @@ fn tutorial_runs_as_it_stands() {
 #[test]
 fn controllers_run_as_they_stand() {
     check("host/docs/controllers.md", None);
+}
+
+#[test]
+fn timers_run_as_they_stand() {
+    check("host/docs/timers.md", None);
 }
 
 #[test]

@@ -18,8 +18,9 @@ impl SubscriptionSpec {
     fn looks_at_bytes(&self) -> bool {
         let at_hand = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
         let mut fields = self.field_selector.requirements().iter();
-        let has_pointers = self.enqueue.pointers().next().is_some();
-        has_pointers || !self.only_if_changed.is_empty() || fields.any(|it| !at_hand(&it.field))
+        self.enqueue.looks_into_objects()
+            || !self.only_if_changed.is_empty()
+            || fields.any(|it| !at_hand(&it.field))
     }
 }
 
@@ -34,7 +35,7 @@ impl Descriptor {
             return Ok(());
         };
         let problem = format!(
-            "has {found} to {resource} with a fieldSelector, onlyIfChanged or a pointer in enqueue, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
+            "has {found} to {resource} with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
         );
         Err(error("subscriptions", problem))
     }
@@ -103,13 +104,14 @@ mod tests {
             r#""onlyIfChanged":["/spec"]"#,
             r#""enqueue":[{"pointer":"/spec/a"}]"#,
             r#""enqueue":[{"self":true,"namespace":"/spec/a"}]"#,
+            r#""enqueue":["self",{"owner":"apps/v1/ReplicaSet"}]"#,
         ];
-        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector, onlyIfChanged or a pointer in enqueue, at most 8 are allowed; leave it out in some and use filter";
+        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8 are allowed; leave it out in some and use filter";
         for asks in asks {
             assert_eq!(problem(PASSES_MAX, asks), "");
             assert_eq!(problem(PASSES_MAX + 1, asks), text);
         }
         assert_eq!(problem(32, r#""fieldSelector":"metadata.name=a","labelSelector":"a=b""#), "");
-        assert_eq!(problem(32, r#""enqueue":["self",{"owner":"apps/v1/ReplicaSet"}]"#), "");
+        assert_eq!(problem(32, r#""enqueue":["self",{"self":true,"namespace":"none"}]"#), "");
     }
 }

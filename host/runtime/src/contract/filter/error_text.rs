@@ -25,8 +25,8 @@ pub(super) fn error_text(error: &ExecutionError, expression: &str) -> String {
         DuplicateKey(_) => "the key is there twice".to_owned(),
         // Their message may quote an argument.
         FunctionError { function, .. } => format!("the function {function} failed"),
-        // A key may be a value of the object.
-        NoSuchKey(key) if expression.contains(&**key) => error.to_string(),
+        // A key in brackets may be a value of the object.
+        NoSuchKey(key) if expression.contains(&format!(".{key}")) => error.to_string(),
         NoSuchKey(_) => "there is no such key".to_owned(),
         // Their texts have names of the expression, and types.
         NoSuchOverload(_)

@@ -140,6 +140,8 @@ fn an_error_has_types_and_no_values() {
     check_pod("object.metadata.name + 1 == 2", types);
     check_pod("object + 1 == 2", "the operator add does not take map and int");
     check_pod("object.spec[object.metadata.name] == 1", "there is no such key");
+    let index = "object.metadata.name == 'web' && {'x': 1}[object.metadata.name] == 1";
+    check_pod(index, "there is no such key");
     check_pod("object.spec.absent == 1", "No such key: absent");
     check_pod("int(object.metadata.name) == 2", "the function int failed");
     check_pod("object.spec.replicas / 0 == 2", "division by zero");

@@ -23,7 +23,7 @@ pub(crate) struct Facts {
     /// The error of the last event that will be retried.
     pub(crate) last_retry: Option<String>,
     /// The error of the last key that will be retried.
-    pub(crate) last_key_retry: Option<String>,
+    pub(crate) last_key_retry: Option<(String, String)>,
     /// Whether the log has reported missing keys of events.
     pub(crate) misses_keys: bool,
 }

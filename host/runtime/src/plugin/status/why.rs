@@ -284,7 +284,7 @@ mod tests {
             it.keys.take(0, now).expect("it waits");
             it.keys.settle(0, Worked::Failed { after: None, crashed: false }, now);
         });
-        core.key_comes_again("no such key");
+        core.key_comes_again("a", "no such key");
         let last_error = Some("too late".into());
         let timers = TimersSnapshot { failing: 2, last_error, ..TimersSnapshot::default() };
         let status = PluginStatus { timers, ..PluginStatus::of(&core) };
