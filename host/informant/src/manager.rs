@@ -22,7 +22,8 @@ use first_lines::introduce;
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
-    CompilerOptions, PluginHost, PluginHostOptions, Plugins, RecordOptions, StateDirectoryOptions,
+    CompilerOptions, PluginHost, PluginHostOptions, PluginName, Plugins, RecordOptions,
+    StateDirectoryOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub(crate) struct ManagerOptions {
     pub(crate) log_format: LogFormat,
     /// If the cluster is embedded, the first lines omit the user and the admin socket: people did not choose them.
     pub(crate) is_cluster_embedded: bool,
+    /// Plugins that `dev` builds.
+    pub(crate) awaited: Vec<PluginName>,
 }
 
 /// A running host.
@@ -120,6 +123,7 @@ impl Manager {
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let mut host = PluginHost::new(PluginHostOptions {
             directories: options.directories,
+            awaited: options.awaited,
             configurations: options.configuration.said,
             informers: informers.clone(),
             cluster: Arc::new(writer),

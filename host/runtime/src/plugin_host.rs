@@ -126,7 +126,7 @@ impl PluginHost {
             requests,
             state,
             recorder: None,
-            problems: Problems::before_first_scan(),
+            problems: Problems::before_first_scan(options.awaited),
             view,
         })
     }

@@ -153,6 +153,7 @@ impl Bench {
         let (configurations, configured) = watch::channel(Arc::new(configurations));
         let host = PluginHost::new(PluginHostOptions {
             directories: vec![directory],
+            awaited: Vec::new(),
             configurations: configured,
             informers: informers.clone(),
             cluster,

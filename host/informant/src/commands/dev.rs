@@ -12,6 +12,7 @@ use crate::project::{Builder, Loads, Project, ShownLines, projects_in};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
+use informant_runtime::PluginName;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,8 @@ async fn shown(
     let is_text = args.host.serve.log.log_format == LogFormat::Text;
     let hint = args.hint.clone().unwrap_or_default();
     let began = Instant::now();
-    let manager = start(args, embedded).await?;
+    let awaited = builders.iter().map(|builder| builder.name().clone()).collect();
+    let manager = start(args, awaited, embedded).await?;
     // If the reader has closed standard output, these texts are lost.
     if is_text && !logging::pin(&hint) {
         let _ = writeln!(Stdout, "{hint}");
@@ -131,11 +133,16 @@ async fn shown(
 }
 
 /// Starts the host. `embedded` is the kubeconfig of the embedded cluster.
-async fn start(args: DevArgs, embedded: Option<&Path>) -> Result<Manager> {
+async fn start(
+    args: DevArgs,
+    awaited: Vec<PluginName>,
+    embedded: Option<&Path>,
+) -> Result<Manager> {
     let config = args.host.config.config.as_deref();
     let configuration = HostConfiguration::load(config, args.grant_all)?;
     let options = args.host.options(configuration, args.paths, Use::Versions).await?;
-    let options = ManagerOptions { is_cluster_embedded: embedded.is_some(), ..options };
+    let is_cluster_embedded = embedded.is_some();
+    let options = ManagerOptions { is_cluster_embedded, awaited, ..options };
     let manager = Manager::start(options).await?;
     if let Some(kubeconfig) = embedded {
         info!("try: kubectl --kubeconfig {} get pods -A", kubeconfig.display());

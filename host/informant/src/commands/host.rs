@@ -37,6 +37,7 @@ impl HostArgs {
             admin_socket: self.serve.admin.admin_socket,
             log_format: self.serve.log.log_format,
             is_cluster_embedded: false,
+            awaited: Vec::new(),
         })
     }
 }

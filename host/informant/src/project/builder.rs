@@ -89,6 +89,11 @@ impl Builder {
         &self.order.plugins
     }
 
+    /// The plugin's name.
+    pub(crate) fn name(&self) -> &PluginName {
+        &self.order.project.name
+    }
+
     /// Builds, and builds again after every save, until `stop`.
     pub(crate) async fn run(mut self, loads: Loads, stop: CancellationToken) {
         self.configure().await;

@@ -7,6 +7,7 @@ use crate::kept::archive::{StateDirectoryError, StateDirectoryOptions};
 use crate::outside::access_reviewer::{AccessReviewer, NoReviews};
 use crate::outside::cluster_writer::{ClusterWriter, NoCluster};
 use crate::outside::http_client::{HttpClient, NoHttp};
+use crate::plugin_name::PluginName;
 use crate::recording::RecordError;
 use crate::trace::Tracer;
 use informant_cache::SharedInformerFactory;
@@ -20,6 +21,8 @@ use tokio::sync::watch;
 pub struct PluginHostOptions {
     /// The directories of plugin files.
     pub directories: Vec<PathBuf>,
+    /// Plugins whose files are still to be built: configured names that are no mistake.
+    pub awaited: Vec<PluginName>,
     /// The host's own configuration of plugins. After a change, plugins with changed settings are loaded again.
     pub configurations: watch::Receiver<Arc<Configurations>>,
     /// The source of informers.
@@ -51,6 +54,7 @@ impl PluginHostOptions {
     pub fn alone(directories: Vec<PathBuf>, informers: Arc<SharedInformerFactory>) -> Self {
         Self {
             directories,
+            awaited: Vec::new(),
             configurations: watch::channel(Arc::default()).1,
             informers,
             cluster: Arc::new(NoCluster),

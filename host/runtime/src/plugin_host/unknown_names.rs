@@ -14,11 +14,18 @@ pub(super) struct Problems {
     of_names: Vec<Problem>,
     /// Whether a file exists that no scan has read yet: it may belong to a configured name.
     pub(super) is_file_awaited: bool,
+    /// Plugins whose files are still to be built.
+    awaited: Vec<PluginName>,
 }
 
 impl Problems {
-    pub(super) fn before_first_scan() -> Self {
-        Self { of_directories: Vec::new(), of_names: Vec::new(), is_file_awaited: true }
+    pub(super) fn before_first_scan(awaited: Vec<PluginName>) -> Self {
+        Self { of_directories: Vec::new(), of_names: Vec::new(), is_file_awaited: true, awaited }
+    }
+
+    /// Whether a configured name has no plugin, and will get none.
+    fn is_unknown(&self, name: &PluginName, plugins: &[&str]) -> bool {
+        !plugins.contains(&name.as_str()) && !self.awaited.contains(name)
     }
 }
 
@@ -29,7 +36,7 @@ impl PluginHost {
         if !self.problems.is_file_awaited {
             let names: Vec<&str> = self.plugins.keys().map(PluginName::as_str).collect();
             let named = self.configuration.of_host.named();
-            let unnamed = named.filter(|(name, _)| !self.plugins.contains_key(*name));
+            let unnamed = named.filter(|(name, _)| self.problems.is_unknown(name, &names));
             let problem = |(name, (file, line)): (&PluginName, (&str, u64))| {
                 problem(name.as_str(), (file, line), &names)
             };
@@ -54,6 +61,18 @@ fn problem(name: &str, (file, line): (&str, u64), names: &[&str]) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plugin_that_is_still_to_be_built_is_known() {
+        let name = |name: &str| name.parse::<PluginName>().expect("a name");
+        let problems = Problems::before_first_scan(vec![name("built-soon")]);
+        let check = |text: &str, expect| {
+            assert_eq!(problems.is_unknown(&name(text), &["counter"]), expect, "{text}");
+        };
+        check("counter", false);
+        check("built-soon", false);
+        check("couter", true);
+    }
 
     #[test]
     fn a_name_that_no_plugin_has_comes_with_the_nearest() {
