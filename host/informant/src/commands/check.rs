@@ -151,6 +151,8 @@ fn text(file: &Value) -> String {
     let shards = file["shards"].as_u64().filter(|shards| *shards > 1);
     let waits =
         file["notGranted"].as_str().map_or(String::new(), |why| format!("it would wait: {why}"));
+    let grants = needed_grants(file);
+    let grant = |number: usize| grants.get(number).copied().unwrap_or_default().to_owned();
     let rows = [
         ("name", of("name")),
         ("version", of("version")),
@@ -168,9 +170,9 @@ fn text(file: &Value) -> String {
         ("schedules", list("schedules")),
         ("shards", shards.map_or(String::new(), |shards| shards.to_string())),
         ("limits", limits.collect::<Vec<_>>().join(", ")),
-        ("grant", file["grant"][0].as_str().unwrap_or_default().to_owned()),
-        ("", file["grant"][1].as_str().unwrap_or_default().to_owned()),
-        ("", file["grant"][2].as_str().unwrap_or_default().to_owned()),
+        ("grant", grant(0)),
+        ("", grant(1)),
+        ("", grant(2)),
         ("acts as", of("serviceAccount")),
         ("needs", joined(&file["rbac"], "; ", rule)),
         ("account needs", joined(&file["serviceAccountRbac"], "; ", rule)),
@@ -179,6 +181,15 @@ fn text(file: &Value) -> String {
     let rows = rows.iter().filter(|(_, text)| !text.is_empty());
     let lines = rows.map(|(head, text)| format!("  {head:14} {text}"));
     std::iter::once(path.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines that grant the requests of a plugin. Its reads need none, unless they are of Secrets or a configuration names fewer.
+fn needed_grants(file: &Value) -> Vec<&str> {
+    let lists = [&file["subscriptions"], &file["reads"]].map(Value::as_array);
+    let mut read = lists.into_iter().flatten().flatten();
+    let is_needed = !file["notGranted"].is_null() || read.any(|it| it["resource"] == "v1/secrets");
+    let lines = file["grant"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    lines.filter(|line| is_needed || !line.starts_with("reads:")).collect()
 }
 
 fn words(list: &Value, show: impl Fn(&Value) -> String) -> String {
@@ -222,11 +233,18 @@ mod tests {
               http           GET https://a.org
               shards         4
               limits         memory 32Mi
-              grant          reads: []
-                             writes: []
+              grant          writes: []
                              http: []
               needs          list, watch deployments of apps"#]]
         .assert_eq(&text(&file));
+        let check_grants = |resource: &str, not_granted: Value, expect: &[&str]| {
+            let mut file = json!({ "reads": [], "grant": ["reads: []", "http: []"], "notGranted": not_granted });
+            file["subscriptions"] = json!([{ "name": "a", "resource": resource }]);
+            assert_eq!(needed_grants(&file), expect, "{resource}");
+        };
+        check_grants("v1/pods", Value::Null, &["http: []"]);
+        check_grants("v1/secrets", Value::Null, &["reads: []", "http: []"]);
+        check_grants("v1/pods", "it may not".into(), &["reads: []", "http: []"]);
         let broken = json!({ "file": "a.wasm", "ok": false, "error": "it is empty" });
         expect!["a.wasm: not a plugin of this host: it is empty"].assert_eq(&text(&broken));
     }

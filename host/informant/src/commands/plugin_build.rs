@@ -12,6 +12,9 @@ use std::path::{Component, Path};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+/// A host compiles a smaller file within a second or two.
+const LARGE_BYTES: u64 = 5_000_000;
+
 /// Builds and checks the file, and only then replaces the previous one.
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let project = Project::open(&args.project)?;
@@ -47,6 +50,13 @@ async fn run(
     let configuration = project.configuration();
     let beside = |file: &Path| file.with_file_name(format!("{}.yaml", project.name));
     place_or_remove(&configuration, &beside(&built.file))?;
+    let bytes = std::fs::metadata(&built.file).map_or(0, |it| it.len());
+    if bytes >= LARGE_BYTES {
+        print(&format!(
+            "checking {} MB as a host does: it compiles all of it, which takes seconds to minutes",
+            bytes / 1_000_000
+        ));
+    }
     let begin = Instant::now();
     let checked = tokio::select! {
         checked = checker.check(&built.file) => checked,
@@ -68,7 +78,21 @@ async fn run(
         .with_context(|| format!("{} cannot be written", output.display()))?;
     let times = [built.took, took].map(|it| it.as_secs_f64());
     print(&summary(output, &report, times));
+    let file = project.folder.join("host.yaml");
+    print_grants(&report, args.config.config.is_none() && file.is_file());
     Ok(())
+}
+
+/// The lines of a configuration that grant what is missing. `has_file`: the project has such a file, which was not named.
+fn print_grants(report: &PluginReport, has_file: bool) {
+    if report.not_granted.is_none() {
+        return;
+    }
+    if has_file {
+        print("host.yaml in this project did not count: name it with --config host.yaml");
+    }
+    print("lines of the host's own file (kind HostConfiguration) that grant all of it:");
+    print(&format!("plugins:\n  {}:\n    {}", report.name, report.grant.join("\n    ")));
 }
 
 /// A host takes the plugin's name from the name of its file.
