@@ -123,11 +123,16 @@ fn kind(schema: &Value, node: &Value) -> String {
         let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
         values.iter().map(text).collect::<Vec<_>>().join(" or ")
     };
+    let forms = ["oneOf", "anyOf"].iter().find_map(|key| node[*key].as_array());
     match (&node["type"], &node["enum"], &node["const"]) {
+        (Value::String(_), ..) if node["pattern"] == "^/" => "pointer".to_owned(),
         (Value::String(kind), ..) => kind.clone(),
         (Value::Array(kinds), ..) => texts(kinds),
         (_, Value::Array(values), _) => texts(values),
-        (.., Value::Null) => "any".to_owned(),
+        (.., Value::Null) => forms.map_or("any".to_owned(), |forms| {
+            let kinds = forms.iter().map(|form| kind(schema, form));
+            kinds.collect::<Vec<_>>().join(" or ")
+        }),
         (.., value) => texts(std::slice::from_ref(value)),
     }
 }
@@ -150,7 +155,14 @@ mod tests {
 
     #[test]
     fn a_path_leads_through_lists_forms_and_names() {
-        check("subscriptions.enqueue", &["Descriptor: subscriptions.enqueue <list of any>"]);
+        check(
+            "subscriptions.enqueue",
+            &["Descriptor: subscriptions.enqueue <list of self or object>"],
+        );
+        check(
+            "subscriptions.enqueue.namespace",
+            &["Descriptor: subscriptions.enqueue.namespace <object or none or pointer>"],
+        );
         check(
             "subscriptions[].enqueue.owner",
             &["Descriptor: subscriptions[].enqueue.owner <string>"],

@@ -58,7 +58,11 @@ impl CronLine {
             ));
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed);
-        let cron = parser.build().parse(line).map_err(|error| error.to_string())?;
+        let cron = parser.build().parse(line).map_err(|error| {
+            let text = error.to_string();
+            let text = text.rsplit_once("error: ").map_or(&*text, |(_, reason)| reason);
+            format!("cannot be read: {}", text.trim_end_matches('.'))
+        })?;
         let line = Self { cron: Arc::new(cron) };
         // Four years contain every possible day.
         match line.after(Timestamp::UNIX_EPOCH) {

@@ -30,8 +30,10 @@ pub(super) fn schedule(json: &RawValue, at: &str) -> Result<ScheduleSpec, Descri
     let when = match (raw.cron, raw.every) {
         (Some(line), None) => {
             check_text(&format!("{at}.cron"), &line, CRON_BYTES_MAX)?;
-            let line = CronLine::parse(&line);
-            When::Cron(line.map_err(|problem| error(at, format!("the cron line {problem}")))?)
+            let refused = |problem| {
+                error(&format!("{at} ({})", raw.name), format!("the cron line {line:?} {problem}"))
+            };
+            When::Cron(CronLine::parse(&line).map_err(refused)?)
         }
         (None, Some(period)) => When::Every(duration("every", &period, PERIOD_MIN, at)?),
         _ => return Err(error(at, "needs one of cron and every")),
@@ -76,7 +78,9 @@ mod tests {
             "[0]: needs one of cron and every",
         );
         check(r#"{"name":"","every":"1s"}"#, "[0].name: is empty");
-        let text = "[0]: the cron line has 2 fields, and needs five: minute, hour, day of month, month, day of week";
+        let text = r#"[0] (a): the cron line "0 25 * * *" cannot be read: Number out of bounds"#;
+        check(r#"{"name":"a","cron":"0 25 * * *"}"#, text);
+        let text = "[0] (a): the cron line \"0 3\" has 2 fields, and needs five: minute, hour, day of month, month, day of week";
         check(r#"{"name":"a","cron":"0 3"}"#, text);
         check(&[every("1s"), every("2s")].join(","), r#": the name "a" is used twice"#);
     }
