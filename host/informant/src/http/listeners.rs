@@ -109,10 +109,14 @@ impl Bound {
     fn new(option: &str, address: SocketAddr) -> Result<Self> {
         let listener = listen(address).map_err(|error| {
             let advice = match error.kind() {
-                std::io::ErrorKind::AddrInUse => format!(
-                    "another listener has it; name another address with {option} (port 0 picks a \
-                     free one)"
-                ),
+                std::io::ErrorKind::AddrInUse => {
+                    // A second host of the same user has the same two defaults.
+                    let too = if option == "--listen" { ", and another --admin-socket" } else { "" };
+                    format!(
+                        "another listener has it; name another address with {option} (port 0 picks a \
+                         free one){too}"
+                    )
+                }
                 _ => format!("name another address with {option}"),
             };
             anyhow!("cannot listen on {address} ({option}): {error}; {advice}")
@@ -160,6 +164,7 @@ mod tests {
         let taken = listeners.address();
         let in_use = |option| ["cannot listen on", option, "in use", "another listener has it"];
         check_refused(bind(taken, None), &in_use("--listen"));
+        check_refused(bind(taken, None), &["and another --admin-socket"]);
         let metrics = bind(free, Some(taken));
         check_refused(metrics, &in_use("--metrics-bind-address"));
         assert_ne!(Some(taken), listeners.metrics_address());

@@ -310,6 +310,17 @@ async fn a_delivery_counts_though_another_subscription_came_later() {
 }
 
 #[tokio::test]
+async fn keys_of_an_object_that_is_gone_are_not_denied() {
+    let fixture = Fixture::new(r#","enqueue":["self"]"#).await;
+    let end = DeliveryEnd::Enqueued;
+    fixture.ended(&EndedDelivery { name: "gone", change: Change::Deleted, end, ..past() });
+    let why = fixture.why("gone");
+    let because = ": its keys came from its last state, which is gone";
+    assert!(why.answer == "enqueued" && why.because.ends_with(because), "{why:?}");
+    fixture.factory.shutdown().await;
+}
+
+#[tokio::test]
 async fn an_event_that_is_tried_again_has_no_error_of_another_object() {
     let fixture = Fixture::new("").await;
     let began = Instant::now();

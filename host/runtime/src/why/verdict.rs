@@ -8,6 +8,9 @@ use crate::counted::counted;
 use crate::plugin::lifecycle::LifecycleState;
 use std::collections::BTreeSet;
 
+/// The keys of an object that is gone: rules compute them from a state, and none is left.
+const KEYS_OF_GONE: &str = "its keys came from its last state, which is gone";
+
 /// The findings about one plugin.
 pub(super) struct PluginFindings<'a> {
     pub(super) subscriptions: &'a [SubscriptionWhy],
@@ -45,6 +48,7 @@ pub(super) fn verdict(
     let taken = taken(sight, found.deliveries);
     if let Some(taken) = taken.filter(|taken| !is_given_up(taken, found)) {
         return match &*taken.end {
+            "enqueued" if sight.object.is_none() => ("enqueued", told(taken, KEYS_OF_GONE)),
             "enqueued" => ("enqueued", told(taken, &shown(found.keys))),
             end => ("delivered", told(taken, end)),
         };
