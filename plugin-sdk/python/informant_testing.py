@@ -343,7 +343,18 @@ if "wit_world" not in sys.modules:
 
 
 class Host:
-    """A host with one plugin: the module that is its file."""
+    """A host with one plugin: the module that is its file. A test also reads these fields:
+
+    `lines`: the log, each line as `INFO message name=value`.
+    `series`: a dict from (name, *labels) to the value: `host.series["pending", ("phase", "a")]`, `host.series["pending",]`.
+    `writes`: tuples of a verb, a resource, a key and what was written.
+    `requests`: the HTTP requests, with `method`, `url`, `headers`, `body` and `timeout_ms`.
+    `keys`: the keys that are due. `delayed`: the milliseconds until each other key is due.
+    `descriptor`: what the plugin asks for.
+
+    A test sets these on `host.world`: `shard`, the number of this instance and of all; `answer_write` and `answer_request`,
+    functions that answer. Without them nothing is granted.
+    """
 
     def __init__(self, plugin, config=None, before=None):
         """With the host before this one it is a reload: the cache, the state, the keys, the metrics and the log go on."""

@@ -4,6 +4,7 @@ import ast
 import json
 import logging
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -314,6 +315,11 @@ class Sdk(unittest.TestCase):
         after = Host(app, before=host)
         self.assertEqual(after.keys, ["shop/web"])
         self.assertEqual(after.reconcile(), {})
+
+    def test_outside_of_a_plugin_and_a_test_its_modules_say_so(self):
+        command = [sys.executable, "-c", "import informant.host"]
+        said = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True).stderr
+        self.assertIn("a test has `from informant_testing import Host` before it", said)
 
     def test_a_snapshot_is_restored(self):
         Host(app)

@@ -2,7 +2,10 @@
 
 import logging
 
-from wit_world.imports import log
+try:
+    from wit_world.imports import log
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("informant runs in a plugin; a test has `from informant_testing import Host` before it") from error
 
 # What every record has; the rest is what `extra` brought.
 _KNOWN = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

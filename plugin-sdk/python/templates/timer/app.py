@@ -3,7 +3,7 @@
 import logging
 
 from informant import Plugin, exports
-from informant.host import indexer
+from informant.host import indexer, metrics
 
 PODS = "v1/pods"
 
@@ -15,6 +15,7 @@ class Counter(Plugin):
 
     def fire(self, schedule, at):
         pending = [pod for pod in indexer.list(PODS) if pod.get("status", {}).get("phase") == "Pending"]
+        metrics.gauge_set("pending_pods", None, len(pending))
         logging.info("pending pods", extra={"count": len(pending)})
 
 

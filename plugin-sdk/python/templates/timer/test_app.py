@@ -14,3 +14,4 @@ class Counts(unittest.TestCase):
             host.put(app.PODS, {"metadata": {"namespace": "shop", "name": name}, "status": {"phase": phase}})
         self.assertIsNone(host.fire("minute"))
         self.assertEqual(host.lines, ["INFO pending pods count=2"])
+        self.assertEqual(host.series["pending_pods",], 2)
