@@ -1,4 +1,4 @@
-// Hello greets every pod.
+// This plugin greets every pod.
 package main
 
 import (

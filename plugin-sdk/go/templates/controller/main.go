@@ -1,4 +1,4 @@
-// Hello warns of Deployments with unavailable replicas, again every 30 s.
+// This plugin warns of Deployments with unavailable replicas, again every 30 s.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Hello counts the pending pods, every minute.
+// This plugin counts the pending pods, every minute.
 package main
 
 import (
