@@ -20,13 +20,15 @@ cp examples/demo/event-printer.yaml "$plugins/event-printer.yaml"
 examples/demo/plugin.sh "make demo"
 step "3/3  run the host with an embedded cluster"
 
-hint='Informant runs a WebAssembly plugin that logs each change of a pod. The cluster is embedded.
+# Each line has at most 78 columns, so that a terminal of 80 shows it in one row.
+hint='Informant runs a WebAssembly plugin that logs each change of a pod.
 (initial) marks the pods that were there before the plugin.
 Change the plugin while it runs. In another terminal, in this directory:
   1. in plugins/event-printer/src/lib.rs, replace "{} pod {}" by "{} POD {}"
   2. make demo-plugin
 The new version takes over and no event is lost: look for "reloaded".
-Ctrl-C ends with a summary. To undo the change: git checkout plugins/event-printer'
+Ctrl-C ends with a summary. To undo the change afterwards:
+  git checkout plugins/event-printer'
 
 "$host" dev "$plugins" --listen 127.0.0.1:0 --hint "$hint" &
 pid=$!

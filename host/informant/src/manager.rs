@@ -18,7 +18,7 @@ use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
 use anyhow::{Result, bail};
-use first_lines::introduce;
+use first_lines::{dashboard, introduce};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
 use informant_runtime::{
@@ -76,6 +76,8 @@ pub(crate) struct ManagerOptions {
 pub(crate) struct Manager {
     informers: Arc<SharedInformerFactory>,
     shown: Plugins,
+    /// The address of the dashboard. `None`: the host's address serves none.
+    dashboard: Option<String>,
     plugins: Task,
     server: Task,
     /// `None` if no socket was requested and the host could not listen at the default path.
@@ -113,7 +115,8 @@ impl Manager {
         let listeners = Listeners::bind(&options.addresses)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
         let socket = admin_socket(options.admin_socket.as_deref())?;
-        introduce(&options, &listeners, socket.as_ref());
+        let dashboard = dashboard(&listeners, options.is_cluster_embedded);
+        introduce(&options, &listeners, socket.as_ref(), dashboard.as_deref());
         greet(&options.cluster).await;
         let election = options.election.map(|election| election.stand(&options.cluster.client));
         let election = election.transpose()?;
@@ -156,6 +159,7 @@ impl Manager {
         Ok(Self {
             informers,
             shown: host.plugins(),
+            dashboard,
             admin,
             follower,
             election,
@@ -170,6 +174,11 @@ impl Manager {
     /// The plugins, for other parts of the program.
     pub(crate) fn plugins(&self) -> &Plugins {
         &self.shown
+    }
+
+    /// The address of the dashboard, if there is one.
+    pub(crate) fn dashboard(&self) -> Option<&str> {
+        self.dashboard.as_deref()
     }
 
     /// Runs until `stop` is cancelled, or until a task ends early. Then everything ends in order. `at_once` signals

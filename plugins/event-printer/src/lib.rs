@@ -78,6 +78,8 @@ fn print(event: &Event) -> Result {
     let pod: Pod = event.object()?;
     let mut text = format!("{} pod {}", event.change(), event.key());
     match event.change() {
+        // Most pods of the beginning run: without that, their lines fit into a terminal of 80 columns.
+        Change::Added if event.reason() == Reason::Initial && pod.status.phase == "Running" => {}
         Change::Added if !pod.status.phase.is_empty() => text += &format!(": {}", pod.status.phase),
         Change::Updated => {
             text += &format!(": {}", difference::between(event.old()?.as_ref(), &pod))

@@ -92,6 +92,12 @@ fn an_update_says_what_changed() {
 fn a_line_names_a_reason_other_than_the_watch() {
     let initial = added(pod("web-1")).reason(Reason::Initial);
     check(json!({}), [initial], &["added pod default/web-1: Pending (initial)"]);
+    let running = with(pod("web-1"), &["status", "phase"], json!("Running"));
+    let check_running = |reason, expect: &str| {
+        check(json!({}), [added(running.clone()).reason(reason)], &[expect]);
+    };
+    check_running(Reason::Initial, "added pod default/web-1 (initial)");
+    check_running(Reason::Relist, "added pod default/web-1: Running (relist)");
 }
 
 #[track_caller]

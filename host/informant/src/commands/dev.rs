@@ -118,8 +118,10 @@ async fn shown(
     let began = Instant::now();
     let awaited = builders.iter().map(|builder| builder.name().clone()).collect();
     let manager = start(args, awaited, embedded).await?;
+    // The first lines have the address too, and scroll away.
+    let dashboard = manager.dashboard().map(|url| format!("\ndashboard  {url}"));
     // If the reader has closed standard output, these texts are lost.
-    if is_text && !logging::pin(&hint) {
+    if is_text && !logging::pin(&format!("{hint}{}", dashboard.unwrap_or_default())) {
         let _ = writeln!(Stdout, "{hint}");
     }
     let plugins = manager.plugins().clone();

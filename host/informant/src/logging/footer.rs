@@ -98,20 +98,20 @@ impl Footer {
     }
 
     fn fits(&self, size: TerminalSize) -> bool {
-        size.columns > 0 && size.rows >= self.lines.len() + 1 + LOG_ROWS_MIN
+        let rows = self.lines.iter().map(|line| rows(line.chars().count(), size.columns));
+        size.columns > 0 && size.rows >= rows.sum::<usize>() + 1 + LOG_ROWS_MIN
     }
 
     /// Moves the cursor to the footer's first row and erases everything from there on. A terminal that has become
     /// narrower has wrapped the rows.
     fn erased(&self, columns: usize) -> String {
-        let rows = |drawn: &usize| drawn.div_ceil(columns.max(1)).max(1);
-        match self.drawn.iter().map(rows).sum::<usize>() {
+        match self.drawn.iter().map(|drawn| rows(*drawn, columns)).sum::<usize>() {
             0 => String::new(),
             rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
         }
     }
 
-    /// A rule and the lines, the first one bold. Each line is cut at the end of the row.
+    /// A rule and the lines, the first one bold. The terminal wraps long lines: a command that is cut helps no reader.
     fn drawing(&mut self, columns: usize) -> String {
         let (dim, bold, plain) = match self.is_coloured {
             true => (Style::new().dimmed(), Style::new().bold(), Style::new()),
@@ -121,12 +121,16 @@ impl Footer {
         let rule = "─".repeat(columns);
         let styles = [dim, bold].into_iter().chain(std::iter::repeat(plain));
         for (line, style) in std::iter::once(&rule).chain(&self.lines).zip(styles) {
-            let cut: String = line.chars().take(columns).collect();
-            drawing += &format!("{style}{cut}{style:#}\n");
-            self.drawn.push(cut.chars().count());
+            drawing += &format!("{style}{line}{style:#}\n");
+            self.drawn.push(line.chars().count());
         }
         drawing
     }
+}
+
+/// The rows of a line with so many characters.
+fn rows(characters: usize, columns: usize) -> usize {
+    characters.div_ceil(columns.max(1)).max(1)
 }
 
 #[cfg(test)]
@@ -154,19 +158,37 @@ mod tests {
     #[test]
     fn a_low_terminal_has_only_the_log() {
         let (low, high) = (2 + LOG_ROWS_MIN, 3 + LOG_ROWS_MIN);
-        check(&[("a\n", 2, low), ("b\n", 2, high)], &["a\n", "b\n──\nne\nmo\n"]);
-        check(&[("a\n", 2, high), ("b\n", 2, low)], &["a\n──\nne\nmo\n", "\r^[3A^[Jb\n"]);
+        let drawn = "a\n────\nnext\nmore\n";
+        check(&[("b\n", 4, low), ("a\n", 4, high)], &["b\n", drawn]);
+        check(&[("a\n", 4, high), ("b\n", 4, low)], &[drawn, "\r^[3A^[Jb\n"]);
+    }
+
+    #[test]
+    fn a_narrow_terminal_wraps_the_lines_and_needs_a_row_more_for_each() {
+        let (low, high) = (4 + LOG_ROWS_MIN, 5 + LOG_ROWS_MIN);
+        let expect = ["a\n", "b\n──\nnext\nmore\n", "\r^[5A^[Jc\n"];
+        check(&[("a\n", 2, low), ("b\n", 2, high), ("c\n", 2, low)], &expect);
+    }
+
+    #[test]
+    fn the_lines_of_the_demo_fit_into_80_columns() {
+        let demo = include_str!("../../../../examples/demo/demo.sh");
+        let (_, rest) = demo.split_once("\nhint='").expect("the demo's text");
+        let (hint, _) = rest.split_once("'\n").expect("its end");
+        let long: Vec<&str> = hint.lines().filter(|line| line.chars().count() > 78).collect();
+        assert_eq!(long, [""; 0]);
+        assert!(hint.lines().any(|line| line == "  git checkout plugins/event-printer"), "{hint}");
     }
 
     #[test]
     fn wrapped_rows_of_a_narrower_terminal_are_erased() {
         let wide = "a\n────────\nnext\nmore\n";
-        check(&[("a\n", 8, 24), ("b\n", 3, 24)], &[wide, "\r^[7A^[Jb\n───\nnex\nmor\n"]);
+        check(&[("a\n", 8, 24), ("b\n", 3, 24)], &[wide, "\r^[7A^[Jb\n───\nnext\nmore\n"]);
         check(&[("a\n", 8, 24), ("b\n", 4, 24)], &[wide, "\r^[4A^[Jb\n────\nnext\nmore\n"]);
     }
 
     #[test]
     fn an_unfinished_line_has_no_footer_below_it() {
-        check(&[("a", 3, 24), ("b\n", 3, 24)], &["a", "b\n───\nnex\nmor\n"]);
+        check(&[("a", 3, 24), ("b\n", 3, 24)], &["a", "b\n───\nnext\nmore\n"]);
     }
 }

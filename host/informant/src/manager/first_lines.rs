@@ -12,6 +12,7 @@ pub(super) fn introduce(
     options: &ManagerOptions,
     listeners: &Listeners,
     socket: Option<&AdminSocket>,
+    dashboard: Option<&str>,
 ) {
     let directories: Vec<String> =
         options.directories.iter().map(|path| path.display().to_string()).collect();
@@ -19,40 +20,41 @@ pub(super) fn introduce(
     let (cluster, user) = (&options.cluster.name, &options.cluster.user);
     let version = env!("CARGO_PKG_VERSION");
     let (address, metrics) = (listeners.address(), listeners.metrics_address());
+    let secure = listeners.secure_address();
     let admin = socket.map_or("none".to_owned(), |socket| socket.path().display().to_string());
     let client = &options.cluster.client;
     let lease = options.election.as_ref().map(|election| election.lease(client));
     match options.log_format {
         LogFormat::Text => {
+            let is_own = !options.is_cluster_embedded;
+            let served = match dashboard {
+                Some(url) if url.contains('#') => ("dashboard", url.to_owned()),
+                Some(url) => ("dashboard", format!("{url}  (also /plugins, /metrics, /readyz)")),
+                None => ("address", format!("http://{address}  (/metrics, /readyz)")),
+            };
+            let metrics = metrics.map(|at| format!("http://{at}  (/metrics, /livez, /readyz)"));
+            let secure = secure.map(|at| format!("https://{at}  (for users of the cluster)"));
+            let lease =
+                lease.map(|lease| format!("{lease}  (plugins run while this host holds it)"));
+            let lines = [
+                Some(("cluster", cluster.clone())),
+                Some(("plugins", directories)),
+                Some(served),
+                is_own.then(|| ("user", user.clone())),
+                is_own.then_some(("admin", admin)),
+                metrics.map(|text| ("metrics", text)),
+                secure.map(|text| ("secure", text)),
+                lease.map(|text| ("lease", text)),
+            ];
+            let lines = lines.into_iter().flatten();
+            let lines = lines.map(|(name, text)| format!("  {name:<9}  {text}\n"));
             // Whoever is gone already does not read it.
-            let _ = writeln!(
-                Stdout,
-                "Informant {version}\n  cluster  {cluster}\n  plugins  {directories}\n  \
-                 address  {}",
-                served_at(listeners, options.is_cluster_embedded)
-            );
-            if !options.is_cluster_embedded {
-                let _ = writeln!(Stdout, "  user     {user}\n  admin    {admin}");
-            }
-            if let Some(metrics) = metrics {
-                let _ =
-                    writeln!(Stdout, "  metrics  http://{metrics}  (/metrics, /livez, /readyz)");
-            }
-            if let Some(secure) = listeners.secure_address() {
-                let _ = writeln!(
-                    Stdout,
-                    "  secure   https://{secure}  (the same for users of the cluster)"
-                );
-            }
-            if let Some(lease) = lease {
-                let _ =
-                    writeln!(Stdout, "  lease    {lease}  (plugins run while this host holds it)");
-            }
+            let _ = write!(Stdout, "Informant {version}\n{}", lines.collect::<String>());
         }
         LogFormat::Json => {
             let address = address.to_string();
             let metrics_address = metrics.map(|address| address.to_string());
-            let secure_address = listeners.secure_address().map(|address| address.to_string());
+            let secure_address = secure.map(|address| address.to_string());
             info!(
                 version,
                 cluster,
@@ -69,15 +71,11 @@ pub(super) fn introduce(
     }
 }
 
-/// The address's line: an address that other machines reach serves less. The token is for the eyes of a developer: it is shown on a
+/// The address of the dashboard, if this host's address serves it. The token is for the eyes of a developer: it is shown on a
 /// terminal alone, and beside an embedded cluster.
-fn served_at(listeners: &Listeners, is_cluster_embedded: bool) -> String {
-    let address = listeners.address();
-    match listeners.dashboard() {
-        Err(_) => format!("http://{address}  (/metrics, /readyz)"),
-        Ok(dashboard) if is_cluster_embedded && std::io::stdout().is_terminal() => dashboard,
-        Ok(_) => {
-            format!("http://{address}/ui/  (the dashboard; also /plugins, /metrics, /readyz)")
-        }
-    }
+pub(super) fn dashboard(listeners: &Listeners, is_cluster_embedded: bool) -> Option<String> {
+    let dashboard = listeners.dashboard().ok()?;
+    let shows_token = is_cluster_embedded && std::io::stdout().is_terminal();
+    let (without_token, _) = dashboard.split_once('#')?;
+    Some(if shows_token { dashboard } else { without_token.to_owned() })
 }
