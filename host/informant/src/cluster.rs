@@ -4,7 +4,7 @@ use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
 use informant_cache::client_for_config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Every pod has this variable. client-go's `rest.InClusterConfig` also looks for it.
 const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
@@ -22,10 +22,13 @@ pub(crate) struct Cluster {
 }
 
 /// Finds the cluster. Sends no request.
-pub(crate) async fn connect(args: &ConnectionArgs) -> Result<Cluster> {
+///
+/// # Errors
+/// There is none, or it cannot be used. The reason names the command for these plugin directories without a cluster.
+pub(crate) async fn connect(args: &ConnectionArgs, plugins: &[PathBuf]) -> Result<Cluster> {
     match kubeconfig(args)? {
         Some(kubeconfig) => from_kubeconfig(kubeconfig, args.context.as_deref()).await,
-        None => in_cluster(args),
+        None => in_cluster(args, plugins),
     }
 }
 
@@ -81,7 +84,7 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Resul
     cluster(config, name, user)
 }
 
-fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
+fn in_cluster(args: &ConnectionArgs, plugins: &[PathBuf]) -> Result<Cluster> {
     if let Some(context) = &args.context {
         bail!("there is no kubeconfig in which to find the context {context:?}");
     }
@@ -92,7 +95,8 @@ fn in_cluster(args: &ConnectionArgs) -> Result<Cluster> {
         ),
         None => anyhow!(
             "no cluster to watch: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and \
-             this is not a pod; try `informant dev ./plugins`, which brings a cluster of its own"
+             this is not a pod; try `informant dev{}`, which brings a cluster of its own",
+            plugins.iter().map(|path| format!(" {}", path.display())).collect::<String>()
         ),
     })?;
     let name = format!("{} (this pod's)", config.cluster_url);

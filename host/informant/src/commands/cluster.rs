@@ -25,10 +25,43 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
                 format!("the kubeconfig {file} cannot be written; name another place with --write-kubeconfig")
             })?;
         info!("embedded cluster at http://{}", cluster.address());
-        info!("try: kubectl --kubeconfig {} get pods -A -w", file.display());
+        for line in advice(&file.display().to_string(), args.traffic > 0.0) {
+            info!("{line}");
+        }
         stop.asked.cancelled().await;
         traffic.shutdown().await;
         cluster.shutdown().await;
         Ok(())
     })
+}
+
+/// The uses of the cluster. Without traffic a reader would wait for changes in vain.
+fn advice(kubeconfig: &str, has_traffic: bool) -> Vec<String> {
+    let mut lines = vec![
+        format!("try: kubectl --kubeconfig {kubeconfig} get pods -A -w"),
+        format!("try: informant run --kubeconfig {kubeconfig} --plugins DIR"),
+    ];
+    if !has_traffic {
+        lines.push(
+            "no object changes by itself: --traffic 2 makes about 2 changes a second".to_owned(),
+        );
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_names_plugins_and_the_option_for_changes() {
+        let check = |has_traffic, expect: &[&str]| {
+            assert_eq!(advice("./informant.kubeconfig", has_traffic), expect);
+        };
+        let kubectl = "try: kubectl --kubeconfig ./informant.kubeconfig get pods -A -w";
+        let run = "try: informant run --kubeconfig ./informant.kubeconfig --plugins DIR";
+        let still = "no object changes by itself: --traffic 2 makes about 2 changes a second";
+        check(false, &[kubectl, run, still]);
+        check(true, &[kubectl, run]);
+    }
 }

@@ -19,7 +19,7 @@ impl HostArgs {
         of: compiler::Use,
     ) -> Result<ManagerOptions> {
         Ok(ManagerOptions {
-            cluster: cluster::connect(&self.connection).await?,
+            cluster: cluster::connect(&self.connection, &directories).await?,
             directories,
             configuration,
             review_every: self.access.review_every(),
