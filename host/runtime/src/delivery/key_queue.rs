@@ -224,15 +224,21 @@ impl KeyQueue {
         let Failed { attempts, crashes } = failed.unwrap_or(Failed { attempts: 0, crashes: 0 });
         let changes = self.changes.take(&key);
         let work = KeyWork { key, attempt: attempts + 1, crashes, changes };
-        let in_flight = InFlight { work: work.clone(), rate_limited: false };
+        let in_flight = InFlight { work: work.clone(), since: now, rate_limited: false };
         self.lines[shard].in_flight = Some(in_flight);
         Some(work)
+    }
+
+    /// The keys in flight, and when they were taken.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (Instant, &str)> {
+        let in_flight = self.lines.iter().filter_map(|line| line.in_flight.as_ref());
+        in_flight.map(|it| (it.since, &*it.work.key))
     }
 
     /// Notes the end of the call for a shard's key in flight. Returns whether a full queue may have room now.
     pub(crate) fn settle(&mut self, shard: usize, worked: Worked<'_>, now: Instant) -> bool {
         let in_flight = self.lines.get_mut(shard).and_then(|line| line.in_flight.take());
-        let Some(InFlight { work, rate_limited }) = in_flight else { return false };
+        let Some(InFlight { work, rate_limited, .. }) = in_flight else { return false };
         let was_full = self.is_full();
         let key = work.key;
         self.failed.remove(&key);

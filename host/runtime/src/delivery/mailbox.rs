@@ -79,6 +79,8 @@ pub(crate) struct Mailbox {
     held: HeldObjects,
     withheld: WithheldEvents,
     in_flight: Option<Queued>,
+    /// When the last event was popped: about the begin of its call.
+    popped: Option<Instant>,
     /// Events that came since the mailbox closed. `None` while it is open.
     aside: Option<Box<Mailbox>>,
     /// The subscriptions whose initial objects were all delivered.
@@ -106,6 +108,7 @@ impl Mailbox {
             held: HeldObjects::default(),
             withheld: WithheldEvents::default(),
             in_flight: None,
+            popped: None,
             aside: None,
             initials: Initials::default(),
             syncs: SyncCalls::default(),
@@ -152,6 +155,11 @@ impl Mailbox {
 
     pub(super) fn has_in_flight(&self) -> bool {
         self.in_flight.is_some()
+    }
+
+    /// The event in flight, and when it was popped.
+    pub(super) fn call(&self) -> Option<(Instant, &Event)> {
+        self.popped.zip(self.in_flight.as_ref().map(|queued| &*queued.event))
     }
 
     /// When the bytes of the oldest waiting event were read.
@@ -241,6 +249,7 @@ impl Mailbox {
             self.backlog.forget_last();
         }
         self.in_flight = Some(queued.clone());
+        self.popped = Some(now);
         Some(queued)
     }
 

@@ -8,7 +8,7 @@ mod why;
 use crate::account::Account;
 use crate::counters::Counters;
 use crate::delivery::key_queue::KeysSnapshot;
-use crate::delivery::mailboxes::QueueSnapshot;
+use crate::delivery::mailboxes::{OpenCall, QueueSnapshot};
 use crate::delivery::not_now::NotNow;
 use crate::delivery::timers::{Now, TimersSnapshot};
 use crate::directory::Problem;
@@ -66,6 +66,8 @@ pub struct PluginStatus {
     pub kept: Option<KeptSnapshot>,
     /// The reason for which the file, or the one beside it, cannot be read.
     file_problem: Option<Problem>,
+    /// The oldest call that has not ended.
+    call: Option<OpenCall>,
     access: Option<AccessShown>,
     since: Timestamp,
     running: Option<RunningVersion>,
@@ -86,11 +88,11 @@ impl PluginStatus {
         let account = core.account_of(facts.running.as_ref());
         let at = Now::read();
         core.queue.ripen(at.instant);
-        let ((depths, queue, keys), (schedules, timers), (failed_syncs, failed_sync)) =
+        let ((depths, queue, keys), (schedules, timers), (failed_syncs, failed_sync), call) =
             core.queue.look(|it| {
                 let queues = (it.depths(), it.snapshot(at.instant), it.keys.snapshot(at.instant));
                 let timers = (it.timers.to_json(at), it.timers.snapshot(at));
-                (queues, timers, it.failed_syncs())
+                (queues, timers, it.failed_syncs(), it.oldest_call())
             });
         let metric_size = core.metrics.lock().size();
         let (dead_letters, last_dead_letter) = {
@@ -115,6 +117,7 @@ impl PluginStatus {
             kept: core.archive.snapshot(),
             counters: core.counters.clone(),
             file_problem: None,
+            call,
             access,
             since: facts.since,
             running: facts.running.clone(),

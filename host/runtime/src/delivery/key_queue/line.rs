@@ -23,6 +23,8 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) work: KeyWork,
+    /// When it was taken.
+    pub(super) since: Instant,
     /// Whether the key was added rate-limited while in flight. A success does not forget that wait.
     pub(super) rate_limited: bool,
 }

@@ -26,7 +26,26 @@ pub struct QueueSnapshot {
     pub failed: usize,
 }
 
+/// A call of the plugin's guest that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenCall {
+    pub(crate) since: Instant,
+    /// The object of its event, or its key.
+    pub(crate) of: String,
+}
+
 impl Mailboxes {
+    /// The oldest call for an event or a key.
+    pub(crate) fn oldest_call(&self) -> Option<OpenCall> {
+        let events = self.shards.iter().filter_map(Mailbox::call);
+        let event = events.min_by_key(|(since, _)| *since);
+        let event = event.map(|(since, event)| (since, event.object.key().to_string()));
+        let key = self.keys.calls().min_by_key(|(since, _)| *since);
+        let key = key.map(|(since, key)| (since, format!("the key {key}")));
+        let oldest = event.into_iter().chain(key).min_by_key(|(since, _)| *since);
+        oldest.map(|(since, of)| OpenCall { since, of })
+    }
+
     pub(crate) fn snapshot(&mut self, now: Instant) -> QueueSnapshot {
         let (load, rate_wait) = (self.load(), self.rate_wait(now));
         let shards = || self.shards.iter();

@@ -19,7 +19,7 @@ const BEHIND_MIN: Duration = Duration::from_secs(10);
 const REASON_BYTES_MAX: usize = 512;
 
 impl PluginStatus {
-    /// The current problems of the plugin, the most important first: at most ten reasons of one line each. `informer`
+    /// The current problems of the plugin, the most important first: at most eleven reasons of one line each. `informer`
     /// gives the state of a resource's informer for views of these namespaces, and `None` without an informer.
     pub fn why(&self, informer: impl Fn(&str, &Scope) -> Option<InformerState>) -> Vec<String> {
         let informers = self.informers_that_lack(informer);
@@ -34,6 +34,7 @@ impl PluginStatus {
             informers,
             self.failed_sync.clone(),
             self.failures(),
+            self.long_call(Instant::now()),
             self.behind(Instant::now()),
         ];
         let line = |reason: String| one_line(&reason, REASON_BYTES_MAX).into_owned();
@@ -133,6 +134,15 @@ impl PluginStatus {
         (!failures.is_empty()).then(|| failures.join("; "))
     }
 
+    /// A call that has run for so long that events of a usual plugin would be late. Its deadline counts processor time, so that
+    /// an endless loop ends later on a busy machine.
+    fn long_call(&self, now: Instant) -> Option<String> {
+        let call = self.call.as_ref()?;
+        let ran = now.saturating_duration_since(call.since);
+        (ran >= BEHIND_MIN)
+            .then(|| format!("a call for {} has run for {} s", call.of, ran.as_secs()))
+    }
+
     /// Whether the plugin is too slow. Events behind a failure, a pause or a breaker do not count.
     fn behind(&self, now: Instant) -> Option<String> {
         let age = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
@@ -199,6 +209,27 @@ mod tests {
         check_behind(&core, now, Some("behind by 600 s, with 1 event to go"));
         queue.settle_event(0, Settled::Finished, again);
         check_behind(&core, now, Some("behind by 600 s, with 2 events to go"));
+    }
+
+    #[test]
+    fn a_call_that_does_not_end_is_named() {
+        let (core, now) = (running(), Instant::now());
+        let check = |seconds: u64, expect: Option<&str>| {
+            let later = now + Duration::from_secs(seconds);
+            assert_eq!(PluginStatus::of(&core).long_call(later).as_deref(), expect);
+        };
+        core.queue.push(parse("+a1"));
+        check(600, None);
+        assert!(core.queue.pop(0, now).is_some());
+        check(9, None);
+        check(18, Some("a call for default/a has run for 18 s"));
+        core.queue.settle_event(0, Settled::Finished, now);
+        check(600, None);
+        core.queue.look(|it| {
+            it.keys.add("a", AddOptions::default(), now).expect("there is room");
+            it.keys.take(0, now).expect("it waits");
+        });
+        check(18, Some("a call for the key a has run for 18 s"));
     }
 
     #[test]
