@@ -52,16 +52,23 @@ impl Backtrace {
 
     /// The innermost frames on one line; empty if there are none.
     pub(crate) fn short(&self) -> String {
-        let some = &self.frames[..self.frames.len().min(FRAMES_IN_ERROR)];
-        match some {
+        match self.in_error() {
             [] => String::new(),
-            _ => format!(", in {}", some.join(" < ")),
+            some => format!(", in {}", some.join(" < ")),
         }
+    }
+
+    /// The frames of an error: up to the first one of the SDK, which called the plugin's own code.
+    fn in_error(&self) -> &[String] {
+        let is_own = |frame: &&String| !frame.starts_with(SDK);
+        // Without a frame of the plugin's own, that of the SDK says the most.
+        let own = self.frames.iter().take_while(is_own).count().max(1);
+        &self.frames[..self.frames.len().min(own).min(FRAMES_IN_ERROR)]
     }
 
     /// All frames, at most [`FRAMES_LOGGED`], if they do not fit into an error.
     pub(crate) fn beyond_the_error(&self) -> &[String] {
-        if self.frames.len() > FRAMES_IN_ERROR { &self.frames } else { &[] }
+        if self.frames.len() > self.in_error().len() { &self.frames } else { &[] }
     }
 }
 
@@ -87,6 +94,8 @@ impl Write for Beginning {
     }
 }
 
+/// The crate of the Rust SDK. Its functions have the same names in every plugin.
+const SDK: &str = "informant_plugin::";
 /// Names of Rust's and C's runtimes that allocate memory or end a program.
 const RUNTIMES: [&str; 8] = [
     "__rustc::",
@@ -141,6 +150,17 @@ mod tests {
         ];
         check(&panic, &["mine::handle"], ", in mine::handle");
         check(&["abort", "parse", "handle"], &["parse", "handle"], ", in parse < handle");
+    }
+
+    #[test]
+    fn an_error_ends_where_the_sdk_begins() {
+        let sdk = "informant_plugin::export::handle_event::{{closure}}";
+        let frames = ["spin", "<mine::Mine as informant_plugin::Plugin>::handle", sdk, "handle"];
+        let short = ", in spin < <mine::Mine as informant_plugin::Plugin>::handle";
+        check(&frames, &frames, short);
+        let all = Backtrace::new(frames.iter().map(|name| (Some(*name), 0)));
+        assert_eq!(all.beyond_the_error(), frames, "the log has the others");
+        check(&[sdk, "handle"], &[sdk, "handle"], &format!(", in {sdk}"));
     }
 
     #[test]
