@@ -147,7 +147,7 @@ fn a_plugin_is_told_what_is_there_and_what_happens() {
         0.000   answer -> ok
         0.000 call stop
         0.000   answer -> ok
-        0.000 end events=0 keys=0 deadLetters=0
+        0.000 end waitingEvents=0 waitingKeys=0 deadLetters=0
     "#]],
     );
 }
@@ -180,7 +180,7 @@ fn a_failed_event_comes_again_by_the_runs_own_clock() {
         0.100 gave up
         0.100 call stop
         0.100   answer -> ok
-        0.100 end events=0 keys=0 deadLetters=1
+        0.100 end waitingEvents=0 waitingKeys=0 deadLetters=1
     "#]],
     );
 }
@@ -201,7 +201,7 @@ fn what_is_never_to_be_tried_again_is_given_up() {
         0.000 gave up
         0.000 call stop
         0.000   answer -> ok
-        0.000 end events=0 keys=0 deadLetters=1
+        0.000 end waitingEvents=0 waitingKeys=0 deadLetters=1
     "#]],
     );
 }
@@ -235,7 +235,7 @@ fn keys_are_worked_on_and_given_up_as_in_a_host() {
             3.000   answer -> ok
             3.000 call stop
             3.000   answer -> ok
-            3.000 end events=0 keys=0 deadLetters=0
+            3.000 end waitingEvents=0 waitingKeys=0 deadLetters=0
         "#]],
     );
 }
@@ -284,7 +284,7 @@ fn writes_are_shown_held_against_grants_and_answered() {
         0.000   answer -> ok
         0.000 call stop
         0.000   answer -> ok
-        0.000 end events=0 keys=0 deadLetters=0
+        0.000 end waitingEvents=0 waitingKeys=0 deadLetters=0
     "#]],
     );
 }
@@ -344,7 +344,7 @@ fn a_plugin_without_grants_writes_nothing() {
             40.955   answer -> error {"failed":"the plugin answered: not granted: to patch v1/pods in a is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/pods], verbs: [patch], namespaces: [a], names: [writer]}]"}
             40.955 call stop
             40.955   answer -> ok
-            40.955 end events=1 keys=0 deadLetters=0
+            40.955 end waitingEvents=1 waitingKeys=0 deadLetters=0
         "#]],
     );
 }
@@ -376,7 +376,7 @@ config: {asks: [{what: one, url: "https://a.org/x"}, {what: two, url: "https://a
         0.000   answer -> ok
         0.000 call stop
         0.000   answer -> ok
-        0.000 end events=0 keys=0 deadLetters=0
+        0.000 end waitingEvents=0 waitingKeys=0 deadLetters=0
     "#]],
     );
 }
@@ -410,7 +410,7 @@ config: {asks: [{what: one, url: "https://a.org/x"}]}"#;
         1.000   answer -> ok
         1.000 call stop
         1.000   answer -> ok
-        1.000 end events=0 keys=0 deadLetters=0
+        1.000 end waitingEvents=0 waitingKeys=0 deadLetters=0
     "#]],
     );
 }
@@ -434,7 +434,7 @@ fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
             0.000   answer -> ok
             0.000 call stop
             0.000   answer -> ok
-            0.000 end events=0 keys=0 deadLetters=1
+            0.000 end waitingEvents=0 waitingKeys=0 deadLetters=1
         "#]],
     );
 }
@@ -480,7 +480,7 @@ fn a_plugin_whose_instances_end_again_and_again_is_waited_for() {
             31.004   answer -> ok
             31.004 call stop
             31.004   answer -> ok
-            31.004 end events=0 keys=0 deadLetters=2
+            31.004 end waitingEvents=0 waitingKeys=0 deadLetters=2
         "#]],
     );
 }

@@ -369,7 +369,9 @@ impl Run {
         let core = &self.actor.core;
         let (events, keys) = core.queue.look(|it| (it.load().events, it.keys.count()));
         let letters = core.dead_letters.lock().len();
-        self.journal.note(END, json!({ "events": events, "keys": keys, "deadLetters": letters }));
+        let waiting =
+            json!({ "waitingEvents": events, "waitingKeys": keys, "deadLetters": letters });
+        self.journal.note(END, waiting);
     }
 }
 

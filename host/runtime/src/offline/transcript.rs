@@ -50,7 +50,7 @@ impl Transcript {
     /// How many events were neither handled nor given up at the end: failed ones, and those behind them.
     pub fn unfinished(&self) -> u64 {
         let end = self.lines.iter().rfind(|line| line.what == END);
-        end.and_then(|line| line.with.get("events")?.as_u64()).unwrap_or_default()
+        end.and_then(|line| line.with.get("waitingEvents")?.as_u64()).unwrap_or_default()
     }
 
     pub(super) fn cut_off(&mut self, why: String) {

@@ -50,7 +50,7 @@ fn last(times: &[f64]) -> f64 {
 fn check(away: &str) {
     for writes in WRITES {
         let Run { written, healthy, end } = run_beside(writes, away);
-        let expect = (writes, HEALTHY, "events=0 keys=0 deadLetters=0");
+        let expect = (writes, HEALTHY, "waitingEvents=0 waitingKeys=0 deadLetters=0");
         assert_eq!((written.len(), healthy.len(), end.as_str()), expect, "{away}");
         let (written, healthy) = (last(&written), last(&healthy));
         assert!((20.0..50.0).contains(&written), "{away}: the last was written after {written} s");
@@ -70,5 +70,5 @@ fn no_write_is_lost_for_a_cluster_that_is_away() {
 fn what_the_cluster_refuses_for_good_is_given_up() {
     let refused = r#"{"status":422,"reason":"Invalid","message":"no label"}"#;
     let Run { written, end, .. } = run_beside(15, refused);
-    assert_eq!((written.len(), end.as_str()), (0, "events=0 keys=0 deadLetters=15"));
+    assert_eq!((written.len(), end.as_str()), (0, "waitingEvents=0 waitingKeys=0 deadLetters=15"));
 }
