@@ -270,6 +270,10 @@ pub(crate) enum PluginCommand {
     /// requests, and says how time passes. --golden compares the output with a file; a difference is a failure.
     Test(TestArgs),
     /// Show the state of every plugin, or of those with these names.
+    ///
+    /// WAITING counts events, keys and firings that wait for a call. EVENTS, KEYS and FIRINGS count calls that succeeded since the
+    /// host started: for events, for keys of a controller, and for times of a schedule. RETRIED counts attempts that failed and come
+    /// again. LETTERS are dead letters, as `informant dlq` shows them. WHY says why the plugin does not do all of its work.
     List(ListOfPlugins),
     /// Show all that the host knows of one plugin, as YAML: subscriptions, counters, limits, memory, loads, errors.
     Describe(DescribeArgs),

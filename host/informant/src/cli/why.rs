@@ -7,7 +7,7 @@ pub(crate) struct WhyArgs {
     /// The object's kind, as for kubectl: pod, pods, po, deployments.apps, or apps/v1/deployments.
     #[arg(value_name = "KIND")]
     pub(crate) kind: String,
-    /// The object's namespace and name; a name alone for objects without a namespace.
+    /// The object's namespace and name. A name alone is for objects without a namespace, and for those in `default`.
     #[arg(value_name = "[NAMESPACE/]NAME")]
     pub(crate) object: String,
     /// One plugin, with every question that was answered with no.

@@ -17,13 +17,20 @@ use std::sync::Arc;
 /// Bytes of a query: a resource and three names at their bounds.
 const QUERY_BYTES_MAX: usize = 2 << 10;
 
+/// The namespace of a question that names none, as for kubectl.
+const NAMESPACE: &str = "default";
+
 /// The parameters.
 pub(super) static PARAMETERS: [Parameter; 4] = [
     Parameter::new("kind", Values::Text, "A resource, in a form that kubectl takes.")
         .required()
         .like("pods"),
-    Parameter::new("namespace", Values::Any, "The object's namespace, if its resource has them.")
-        .like("default"),
+    Parameter::new(
+        "namespace",
+        Values::Any,
+        "The object's namespace, if its resource has them. Without it, `default`.",
+    )
+    .like("default"),
     Parameter::new("name", Values::Text, "The object's name.").required().like("web"),
     Parameter::new("plugin", Values::Text, "Only this plugin."),
 ];
@@ -113,12 +120,9 @@ fn question(
     if secrets == SecretAccess::Refused && kind.resource.is_secrets() {
         return Err((StatusCode::FORBIDDEN, "Secrets are not served".to_owned()));
     }
-    let namespace = given.take("namespace").unwrap_or_default();
+    let mut namespace = given.take("namespace").unwrap_or_default();
     if kind.is_namespaced == Some(true) && namespace.is_empty() {
-        return Err(bad(format!(
-            "objects of {} have a namespace: write NAMESPACE/NAME",
-            kind.resource
-        )));
+        namespace = NAMESPACE.to_owned();
     }
     if kind.is_namespaced == Some(false) && !namespace.is_empty() {
         return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
@@ -171,13 +175,13 @@ mod tests {
         check("kind=pods&namespace=shop&name=web", Ok("v1/pods shop/web *"));
         check("kind=no&name=node-1&plugin=hello", Ok("v1/nodes node-1 hello"));
         check("kind=widget&name=w", Ok("example.com/v1/widgets w *"));
+        check("kind=pods&name=web", Ok("v1/pods default/web *"));
     }
 
     #[test]
     fn a_question_with_a_mistake_is_answered_with_the_nearest() {
         check("kind=podz&namespace=a&name=b", Err("did you mean pod?"));
         check("knd=pods", Err("did you mean kind=VALUE?"));
-        check("kind=pods&name=web", Err("have a namespace: write NAMESPACE/NAME"));
         check(
             "kind=node&namespace=shop&name=node-1",
             Err("v1/nodes have no namespace: write NAME"),

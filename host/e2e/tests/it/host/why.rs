@@ -373,7 +373,8 @@ fn check_texts(bench: &HostBench<'_>, host: &Host) {
     };
     refused(&["why", "configmps", &object], "did you mean configmaps?");
     refused(&["why", "cm", &object, "--plugin", "labeled"], "did you mean labelled?");
-    refused(&["why", "cm", OBJECT], "write NAMESPACE/NAME");
+    let (_, of_default) = ask(bench, host, &["why", "cm", OBJECT]);
+    assert!(of_default.contains(&format!("v1/configmaps default/{OBJECT}")), "{of_default}");
     refused(&["why", "node", &object], "have no namespace: write NAME");
     refused(&["why", "cm", &format!("{}/", bench.namespace)], "write informant why KIND");
 }
