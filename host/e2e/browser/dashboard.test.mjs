@@ -133,10 +133,11 @@ test('informers lead to their objects and changes', async () => {
 test('changes come with their differences, stop at a pause, and lead to the object', async () => {
   const page = await open('changes');
   await page.getByText('Choose a resource.').waitFor();
+  await page.waitForFunction(() => /^[a-z0-9./]+$/.test(document.getElementById('resource').value));
   await page.getByLabel('Resource').fill('v1/pods');
   await page.getByRole('button', { name: 'Show' }).click();
   const changes = page.locator('.changes > li');
-  await changes.filter({ hasText: 'modified' }).locator('code').first().waitFor();
+  await changes.filter({ hasText: 'updated' }).locator('code').first().waitFor();
   await page.getByRole('button', { name: 'Pause' }).click();
   const shown = await changes.count();
   const counter = page.getByText(/\d+ changes since/);
@@ -161,12 +162,40 @@ test('an object shows why each plugin was called, and its state as text', async 
   await close(page);
 });
 
+test('a resource has the words of the commands', async () => {
+  const page = await open('objects?resource=po');
+  await page.getByRole('region', { name: 'v1/pods' }).getByText('Running').first().waitFor();
+  assert.match(page.url(), /resource=v1%2Fpods$/);
+  for (const word of ['pods', 'Pod']) {
+    await page.goto(`${host.url}/ui/#/changes?resource=${word}`);
+    await page.getByText('Changes appear here.').waitFor();
+    assert.match(page.url(), /resource=v1%2Fpods$/);
+  }
+  await page.goto(`${host.url}/ui/#/objects?resource=deployments.apps&namespace=shop`);
+  await page.getByRole('region', { name: 'apps/v1/deployments' }).getByText('cart').first().waitFor();
+  await close(page);
+});
+
+test('all columns of the plugins are in sight on a screen of 1200 px', async () => {
+  const page = await open('plugins', { viewport: { width: 1200, height: 800 } });
+  await page.getByText('which is not granted').waitFor();
+  const region = page.getByRole('region', { name: 'Plugins' });
+  const over = await region.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  await page.screenshot({ path: `${PICTURES}/plugins-1200.png` });
+  assert.ok(over <= 0, `the table is ${over} px too wide`);
+  const heads = await page.locator('thead th').allInnerTexts();
+  assert.equal(heads.indexOf('Why it does not work'), 2, heads.join(', '));
+  await close(page);
+});
+
 test('what the host refuses is shown in its words', async () => {
   const page = await open('objects?resource=v1/podz');
   await page.getByText('the cluster has no resource v1/podz').waitFor();
   for (const view of ['objects', 'changes']) {
-    await page.goto(`${host.url}/ui/#/${view}?resource=pods`);
-    await page.getByText('pods is no resource; write VERSION/PLURAL').waitFor();
+    await page.goto(`${host.url}/ui/#/${view}?resource=podz`);
+    await page.getByText('the host serves no resource podz; write VERSION/PLURAL').waitFor();
+    await page.goto(`${host.url}/ui/#/${view}?resource=v1//`);
+    await page.getByText('v1// is no resource; write VERSION/PLURAL').waitFor();
   }
   await page.goto(`${host.url}/ui/#/objects?resource=v1/secrets`);
   await page.getByText('Secrets are not served').waitFor();

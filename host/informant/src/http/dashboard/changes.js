@@ -3,7 +3,7 @@
 import { badge, h } from './elements.js';
 import { pathOf } from './client.js';
 import { differences, short } from './differences.js';
-import { resourceForm } from './objects.js';
+import { isWhole, resourceForm } from './objects.js';
 import { clock } from './units.js';
 
 // Changes that stay on the page, and differences of each.
@@ -54,7 +54,10 @@ export function show(host, parameters) {
       // A stream that goes on has no objects of the beginning.
       if (following) status.textContent = 'Connected again. Changes appear here.';
     });
-    for (const change of ['added', 'modified', 'deleted']) stream.addEventListener(change, ({ data }) => take(change, data));
+    // Kubernetes' word for an update is another one than the plugins'.
+    for (const [type, change] of [['added', 'added'], ['modified', 'updated'], ['deleted', 'deleted']]) {
+      stream.addEventListener(type, ({ data }) => take(change, data));
+    }
     stream.addEventListener('bookmark', () => {
       if (!following) status.textContent = `${states.count} objects are there. Changes appear here.`;
       following = true;
@@ -72,16 +75,24 @@ export function show(host, parameters) {
       }
     });
   }
-  if (resource) {
-    try {
-      follow();
-    } catch (error) {
-      status.textContent = error.message;
+  const ended = new AbortController();
+  async function begin() {
+    if (!resource) {
+      status.textContent = 'Choose a resource.';
+      return;
     }
-  } else {
-    status.textContent = 'Choose a resource.';
+    try {
+      if (await isWhole('changes', parameters, ended.signal)) follow();
+    } catch (error) {
+      if (!ended.signal.aborted) status.textContent = error.message;
+    }
   }
-  return { element, update: form.update, end: () => stream?.close() };
+  begin();
+  const end = () => {
+    ended.abort();
+    stream?.close();
+  };
+  return { element, update: form.update, end };
 }
 
 // The newest states of objects, as long as there is room. An object without one has no differences.
@@ -114,7 +125,7 @@ class States {
 
 function row(resource, change, object, before) {
   const { namespace = '', name } = object.metadata;
-  const found = change === 'modified' && before ? differences(before, object) : [];
+  const found = change === 'updated' && before ? differences(before, object) : [];
   const line = ({ path, before, after }) => h('li', {}, h('code', {}, path), ': ', h('del', {}, short(before)), ' → ', h('ins', {}, short(after)));
   const left = found.length - DIFFERENCES_MAX;
   const href = `#/object?${new URLSearchParams({ resource, namespace, name })}`;

@@ -1,6 +1,7 @@
 // Reads the host, and asks it for actions. Every path is one of the HTTP API.
 
 const TOKEN = 'token';
+const DISCOVERY = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 // Whether this page had a token and has dropped it.
 let isDropped = false;
@@ -41,8 +42,8 @@ function authorization() {
 }
 
 // The JSON of a path. An error has the host's own words.
-export async function read(path, signal) {
-  return body(await fetch(path, { headers: { accept: 'application/json' }, signal }));
+export async function read(path, signal, accept = 'application/json') {
+  return body(await fetch(path, { headers: { accept }, signal }));
 }
 
 // A part of a plugin, for the user of the token.
@@ -80,6 +81,24 @@ export async function probe(path, signal) {
   const answer = await fetch(`${path}?verbose`, { signal });
   const lines = (await answer.text()).split('\n').filter((line) => line.startsWith('['));
   return { passes: answer.ok, lines };
+}
+
+// The resource of a word as the commands take it, like `pods`, `po` or `deployments.apps`: the host's discovery has the words.
+export async function resourceOf(word, signal) {
+  if (word.includes('/')) return word;
+  const lists = await Promise.all(['/api', '/apis'].map((path) => read(path, signal, DISCOVERY)));
+  const [name, ...rest] = word.toLowerCase().split('.');
+  const means = ({ resource, singularResource, shortNames, responseKind }) =>
+    [resource, singularResource, responseKind?.kind.toLowerCase(), ...shortNames ?? []].includes(name);
+  for (const { metadata, versions } of lists.flatMap(({ items }) => items)) {
+    const group = metadata.name ?? '';
+    for (const { version, resources } of versions) {
+      const isHere = rest.length === 0 || [group, `${version}.${group}`].includes(rest.join('.'));
+      const found = isHere && resources.find(means);
+      if (found) return [group, version, found.resource].filter(Boolean).join('/');
+    }
+  }
+  throw new Error(`the host serves no resource ${word}; write VERSION/PLURAL or GROUP/VERSION/PLURAL, like v1/pods`);
 }
 
 // The path of a resource, which is `v1/pods` or `apps/v1/deployments`.

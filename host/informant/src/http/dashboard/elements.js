@@ -26,7 +26,7 @@ function fill(element, attributes, children) {
 // States, and ends of deliveries, by the colour that they have. Others are plain.
 const KINDS = {
   good: ['running', 'synced', 'ok', 'delivered', 'added', 'enqueued'],
-  busy: ['created', 'loading', 'syncing', 'waiting', 'waits', 'paused', 'reloading', 'draining', 'modified'],
+  busy: ['created', 'loading', 'syncing', 'waiting', 'waits', 'paused', 'reloading', 'draining', 'updated'],
   bad: ['stale', 'forbidden', 'absent', 'tripped', 'stopped', 'failed', 'backing-off', 'deleted', 'given-up'],
 };
 

@@ -44,7 +44,7 @@ export function show(_, { resource = '', namespace = '', name = '' }) {
     deliveries.rows(why.plugins.flatMap((plugin) => plugin.deliveries.map((delivery) => ({ ...delivery, plugin: plugin.name }))));
     // The state is drawn anew only when it is another one, so that a reader keeps the place.
     if (why.cache.state === 'present' && why.cache.resourceVersion !== version) {
-      const page = await read(pathOf(resource, { namespace, name }), ended.signal);
+      const page = await read(pathOf(why.resource, { namespace: why.namespace, name }), ended.signal);
       if (page.msg.length > 0) {
         version = page.msg[0].metadata.resourceVersion;
         state.replaceChildren(json(page.msg[0]));

@@ -1,7 +1,7 @@
 // The objects of one resource, a page at a time.
 
 import { h } from './elements.js';
-import { pathOf, read } from './client.js';
+import { pathOf, read, resourceOf } from './client.js';
 import { Table } from './table.js';
 import { ago } from './units.js';
 
@@ -23,12 +23,25 @@ export function resourceForm(host, parameters, view) {
   }
   const element = h('form', { onsubmit: choose }, field('resource', 'Resource', 'resources'), names, field('namespace', 'Namespace'),
     field('labelSelector', 'Labels'), h('button', { type: 'submit' }, 'Show'));
+  // Until somebody writes into it, the first informer's resource stands there.
+  const chosen = element.elements.namedItem('resource');
+  let isOpen = !parameters.resource;
+  chosen.addEventListener('input', () => { isOpen = false; });
   const update = ({ informers }) => {
     const known = informers.map(({ resource }) => resource);
+    if (isOpen) chosen.value = known[0] ?? '';
     if (names.children.length !== known.length) names.replaceChildren(...known.map((value) => h('option', { value })));
   };
   update(host);
   return { element, update };
+}
+
+// Whether the parameters have the whole name of a resource. A word for it, like `pods`, leads to the address with the whole name.
+export async function isWhole(view, parameters, signal) {
+  const resource = await resourceOf(parameters.resource, signal);
+  const is = resource === parameters.resource;
+  if (!is && !signal.aborted) location.replace(`#/${view}?${new URLSearchParams({ ...parameters, resource })}`);
+  return is && !signal.aborted;
 }
 
 export function show(host, parameters) {
@@ -56,6 +69,7 @@ export function show(host, parameters) {
     }
     status.textContent = 'Reading…';
     try {
+      if (!await isWhole('objects', parameters, ended.signal)) return;
       const page = await read(pathOf(resource, { limit: PAGE, fields: FIELDS, namespace, labelSelector, continue: from }), ended.signal);
       status.textContent = `${page.msg.length} objects${from ? ' on this page' : ''}${page.continue ? ', and more behind them' : ''}.`;
       table.rows(page.msg);

@@ -76,9 +76,10 @@ function numbers(plugin, history) {
   return tiles(
     tile('Calls', rate(history.pluginRate(name, 'calls'))),
     tile('Time of a call', duration(history.callSeconds(name))),
-    tile('Change to end of call', duration(history.latency(name, 0.5)), `99 of 100 within ${duration(history.latency(name, 0.99))}`),
+    tile('Latency', duration(history.latency(name, 0.5)),
+      `the median, from a change to the end of its call; 99th percentile: ${duration(history.latency(name, 0.99))}`),
     tile('Processor', share(history.pluginRate(name, 'processor'))),
-    tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)}`),
+    tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)} that the host may hold for it`),
     tile('Waiting', count(waitingOf(plugin)), age > 0 && `for up to ${duration(age)}`),
     tile('Dead letters', count(deadLetters), deadLetters > 0 && 'see below'),
     tile('Reloads', count(counters.reloads), counters.failedReloads > 0 && `${counters.failedReloads} refused`),
@@ -90,7 +91,7 @@ function plots(name, history) {
   return h('div', { class: 'plots' },
     plot('Calls', history.series(of('calls'), true), rate),
     plot('Failed calls', history.series(of('failed'), true), rate),
-    plot('Change to end of call, 99 of 100', history.latencies(name, 0.99), duration),
+    plot('Latency, 99th percentile', history.latencies(name, 0.99), duration),
     plot('Processor', history.series(of('processor'), true), share),
     plot('Memory', history.series(of('memory'), false), bytes),
     plot('Waiting', history.series(of('waiting'), false), count));
