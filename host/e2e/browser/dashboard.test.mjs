@@ -179,6 +179,8 @@ test('a resource has the words of the commands', async () => {
 test('all columns of the plugins are in sight on a screen of 1200 px', async () => {
   const page = await open('plugins', { viewport: { width: 1200, height: 800 } });
   await page.getByText('which is not granted').waitFor();
+  // Two looks make a rate.
+  await page.locator('td.number', { hasText: '/s' }).first().waitFor();
   const region = page.getByRole('region', { name: 'Plugins' });
   const over = await region.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
   await page.screenshot({ path: `${PICTURES}/plugins-1200.png` });

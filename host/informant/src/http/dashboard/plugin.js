@@ -77,7 +77,7 @@ function numbers(plugin, history) {
     tile('Calls', rate(history.pluginRate(name, 'calls'))),
     tile('Time of a call', duration(history.callSeconds(name))),
     tile('Latency', duration(history.latency(name, 0.5)),
-      `the median, from a change to the end of its call; 99th percentile: ${duration(history.latency(name, 0.99))}`),
+      `median from change to end of call; 99th percentile ${duration(history.latency(name, 0.99))}`),
     tile('Processor', share(history.pluginRate(name, 'processor'))),
     tile('Memory', bytes(account.memoryBytes), account.memoryBytesMax && `of ${bytes(account.memoryBytesMax)} that the host may hold for it`),
     tile('Waiting', count(waitingOf(plugin)), age > 0 && `for up to ${duration(age)}`),
