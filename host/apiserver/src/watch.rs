@@ -212,7 +212,7 @@ impl Room {
 
     /// The events of the selected changes, and how many there are. None: the server stops.
     async fn changes_chunk(&mut self, changes: Vec<Change>) -> Option<(Bytes, usize)> {
-        if !is_made_aside(self.view.representation, &changes) {
+        if !is_made_aside(self.view.representation, &self.view.selection, &changes) {
             return Some(self.view.changes_chunk(&changes));
         }
         let mut view = self.view.clone();
@@ -244,10 +244,16 @@ impl Room {
 }
 
 /// Whether the events of these changes are no work for the thread of the request: a row or the metadata of a large object
-/// needs a pass over the object.
-fn is_made_aside(representation: Representation, changes: &[Change]) -> bool {
+/// needs a pass over the object, and so does the last state of one that leaves the selection.
+fn is_made_aside(
+    representation: Representation,
+    selection: &Selection,
+    changes: &[Change],
+) -> bool {
+    let is_copied =
+        matches!(representation, Representation::Object) && selection.has_no_selectors();
     let bytes = || changes.iter().map(Change::json_len).sum::<usize>();
-    !matches!(representation, Representation::Object) && bytes() > SMALL_BYTES
+    !is_copied && bytes() > SMALL_BYTES
 }
 
 impl View {
@@ -310,15 +316,19 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn large_changes_are_made_aside_for_a_table() {
-        let check = |representation, bytes: usize, expect| {
+    fn large_changes_are_made_aside_unless_they_are_copied() {
+        let check = |representation, labels: &str, bytes: usize, expect| {
             let data = json!({"metadata": {"name": "a"}, "data": "x".repeat(bytes)});
             let change = Change::Added(Arc::new(ApiObject::from_value(&data, &[])));
-            assert_eq!(is_made_aside(representation, &[change]), expect);
+            let labels = labels.parse().expect("a selector");
+            let selection = Selection { labels, ..Selection::default() };
+            assert_eq!(is_made_aside(representation, &selection, &[change]), expect);
         };
-        check(Representation::Object, SMALL_BYTES, false);
-        check(Representation::PartialMetadata, 10, false);
-        check(Representation::PartialMetadata, SMALL_BYTES, true);
-        check(Representation::Table(IncludeObject::Metadata), SMALL_BYTES, true);
+        check(Representation::Object, "", SMALL_BYTES, false);
+        check(Representation::Object, "app=web", 10, false);
+        check(Representation::Object, "app=web", SMALL_BYTES, true);
+        check(Representation::PartialMetadata, "", 10, false);
+        check(Representation::PartialMetadata, "", SMALL_BYTES, true);
+        check(Representation::Table(IncludeObject::Metadata), "", SMALL_BYTES, true);
     }
 }

@@ -10,10 +10,10 @@ use crate::contract::component::{
 use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
-    ENQUEUE_TEXT_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX, LIST_MAX, NAME_BYTES_MAX,
-    NAMESPACES_MAX, PASSES_MAX, POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX,
-    REQUIREMENTS_OF_RESOURCE_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX,
-    WRITES_MAX,
+    ENQUEUE_TEXT_BYTES_MAX, FILTERS_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX,
+    LIST_MAX, NAME_BYTES_MAX, NAMESPACE_SELECTORS_MAX, NAMESPACES_MAX, PASSES_MAX,
+    POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, REQUIREMENTS_OF_RESOURCE_MAX, SCHEDULES_MAX,
+    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX, WRITES_MAX,
 };
 use crate::contract::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::contract::limits::Unit;
@@ -132,6 +132,20 @@ pub const FIXED: &[FixedLimit] = &[
         "in all selectors of labels for one resource; the descriptor is refused",
         UP,
         "requirements_for_labels_are_bounded_for_each_resource",
+    ),
+    fixed(
+        "namespaceSelectors",
+        (Unit::Count, NAMESPACE_SELECTORS_MAX as u64),
+        "in subscriptions and reads; the descriptor is refused",
+        UP,
+        "selectors_of_namespaces_are_bounded_for_a_plugin",
+    ),
+    fixed(
+        "filtersBytes",
+        (Unit::Bytes, FILTERS_BYTES_MAX as u64),
+        "of all filters of a plugin; the descriptor is refused",
+        UP,
+        "filters_are_bounded_in_all",
     ),
     of_descriptor("pointersPerSubscription", (Unit::Count, POINTERS_MAX)),
     of_descriptor("pointerBytes", (Unit::Bytes, POINTER_BYTES_MAX)),

@@ -25,7 +25,9 @@ pub(crate) use http::{HTTP_MAX, ORIGIN_BYTES_MAX as HTTP_ORIGIN_BYTES_MAX};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
 pub(crate) use json::DESCRIPTOR_BYTES_MAX;
-pub(crate) use passes::{PASSES_MAX, REQUIREMENTS_OF_RESOURCE_MAX};
+pub(crate) use passes::{
+    FILTERS_BYTES_MAX, NAMESPACE_SELECTORS_MAX, PASSES_MAX, REQUIREMENTS_OF_RESOURCE_MAX,
+};
 pub(crate) use reads::NAMESPACES_MAX;
 pub use reads::{IndexSpec, ReadSpec};
 use reads::{index, read};
@@ -100,6 +102,8 @@ impl Descriptor {
     /// Reads and checks a descriptor.
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let raw: RawDescriptor<'_> = json::object(json::document(json)?, json::WHOLE, &KEYS)?;
+        let mut filters_bytes = 0;
+        let subscription = |json: &RawValue, at: &str| subscription(json, at, &mut filters_bytes);
         let mut descriptor = Self {
             version: raw.version,
             subscriptions: each(raw.subscriptions, "subscriptions", subscription)?,
@@ -126,6 +130,7 @@ impl Descriptor {
         }
         self.check_passes()?;
         self.check_requirements()?;
+        self.check_namespace_selectors()?;
         self.check_watches()?;
         self.check_schedules()?;
         self.check_indexes()
@@ -215,7 +220,7 @@ fn bound(at: &str, found: usize, max: usize) -> Result<(), DescriptorError> {
 fn each<'a, T, const MAX: usize>(
     list: BoundedList<&'a RawValue, MAX>,
     at: &str,
-    parse: fn(&'a RawValue, &str) -> Result<T, DescriptorError>,
+    mut parse: impl FnMut(&'a RawValue, &str) -> Result<T, DescriptorError>,
 ) -> Result<Vec<T>, DescriptorError> {
     let numbered = list.entries(at)?.into_iter().enumerate();
     let parsed = numbered.map(|(index, json)| parse(json, &format!("{at}[{index}]")));

@@ -66,7 +66,8 @@ fn why(
         NotNow::ServiceAccount => withheld(looked, subscription),
         NotNow::Paused => looked.status.paused().unwrap_or_default(),
         NotNow::Tripped => format!("tripped: {}", state()),
-        NotNow::BackingOff => format!("the next instance is due: {}", state()),
+        // The reason may be of a call for another object.
+        NotNow::BackingOff => "the instance ended, and the next one is due".to_owned(),
         NotNow::Grant => withdrawn(sight, looked).unwrap_or_default(),
         NotNow::Workqueue => "the workqueue has no room for its keys".to_owned(),
         NotNow::RateLimit => format!("rateLimit: {}", ahead(event)),

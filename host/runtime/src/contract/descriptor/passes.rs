@@ -13,6 +13,13 @@ pub(crate) const PASSES_MAX: usize = 8;
 /// about each object.
 pub(crate) const REQUIREMENTS_OF_RESOURCE_MAX: usize = 256;
 
+/// The most subscriptions and reads of one plugin with a `namespaceSelector`. Each looks at all namespaces as it begins,
+/// and keeps the names of those that it selects.
+pub(crate) const NAMESPACE_SELECTORS_MAX: usize = 16;
+/// Bytes of all filters of one plugin. Their parser takes milliseconds for each KiB, and their trees many times their
+/// text.
+pub(crate) const FILTERS_BYTES_MAX: usize = 16 << 10;
+
 impl SubscriptionSpec {
     /// Whether the subscription reads an object's bytes. Names, namespaces and labels are at hand.
     fn looks_at_bytes(&self) -> bool {
@@ -38,6 +45,20 @@ impl Descriptor {
             "has {found} to {resource} with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
         );
         Err(error("subscriptions", problem))
+    }
+
+    pub(super) fn check_namespace_selectors(&self) -> Result<(), DescriptorError> {
+        let of_subscriptions = self.subscriptions.iter().map(|it| &it.namespace_selector);
+        let selectors = of_subscriptions.chain(self.reads.iter().map(|it| &it.namespace_selector));
+        match selectors.flatten().count() {
+            ..=NAMESPACE_SELECTORS_MAX => Ok(()),
+            found => Err(error(
+                "subscriptions and reads",
+                format!(
+                    "has {found} with a namespaceSelector, at most {NAMESPACE_SELECTORS_MAX} are allowed"
+                ),
+            )),
+        }
     }
 
     pub(super) fn check_requirements(&self) -> Result<(), DescriptorError> {
@@ -95,6 +116,22 @@ mod tests {
         assert_eq!(asks(60, 4), "");
         let text = "descriptor subscriptions and reads: has 260 requirements for labels to example.com/v1/nodes in all selectors together, at most 256 are allowed";
         assert_eq!(asks(60, 5), text);
+    }
+
+    #[test]
+    fn selectors_of_namespaces_are_bounded_for_a_plugin() {
+        let asks = r#""namespaceSelector":"a=b""#;
+        assert_eq!(problem(NAMESPACE_SELECTORS_MAX / 2, asks), "");
+        let text = "descriptor subscriptions and reads: has 18 with a namespaceSelector, at most 16 are allowed";
+        assert_eq!(problem(NAMESPACE_SELECTORS_MAX / 2 + 1, asks), text);
+    }
+
+    #[test]
+    fn filters_are_bounded_in_all() {
+        let asks = format!(r#""filter":"true{}""#, " ".repeat(2_044));
+        assert_eq!(problem(4, &asks), "");
+        let text = "descriptor subscriptions[8]: it and those before have filters of 18432 bytes, at most 16384 are read";
+        assert_eq!(problem(5, &asks), text);
     }
 
     #[test]

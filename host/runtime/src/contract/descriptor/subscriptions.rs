@@ -2,8 +2,8 @@
 
 use super::durations::duration;
 use super::{
-    BoundedList, DescriptorError, LIST_MAX, check_name, check_pointer, enqueue, error, json, reads,
-    resource,
+    BoundedList, DescriptorError, FILTERS_BYTES_MAX, LIST_MAX, check_name, check_pointer, enqueue,
+    error, json, reads, resource,
 };
 use crate::contract::filter::{Condition, Filter};
 use crate::contract::selectors::{check_fields, field_selector, label_selector};
@@ -188,12 +188,23 @@ fn delivery_default() -> Delivery {
     Delivery::Full
 }
 
-/// Reads one subscription.
-pub(super) fn subscription(json: &RawValue, at: &str) -> Result<SubscriptionSpec, DescriptorError> {
+/// Reads one subscription. `filters_bytes`: of those before, which this adds to.
+pub(super) fn subscription(
+    json: &RawValue,
+    at: &str,
+    filters_bytes: &mut usize,
+) -> Result<SubscriptionSpec, DescriptorError> {
     let raw: RawSubscription<'_> = json::object(json, at, &KEYS)?;
     let resource = resource(&raw.resource, at)?;
     let name = raw.name.unwrap_or(raw.resource);
     check_name(&format!("{at}.name"), &name)?;
+    *filters_bytes += raw.filter.as_ref().map_or(0, String::len);
+    if *filters_bytes > FILTERS_BYTES_MAX {
+        let problem = format!(
+            "it and those before have filters of {filters_bytes} bytes, at most {FILTERS_BYTES_MAX} are read"
+        );
+        return Err(error(at, problem));
+    }
     let filter = raw.filter.as_deref().map(Filter::compile).transpose();
     let filter = filter.map_err(|e| error(at, e.to_string()))?;
     let enqueue = enqueue::rules(raw.enqueue, &resource, at)?;
