@@ -151,6 +151,8 @@ def session(recording):
     recording.type("demo", "make demo")
     recording.wait("demo", "(initial)", 3600)
     recording.is_on = True
+    # On a busy machine the plugin is loaded later.
+    recording.run(lambda: "added" in recording.shells["demo"].text, 120, 60.0)
     recording.rest(3)
     edit = "sed -i 's/{} pod {}/{} POD {}/' plugins/event-printer/src/lib.rs && make demo-plugin"
     recording.type("edit", edit)
