@@ -52,17 +52,15 @@ pub(super) fn introduce(
             let _ = write!(Stdout, "Informant {version}\n{}", lines.collect::<String>());
         }
         LogFormat::Json => {
-            let address = address.to_string();
-            let metrics_address = metrics.map(|address| address.to_string());
-            let secure_address = secure.map(|address| address.to_string());
+            let [metrics, secure] = [metrics, secure].map(|at| at.map(|at| at.to_string()));
             info!(
                 version,
                 cluster,
                 user,
                 plugins = directories,
-                address,
-                metrics_address,
-                secure_address,
+                address = address.to_string(),
+                metrics_address = metrics,
+                secure_address = secure,
                 admin,
                 lease,
                 "starting"
