@@ -25,7 +25,7 @@ pub fn token(bench: &HostBench<'_>, host: &Host) -> String {
     let (success, said) = ask(bench, host, &["ui"]);
     let start = format!("http://{}/ui/#token=", host.address());
     let token = said.strip_prefix(&start).unwrap_or_else(|| panic!("{said}"));
-    assert!(success && token.len() == 43, "{said}");
+    assert!(success && token.len() == 22, "{said}");
     token.to_owned()
 }
 
