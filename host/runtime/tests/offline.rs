@@ -428,7 +428,7 @@ fn a_guest_that_sleeps_has_the_time_pass_and_no_more_than_it_may() {
             0.000   answer -> ok
             0.000 event resource=v1/pods change=added key=a/asks-system-sleep
             0.000 call handle subscription=v1/pods change=added reason=watch key=a/asks-system-sleep seq=1 attempt=1
-            0.000   answer -> error {"failed":"trap: it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself), in informant_plugin::export::handle_event < informant:plugin/flat-handler@0.1.0#handle","instance":"ended"}
+            0.000   answer -> error {"failed":"trap: it slept for longer than a call may wait (limits.waitTime; in start, stop and their like the time of the call itself), in informant_plugin::export::handle_event","instance":"ended"}
             0.000 gave up
             0.000 call start
             0.000   answer -> ok

@@ -141,9 +141,10 @@ async fn check(
     bench.drop_in("hello.wasm", plugin);
     bench.until("hello", |status| !told(status).is_empty()).await;
     assert_eq!(told(bench.status("hello").as_ref()), format!("the plugin answered: {expect}"));
+    // The count comes after the request: a next attempt may be between the two.
     let asked = world.asked().len();
-    let counted = requests(&bench, result) as usize;
-    assert!(counted > 0, "no request counts as {result}");
+    let counted = requests(&bench, result) as usize + 1;
+    assert!(counted > 1, "no request counts as {result}");
     assert!((asked_by_each..=asked_by_each * counted).contains(&asked), "{asked}, {counted}");
     bench.stop().await;
 }
