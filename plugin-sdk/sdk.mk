@@ -271,7 +271,7 @@ assemblyscript-sdk:
 	if ! { $(NODE_IS_THERE); }; then \
 	  echo "SKIPPED: what is written in AssemblyScript needs Node.js 20.6 or newer with npm, which https://nodejs.org has. It was neither built nor tested." >&2; exit 0; \
 	fi; \
-	set -e; $(call fresh_sources,assemblyscript); cp -r plugin-sdk/assemblyscript plugin-sdk/reference.md $(SDK_NODE)/; ln -sfn ../assemblyscript $(SDK_NODE)/node_modules/informant-plugin-assemblyscript; \
+	set -e; $(call fresh_sources,assemblyscript); cp -r plugin-sdk/assemblyscript plugin-sdk/reference.md $(SDK_NODE)/; cp plugin-sdk/js/testing/keys.js $(SDK_NODE)/assemblyscript/testing/; ln -sfn ../assemblyscript $(SDK_NODE)/node_modules/informant-plugin-assemblyscript; \
 	if ! cmp -s plugin-sdk/assemblyscript/package.json $(SDK_NODE)/fetched-assemblyscript.json; then \
 	  if ! $(NPM_INSTALL) --prefix $(SDK_NODE)/assemblyscript; then \
 	    echo "SKIPPED: npm cannot fetch assemblyscript (plugin-sdk/assemblyscript/package.json). What is written in it was neither built nor tested." >&2; exit 0; \

@@ -10,12 +10,13 @@ use std::{env, fs, io};
 /// Of `plugin-sdk`, what projects get.
 const FOLDERS: [&str; 9] =
     ["wit", "rust", "go", "js", "typescript", "python", "c", "zig", "assemblyscript"];
-/// Files that every project gets, and where they are.
-const SHARED: [(&str, &str); 4] = [
+/// Files from other places, and those places: each is written once.
+const SHARED: [(&str, &str); 5] = [
     ("LICENSE", "LICENSE"),
     ("descriptor.schema.json", "plugin-sdk/descriptor.schema.json"),
     ("plugin-configuration.json", "host/docs/schemas/plugin-configuration.json"),
     ("reference.md", "plugin-sdk/reference.md"),
+    ("assemblyscript/testing/keys.js", "plugin-sdk/js/testing/keys.js"),
 ];
 /// Tests of the SDKs themselves, and what tools leave.
 const LEFT_OUT: [&str; 9] = [

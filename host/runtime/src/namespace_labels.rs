@@ -1,7 +1,8 @@
 //! Labels of namespaces, for selectors in subscriptions, reads and grants of writes.
 
 use informant_apimachinery::{GroupVersionResource, LabelRequirement, LabelSelector};
-use informant_cache::{Indexer, Object, ObjectKey, Page, Scope};
+use informant_cache::{Indexer, Object, ObjectKey, Scope};
+use std::collections::HashSet;
 
 /// The resource of the namespaces.
 pub fn namespaces() -> GroupVersionResource {
@@ -31,16 +32,10 @@ impl NamespaceLabels {
         found.is_some_and(|found| self.are_met_by(&found))
     }
 
-    /// The selected ones of so many namespaces in the cache, and the place of the next ones.
-    pub(crate) fn selected(
-        &self,
-        from: Option<&str>,
-        looks_max: usize,
-    ) -> (Vec<Box<str>>, Option<String>) {
-        let page = self.namespaces.list(None, &LabelSelector::default(), looks_max, from);
-        let Ok(Page { items, next }) = page else { return (Vec::new(), None) };
-        let selected = items.iter().filter(|found| self.are_met_by(found));
-        (selected.map(|found| found.key().name().into()).collect(), next)
+    /// The selected namespaces in the cache.
+    pub(crate) fn selected(&self) -> HashSet<Box<str>> {
+        let listed = self.namespaces.list(None, &self.selector, 0, None).map(|page| page.items);
+        listed.unwrap_or_default().iter().map(|found| found.key().name().into()).collect()
     }
 
     pub(crate) fn selector(&self) -> &LabelSelector {

@@ -1,6 +1,7 @@
 // The host's data in a test: the cache, the state, the queue, the log. `functions` are the functions that a plugin may
 // call; their exceptions are the contract's errors.
 
+// Of the SDK for JavaScript, and copied here with each use of this one.
 import { Keys } from "./keys.js";
 import { State, unfit } from "./state.js";
 

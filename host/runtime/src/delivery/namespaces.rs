@@ -28,8 +28,6 @@ const LOOKS_MAX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct FollowedNamespaces {
     labels: NamespaceLabels,
-    /// Wakes the informer of the subscription's resource. None: the caller looks again by itself.
-    room: Option<RoomSignal>,
     /// Whether the first list of the namespaces is complete. Later changes are noted.
     are_listed: AtomicBool,
     state: Mutex<Followed>,
@@ -38,8 +36,6 @@ pub(crate) struct FollowedNamespaces {
 #[derive(Debug, Default)]
 struct Followed {
     has_begun: bool,
-    /// Before the beginning: where the next page of namespaces begins.
-    next_page: Option<String>,
     /// The namespaces whose objects are in the view. At most all namespaces.
     selected: HashSet<Box<str>>,
     /// The namespaces whose labels changed since the last look at them. At most all that exist or existed.
@@ -64,12 +60,8 @@ impl MovingNamespace {
 }
 
 impl FollowedNamespaces {
-    pub(crate) fn new(labels: NamespaceLabels, room: Option<RoomSignal>) -> Self {
-        Self { labels, room, are_listed: AtomicBool::new(false), state: Mutex::default() }
-    }
-
-    fn wake(&self) {
-        self.room.iter().for_each(RoomSignal::send);
+    pub(crate) fn new(labels: NamespaceLabels) -> Self {
+        Self { labels, are_listed: AtomicBool::new(false), state: Mutex::default() }
     }
 
     /// Notes that the first list of the namespaces is complete, and that all later changes come by [`Self::note`].
@@ -77,21 +69,15 @@ impl FollowedNamespaces {
         self.are_listed.store(true, Ordering::Release);
     }
 
-    /// Selects the namespaces by their labels of this moment, after the end of their first list: a page in each call.
-    /// Returns whether all are looked at. Wakes the informer for the next page.
+    /// Selects the namespaces by their labels of this moment, in the first call after the end of their first list.
+    /// Returns whether that has happened.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.state.lock();
         if state.has_begun || !self.are_listed.load(Ordering::Acquire) {
             return state.has_begun;
         }
-        let (selected, next) = self.labels.selected(state.next_page.as_deref(), LOOKS_MAX);
-        state.selected.extend(selected);
-        state.has_begun = next.is_none();
-        state.next_page = next;
-        if !state.has_begun {
-            self.wake();
-        }
-        state.has_begun
+        (state.has_begun, state.selected) = (true, self.labels.selected());
+        true
     }
 
     /// Notes a namespace whose labels have changed, or that came or went.
@@ -146,7 +132,8 @@ impl FollowedNamespaces {
         }
     }
 
-    /// The reason for which the view does not have a namespace: its labels, if they have not changed just now. `shows`: with the label's value.
+    /// The reason for which the view does not have a namespace: its labels, if they have not changed just now. `shows`: with
+    /// the label.
     pub(crate) fn refusal(&self, namespace: &str, shows: bool) -> String {
         let selector = self.labels.selector();
         if !self.have_begun() {
@@ -180,12 +167,16 @@ impl Weighed for FollowedNamespaces {
 }
 
 /// The handler of the namespaces' informer for one subscription. It only notes.
-struct NamespaceHandler(Arc<FollowedNamespaces>);
+struct NamespaceHandler {
+    followed: Arc<FollowedNamespaces>,
+    /// Wakes the informer of the subscription's resource.
+    room: RoomSignal,
+}
 
 impl NamespaceHandler {
     fn note(&self, namespace: &Object) {
-        self.0.note(namespace.key().name());
-        self.0.wake();
+        self.followed.note(namespace.key().name());
+        self.room.send();
     }
 }
 
@@ -195,7 +186,7 @@ impl ResourceEventHandler for NamespaceHandler {
     }
 
     fn on_update(&self, old: &Object, new: &Object, _: Cause) {
-        let is_met = |it| self.0.labels.are_met_by(it);
+        let is_met = |it| self.followed.labels.are_met_by(it);
         if is_met(old) != is_met(new) {
             self.note(new);
         }
@@ -206,8 +197,8 @@ impl ResourceEventHandler for NamespaceHandler {
     }
 
     fn on_synced(&self) {
-        self.0.are_listed();
-        self.0.wake();
+        self.followed.are_listed();
+        self.room.send();
     }
 }
 
@@ -228,10 +219,10 @@ impl NamespaceFollower {
     ) -> (Arc<FollowedNamespaces>, Self) {
         let informer = coverage::lease(informers, &namespaces(), namespaces_scope());
         let labels = NamespaceLabels::new(selector, informer.informer().indexer());
-        let followed = Arc::new(FollowedNamespaces::new(labels, Some(room)));
+        let followed = Arc::new(FollowedNamespaces::new(labels));
         let weighed: Weak<FollowedNamespaces> = Arc::downgrade(&followed);
         payer.weighs(weighed);
-        let handler = Arc::new(NamespaceHandler(followed.clone()));
+        let handler = Arc::new(NamespaceHandler { followed: followed.clone(), room });
         // The existing namespaces are read when the subscription begins.
         let options = HandlerOptions { replay: false, ..HandlerOptions::default() };
         let _registration = informer.informer().add_inline_handler(handler, options);
@@ -256,7 +247,7 @@ mod tests {
         store.put(namespace("b", team));
         let selector = "team=shop".parse().expect("a selector");
         let labels = NamespaceLabels::new(&selector, store.indexer().clone());
-        let followed = FollowedNamespaces::new(labels, None);
+        let followed = FollowedNamespaces::new(labels);
         assert!(!followed.begin(), "the namespaces are not listed");
         followed.are_listed();
         assert!(followed.begin());
@@ -312,17 +303,15 @@ mod tests {
     }
 
     #[test]
-    fn many_namespaces_are_looked_at_in_pages() {
+    fn the_names_of_selected_namespaces_are_charged() {
         let store = Store::default();
-        for number in 0..2 * LOOKS_MAX + 1 {
-            store.put(namespace(&format!("n{number}"), ""));
-        }
+        (0..3).for_each(|number| _ = store.put(namespace(&format!("n{number}"), "")));
         let labels = NamespaceLabels::new(&"!none".parse().expect("one"), store.indexer().clone());
-        let followed = FollowedNamespaces::new(labels, None);
+        let followed = FollowedNamespaces::new(labels);
         followed.are_listed();
-        assert_eq!([(); 4].map(|()| followed.begin()), [false, false, true, true]);
-        let all = (2 * LOOKS_MAX + 1) * NAME_BYTES;
-        assert_eq!(followed.bytes(), all as u64);
+        assert!(followed.begin());
+        followed.note("n0");
+        assert_eq!(followed.bytes(), 4 * NAME_BYTES as u64);
     }
 
     #[test]

@@ -82,9 +82,8 @@ impl ReplayedSubscription {
 /// The namespaces of the world, all of which are there from the beginning.
 fn followed(selector: &LabelSelector, world: &OfflineWorld) -> Arc<FollowedNamespaces> {
     let namespaces = world.store(&namespaces()).indexer().clone();
-    let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces), None);
+    let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces));
     followed.are_listed();
-    while !followed.begin() {}
     Arc::new(followed)
 }
 

@@ -197,9 +197,9 @@ impl PluginCore {
         self.facts.lock().last_retry = Some(error.to_owned());
     }
 
-    /// The same for a key. `told` names the key.
-    pub(crate) fn key_comes_again(&self, key: &str, told: &str) {
-        self.facts.lock().last_key_retry = Some((key.to_owned(), told.to_owned()));
+    /// The same for a key.
+    pub(crate) fn key_comes_again(&self, key: &str, error: &str) {
+        self.facts.lock().last_key_retry = Some((key.to_owned(), error.to_owned()));
     }
 
     /// Notes that keys of events are missing. Returns whether that is new for this version.

@@ -13,6 +13,7 @@ use crate::delivery::not_now::NotNow;
 use crate::delivery::timers::{Now, TimersSnapshot};
 use crate::directory::Problem;
 use crate::kept::plugin_archive::KeptSnapshot;
+use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::{
     AccessShown, Facts, LastLoad, PluginCore, ReplaySnapshot, RunningVersion,
 };
@@ -125,7 +126,10 @@ impl PluginStatus {
             last_load: facts.last_load.clone(),
             last_error: facts.last_error.clone(),
             last_retry: facts.last_retry.clone(),
-            last_key_retry: facts.last_key_retry.as_ref().map(|(_, told)| told.clone()),
+            last_key_retry: facts.last_key_retry.as_ref().map(|(key, error)| {
+                let key = one_line(key, ERROR_BYTES_MAX);
+                format!("reconcile {key}: {error}")
+            }),
             failed_syncs,
             failed_sync,
             last_dead_letter,

@@ -5,7 +5,6 @@ use super::{Looked, Sight};
 use crate::counted::counted;
 use crate::delivery::key_queue::KeyPlace;
 use crate::event::enqueue::FoundKeys;
-use crate::one_line::{ERROR_BYTES_MAX, one_line};
 
 /// The most keys in an answer.
 const KEYS_MAX: usize = 20;
@@ -28,11 +27,7 @@ pub(super) fn keys(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<KeyWhy> {
 }
 
 fn of(key: &str, place: KeyPlace, last_retry: Option<&(String, String)>) -> KeyWhy {
-    let retry = || {
-        let (_, told) = last_retry.filter(|(of, _)| **of == *key)?;
-        let key = one_line(key, ERROR_BYTES_MAX);
-        told.strip_prefix(&format!("reconcile {key}: ")).map(str::to_owned)
-    };
+    let retry = || last_retry.filter(|(of, _)| of == key).map(|(_, error)| error.clone());
     let (state, attempts, error) = match place {
         KeyPlace::InFlight { attempt } => ("call", attempt, None),
         KeyPlace::Failed { attempts } => ("failed", attempts, retry()),
@@ -68,7 +63,7 @@ mod tests {
 
     #[test]
     fn each_key_is_said_with_its_error_and_not_with_that_of_another() {
-        let told = |key: &str| (key.to_owned(), format!("reconcile {key}: no answer"));
+        let told = |key: &str| (key.to_owned(), "no answer".to_owned());
         let failed = || KeyPlace::Failed { attempts: 3 };
         let keys = [
             of("shop/web", failed(), Some(&told("shop/web"))),

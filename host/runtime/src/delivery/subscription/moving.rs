@@ -107,7 +107,7 @@ mod tests {
             let spec = spec(r#","namespaceSelector":"team=shop""#);
             let selector = spec.namespace_selector.as_ref().expect("it has one");
             let labels = NamespaceLabels::new(selector, namespaces.indexer().clone());
-            let followed = Arc::new(FollowedNamespaces::new(labels, None));
+            let followed = Arc::new(FollowedNamespaces::new(labels));
             followed.are_listed();
             let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
             let handler = handler.following(followed.clone());

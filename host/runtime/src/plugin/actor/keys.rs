@@ -122,7 +122,7 @@ impl Actor {
             }
             None => {
                 add_one(&counters.keys_retry);
-                self.core.key_comes_again(&work.key, &told);
+                self.core.key_comes_again(&work.key, &text);
                 // Once for each key: later attempts fail in the same way, and are counted. The log has already
                 // reported an open breaker.
                 if attempt == 1 && self.core.queue.look(|it| it.tripped().is_none()) {

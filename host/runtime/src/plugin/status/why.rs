@@ -319,7 +319,7 @@ mod tests {
         let last_error = Some("too late".into());
         let timers = TimersSnapshot { failing: 2, last_error, ..TimersSnapshot::default() };
         let status = PluginStatus { timers, ..PluginStatus::of(&core) };
-        let all = "1 object being retried: no answer; 1 key being retried: no such key; 2 schedules failing: too late";
+        let all = "1 object being retried: no answer; 1 key being retried: reconcile a: no such key; 2 schedules failing: too late";
         assert_eq!(status.failures().as_deref(), Some(all));
     }
 
