@@ -121,6 +121,7 @@ impl DeltaSink {
 pub(crate) struct DeltaFifo {
     waiting: Mutex<WaitingDeltas>,
     pushed: Notify,
+    filled: Notify,
     popped: Notify,
     /// Changed under the lock of `waiting`.
     flow: Arc<Flow>,
@@ -168,6 +169,18 @@ impl DeltaFifo {
         }
     }
 
+    /// Takes all deltas that wait at this time, or earlier if the queue is full. Then waits for the first, as
+    /// [`Self::pop_all`].
+    pub(crate) async fn pop_gathered(&self, until: Option<Instant>) -> VecDeque<(PartId, Delta)> {
+        if let Some(until) = until {
+            let filled = self.filled.notified();
+            if !self.waiting.lock().is_full() {
+                _ = tokio::time::timeout_at(until.into(), filled).await;
+            }
+        }
+        self.pop_all().await
+    }
+
     /// Takes all waiting deltas, if there are any. The caller has finished the deltas of its last call.
     pub(crate) fn try_pop_all(&self) -> VecDeque<(PartId, Delta)> {
         let deltas = {
@@ -194,7 +207,9 @@ impl DeltaFifo {
         waiting.bytes += delta.bytes();
         waiting.deltas.push_back((part, delta));
         self.flow.brought();
-        if !waiting.is_full() {
+        if waiting.is_full() {
+            self.filled.notify_waiters();
+        } else {
             // Another part's reflector may wait for room too.
             self.popped.notify_one();
         }

@@ -108,6 +108,9 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     /// The handler has got every object that existed when it was added. Called once.
     fn on_synced(&self) {}
     /// An inline handler has got a batch, which may be empty. A handler that passes notifications
-    /// on to another thread wakes it here, once for the batch.
-    fn on_batch_told(&self) {}
+    /// on to another thread wakes it here, once for the batch. Returns whether it passed any on:
+    /// the informer of many such handlers gathers changes for a moment.
+    fn on_batch_told(&self) -> bool {
+        false
+    }
 }

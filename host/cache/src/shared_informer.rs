@@ -6,6 +6,7 @@
 
 mod awaited;
 mod deletions;
+mod gathering;
 mod handlers;
 mod informer_task;
 mod part_state;

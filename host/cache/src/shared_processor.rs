@@ -165,11 +165,9 @@ impl Active {
         }
     }
 
-    /// Ends the batch of notifications, if there is one.
-    fn end_batch(&mut self, progress: &Progress) {
-        if std::mem::take(&mut self.in_batch) {
-            self.listener().batch_told(progress);
-        }
+    /// Ends the batch of notifications, if there is one. Returns whether the handler passed any on to another thread.
+    fn end_batch(&mut self, progress: &Progress) -> bool {
+        std::mem::take(&mut self.in_batch) && self.listener().batch_told(progress)
     }
 
     /// Begins the due resync. A resync that is due during a walk, or while the last one still waits, is left out: a
@@ -305,18 +303,18 @@ impl SharedProcessor {
         }
     }
 
-    /// Delivers each change to every handler, in the order in which they were added. For a handler the batch ends with the
-    /// last change, whose traces in the caches the next handler may replace.
-    pub(crate) fn distribute_all(&mut self, to_tell: impl Iterator<Item = ToTell>, now: Instant) {
-        let mut to_tell = to_tell.peekable();
-        while let Some(change) = to_tell.next() {
-            for active in &mut self.active {
-                active.tell(&change, &self.progress, now);
-                if to_tell.peek().is_none() {
-                    active.end_batch(&self.progress);
-                }
+    /// Delivers the changes to one handler after the other, in the order in which they were added: the next handler may
+    /// replace the traces of this one in the caches. Returns the number of handlers that passed changes on to another
+    /// thread.
+    pub(crate) fn distribute_all(&mut self, to_tell: &[ToTell], now: Instant) -> usize {
+        let mut passed_on = 0;
+        for active in &mut self.active {
+            for change in to_tell {
+                active.tell(change, &self.progress, now);
             }
+            passed_on += usize::from(active.end_batch(&self.progress));
         }
+        passed_on
     }
 
     /// Makes the next step of the walks, and begins due resyncs. Returns whether any walk can go on at once.

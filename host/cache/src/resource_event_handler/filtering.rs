@@ -100,7 +100,7 @@ where
         self.handler.on_synced();
     }
 
-    fn on_batch_told(&self) {
-        self.handler.on_batch_told();
+    fn on_batch_told(&self) -> bool {
+        self.handler.on_batch_told()
     }
 }

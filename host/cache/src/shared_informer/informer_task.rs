@@ -42,6 +42,7 @@ impl InformerTask {
         let (inbox, fifo) = (self.shared.inbox.clone(), self.fifo.clone());
         let progress = self.shared.progress.clone();
         let mut popped = VecDeque::new();
+        let mut gathers_until = None;
         loop {
             let now = super::now();
             self.look_at_demand(now).await;
@@ -69,16 +70,17 @@ impl InformerTask {
                     turn = TURNS.wait(), if tidying.trains => {
                         turn.train(&self.shared.indexer).await;
                     }
-                    deltas = fifo.pop_all() => popped = deltas,
+                    deltas = fifo.pop_gathered(gathers_until) => popped = deltas,
                 }
             }
-            if popped.is_empty() {
+            if popped.is_empty() && gathers_until.is_none_or(|until| until <= super::now()) {
                 popped = fifo.try_pop_all();
             }
             // A handler that was added before a change gets the change: later deltas wait until new handlers are
             // admitted.
             self.processor.admit(super::now());
             let ended = self.deltas.process(&mut popped, &mut self.processor).await;
+            gathers_until = self.deltas.gather_until(super::now()).or(gathers_until);
             if ended || self.deltas.parts.due().is_some() {
                 let steps = self.deltas.parts.settle(super::now());
                 self.carry_out(steps).await;

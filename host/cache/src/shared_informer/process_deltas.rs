@@ -5,6 +5,7 @@
 //! one batch, never behind. `relist.rs` has the end of a list.
 
 use super::awaited::AwaitedChange;
+use super::gathering::gather_until;
 use super::part_state::{Listing, PartState};
 use super::parts::{Parts, PartsHave};
 use crate::delta_fifo::{Delta, PartId};
@@ -29,6 +30,8 @@ pub(super) struct Deltas {
     pub(super) parts: Parts,
     /// The written changes without notifications yet.
     pub(super) to_tell: Vec<ToTell>,
+    /// The number of handlers that passed the last changes on to another thread.
+    passed_on: usize,
     /// Panics of index functions that were reported.
     index_panics: u64,
 }
@@ -46,7 +49,7 @@ enum BatchEnd {
 impl Deltas {
     pub(super) fn new(indexer: Indexer, progress: Arc<Progress>) -> Self {
         let parts = Parts::new(progress.clone());
-        Self { indexer, progress, parts, to_tell: Vec::new(), index_panics: 0 }
+        Self { indexer, progress, parts, to_tell: Vec::new(), passed_on: 0, index_panics: 0 }
     }
 
     /// Writes the next batch, shows it to readers, then notifies the handlers. The end of a list ends the batch;
@@ -144,7 +147,13 @@ impl Deltas {
 
     pub(super) fn tell(&mut self, processor: &mut SharedProcessor) {
         let now = super::now();
-        processor.distribute_all(self.to_tell.drain(..), now);
+        self.passed_on = self.passed_on.max(processor.distribute_all(&self.to_tell, now));
+        self.to_tell.clear();
+    }
+
+    /// When the next batch may begin, after the changes since the last call.
+    pub(super) fn gather_until(&mut self, now: Instant) -> Option<Instant> {
+        gather_until(std::mem::take(&mut self.passed_on), now)
     }
 
     /// Deltas of a part that was stopped meanwhile are dropped. Returns the cause of the batch's end.

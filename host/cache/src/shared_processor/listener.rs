@@ -144,12 +144,13 @@ impl Listener {
         }
     }
 
-    /// Ends a batch of notifications.
-    pub(super) fn batch_told(&self, progress: &Progress) {
-        let Told::Inline(handler) = &self.told else { return };
-        if catch_unwind(AssertUnwindSafe(|| handler.on_batch_told())).is_err() {
+    /// Ends a batch of notifications. Returns whether the handler passed any on to another thread.
+    pub(super) fn batch_told(&self, progress: &Progress) -> bool {
+        let Told::Inline(handler) = &self.told else { return false };
+        catch_unwind(AssertUnwindSafe(|| handler.on_batch_told())).unwrap_or_else(|_| {
             progress.handler_panicked();
-        }
+            false
+        })
     }
 
     /// Whether a walk may deliver more.

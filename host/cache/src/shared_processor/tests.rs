@@ -90,7 +90,7 @@ fn a_handler_that_sleeps_through_a_million_changes_holds_a_bounded_queue() {
         let cause = Cause { reason: Reason::Watch, received: now };
         let notification = Notification::Updated { old, new, cause, coalesced: 0 };
         let to_tell = ToTell { notification, listing: false, is_completed: false };
-        processor.distribute_all(std::iter::once(to_tell), now);
+        processor.distribute_all(&[to_tell], now);
     }
     let stats = sleeper.registration().queue_stats();
     let mark = HighWaterMark::default();
@@ -441,7 +441,7 @@ fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
         let cause = Cause { reason: Reason::Relist, received: now };
         let notification = Notification::Added { object, cause, coalesced: 0 };
         let to_tell = ToTell { notification, listing: true, is_completed: false };
-        processor.distribute_all(std::iter::once(to_tell), now);
+        processor.distribute_all(&[to_tell], now);
     }
     assert_eq!(*paced.replayed.lock(), ["p0005@1", "p0007@1"]);
     let mut told = paced.recorder.take();
@@ -469,8 +469,9 @@ impl ResourceEventHandler for OwnWalk {
         self.told.lock().push(format!("update {}", at(new)));
     }
     fn on_delete(&self, _: &Object, _: FinalState, _: Cause) {}
-    fn on_batch_told(&self) {
+    fn on_batch_told(&self) -> bool {
         self.batches.fetch_add(1, Ordering::SeqCst);
+        false
     }
     fn is_ready(&self) -> bool {
         self.is_ready.load(Ordering::SeqCst)

@@ -348,8 +348,8 @@ impl ResourceEventHandler for SubscriptionHandler {
         }
     }
 
-    fn on_batch_told(&self) {
-        self.queue.announce();
+    fn on_batch_told(&self) -> bool {
+        self.queue.announce()
     }
 
     fn on_synced(&self) {

@@ -235,12 +235,14 @@ impl ResourceEventHandler for Changes {
     }
 
     /// The handler has every event of the state that the cache shows.
-    fn on_batch_told(&self) {
+    fn on_batch_told(&self) -> bool {
         let version = self.version();
         let is_news = self.recent.lock().reach(version);
         if is_news {
             self.woken.send_replace(());
         }
+        // The feeds of the watchers gather changes themselves.
+        false
     }
 }
 

@@ -5,7 +5,7 @@ use crate::delivery::mailboxes::{Hands, Mailboxes, Woken};
 use crate::guest_threads::ActorTurn;
 use crate::history::EndedDelivery;
 use informant_cache::ObjectKey;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::Ordering::AcqRel;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -84,8 +84,7 @@ impl PluginQueue {
             }
         }
         // A thread that sees the count must see the event: another informer's announcement may count for it.
-        if self.unannounced.fetch_add(1, AcqRel) + 1 == UNANNOUNCED_MAX {
-            self.unannounced.store(0, Relaxed);
+        if (self.unannounced.fetch_add(1, AcqRel) + 1).is_multiple_of(UNANNOUNCED_MAX) {
             self.each_unannounced(|_, shard| self.wake(shard));
         }
     }
@@ -99,10 +98,10 @@ impl PluginQueue {
     }
 
     /// Announces the events that were pushed since the last call: wakes the actors or, for few events, takes an
-    /// actor's turn.
-    pub(crate) fn announce(&self) {
+    /// actor's turn. Returns whether there were any.
+    pub(crate) fn announce(&self) -> bool {
         if self.unannounced.swap(0, AcqRel) == 0 {
-            return;
+            return false;
         }
         self.each_unannounced(|turn, shard| {
             let waits = || self.shared.lock().worker(shard).hears_events;
@@ -110,6 +109,7 @@ impl PluginQueue {
                 self.wake(shard);
             }
         });
+        true
     }
 
     /// Calls `tell` for each actor that waits and has an announcement. An actor that does not wait looks at the queue
