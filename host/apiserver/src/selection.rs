@@ -31,6 +31,11 @@ impl Selection {
         self.labels.is_everything() && self.fields.is_everything()
     }
 
+    /// The number of requirements that are looked at for each object.
+    pub fn requirements(&self) -> usize {
+        self.labels.requirements().len() + self.fields.requirements().len()
+    }
+
     /// The event of a change for a watcher: moving into the selectors is ADDED, moving out is DELETED with the
     /// old state under the new resourceVersion, as the API server does it (storage/cacher's
     /// `cacheWatcher.convertToWatchEvent`).

@@ -13,6 +13,7 @@ use http::StatusCode;
 use informant_apimachinery::Status;
 use informant_apimachinery::watch::{WatchEventType, append_event, encode_event};
 use jiff::Timestamp;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use crate::list::READ_BYTES;
@@ -168,6 +169,8 @@ impl Room {
                     if !chunk.is_empty() {
                         return Some(chunk);
                     }
+                    // There may be thousands of kept changes of which none is selected.
+                    yield_now().await;
                 }
                 Wake::BookmarkDue => {
                     if let Some(bookmarks) = &mut self.bookmarks {
@@ -243,8 +246,12 @@ impl Room {
     }
 }
 
+/// The bytes of an object that take about as long as one look at its labels.
+const LOOK_BYTES: usize = 32;
+
 /// Whether the events of these changes are no work for the thread of the request: a row or the metadata of a large object
-/// needs a pass over the object, and so does the last state of one that leaves the selection.
+/// needs a pass over the object, and so does the last state of one that leaves the selection. Each requirement of the
+/// selection is looked at for each change.
 fn is_made_aside(
     representation: Representation,
     selection: &Selection,
@@ -253,7 +260,8 @@ fn is_made_aside(
     let is_copied =
         matches!(representation, Representation::Object) && selection.has_no_selectors();
     let bytes = || changes.iter().map(Change::json_len).sum::<usize>();
-    !is_copied && bytes() > SMALL_BYTES
+    let looks = changes.len() * selection.requirements();
+    !is_copied && (looks * LOOK_BYTES > SMALL_BYTES || bytes() > SMALL_BYTES)
 }
 
 impl View {
@@ -313,7 +321,10 @@ impl View {
 mod tests {
     use super::*;
     use crate::table::IncludeObject;
-    use serde_json::json;
+    use futures::future::BoxFuture;
+    use informant_apimachinery::GroupVersionResource;
+    use serde_json::{Value, json};
+    use tokio_util::sync::CancellationToken;
 
     #[test]
     fn large_changes_are_made_aside_unless_they_are_copied() {
@@ -330,5 +341,74 @@ mod tests {
         check(Representation::PartialMetadata, "", 10, false);
         check(Representation::PartialMetadata, "", SMALL_BYTES, true);
         check(Representation::Table(IncludeObject::Metadata), "", SMALL_BYTES, true);
+        let labels =
+            |count: usize| (0..count).map(|n| format!("a{n}")).collect::<Vec<_>>().join(",");
+        let looks_max = SMALL_BYTES / LOOK_BYTES;
+        check(Representation::Object, &labels(looks_max), 10, false);
+        check(Representation::Object, &labels(looks_max + 1), 10, true);
+    }
+
+    /// A feed with kept changes, each at once.
+    struct Kept(usize);
+
+    impl ChangeFeed for Kept {
+        fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
+            let data = json!({"metadata": {"name": "a", "resourceVersion": "1"}});
+            let change = Change::Added(Arc::new(ApiObject::from_value(&data, &[])));
+            let next = self.0.checked_sub(1).map(|left| {
+                self.0 = left;
+                Ok(vec![change])
+            });
+            Box::pin(async { next })
+        }
+
+        fn progress(&self) -> u64 {
+            0
+        }
+    }
+
+    /// A watch of pods from an old version.
+    fn room(feed: Kept, labels: &str) -> Room {
+        let labels = labels.parse().expect("a selector");
+        let pods = ResourceInfo {
+            gvr: GroupVersionResource::new("", "v1", "pods"),
+            kind: "Pod".to_owned(),
+            singular: "pod".to_owned(),
+            list_kind: "PodList".to_owned(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            custom: false,
+            verbs: Vec::new(),
+            subresources: Vec::new(),
+            selectable_fields: Vec::new(),
+            printer_columns: Value::Null,
+        };
+        let view = View {
+            resource: Arc::new(pods),
+            selection: Selection { labels, ..Selection::default() },
+            representation: Representation::Object,
+            headers_shown: false,
+            known: 0,
+        };
+        Room {
+            view,
+            initial: None,
+            feed: Some(Box::new(feed)),
+            bookmarks: None,
+            life: WatchLife::new(Duration::from_secs(60), CancellationToken::new()),
+            pieces_on: PiecesOn::Here,
+        }
+    }
+
+    #[tokio::test]
+    async fn changes_that_are_not_selected_leave_others_their_turns() {
+        let mut room = room(Kept(1_000), "app=web");
+        let mut turns = 0;
+        let mut chunk = std::pin::pin!(room.next_chunk());
+        while futures::poll!(chunk.as_mut()).is_pending() {
+            turns += 1;
+        }
+        assert_eq!(turns, 1_000);
     }
 }

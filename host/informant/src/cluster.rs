@@ -1,5 +1,6 @@
 //! The cluster of a command: kubectl's current cluster, else the pod's own.
 
+use crate::bounded_answers::with_bounded_answers;
 use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
 use informant_cache::client_for_config;
@@ -11,7 +12,10 @@ const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
 
 /// A connection to a cluster, with names for messages.
 pub(crate) struct Cluster {
+    /// The client for single answers, whose bytes are bounded.
     pub(crate) client: kube::Client,
+    /// The client for lists and watches, which bound what they read by themselves.
+    pub(crate) watching: kube::Client,
     /// The address of the API server.
     pub(crate) api_server: http::Uri,
     /// The configuration from which the client was created.
@@ -104,8 +108,9 @@ fn in_cluster(args: &ConnectionArgs, plugins: &[PathBuf]) -> Result<Cluster> {
 }
 
 fn cluster(config: kube::Config, name: String, user: String) -> Result<Cluster> {
-    let client = client_for_config(config.clone())
+    let watching = client_for_config(config.clone())
         .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
+    let client = with_bounded_answers(&watching);
     let api_server = config.cluster_url.clone();
-    Ok(Cluster { client, api_server, config, name, user })
+    Ok(Cluster { client, watching, api_server, config, name, user })
 }

@@ -4,6 +4,7 @@
 mod access_reviewer;
 mod actions;
 mod admin;
+mod bounded_answers;
 mod cli;
 mod cluster;
 mod cluster_writer;

@@ -1,0 +1,66 @@
+//! The client for single answers of the API server: reviews, discovery, definitions, leases. Such an answer is read whole, so
+//! its bytes have a bound. Lists, watches and writes have their own bounds.
+
+use http::Request;
+use http_body_util::Limited;
+use kube::client::Body;
+use tower::service_fn;
+
+/// An answer above this size is an error. The largest honest one is the discovery of a cluster with thousands of
+/// custom resources.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// The same client, which gives up an answer above [`ANSWER_BYTES_MAX`].
+pub(crate) fn with_bounded_answers(client: &kube::Client) -> kube::Client {
+    let namespace = client.default_namespace().to_owned();
+    let client = client.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let client = client.clone();
+        async move {
+            let answer = client.send(request).await?;
+            Ok::<_, kube::Error>(answer.map(|body| Limited::new(body, ANSWER_BYTES_MAX)))
+        }
+    });
+    kube::Client::new(service, namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use futures::{StreamExt as _, stream};
+    use http::Response;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    const PIECE: usize = 1 << 20;
+
+    /// Asks a server that answers with so many MiB. Returns whether there is an answer, and the pieces that were read.
+    async fn ask(pieces: usize) -> (bool, usize) {
+        let read = Arc::new(AtomicUsize::new(0));
+        let counted = read.clone();
+        let server = service_fn(move |_: Request<Body>| {
+            let counted = counted.clone();
+            let body = stream::iter(0..pieces).map(move |_| {
+                counted.fetch_add(1, Relaxed);
+                Ok::<_, std::io::Error>(http_body::Frame::data(Bytes::from(vec![b' '; PIECE])))
+            });
+            async move {
+                let body = http_body_util::StreamBody::new(body);
+                Ok::<_, std::io::Error>(Response::new(body))
+            }
+        });
+        let client = with_bounded_answers(&kube::Client::new(server, "default"));
+        let request = Request::get("/apis").body(Vec::new()).expect("a request");
+        let answer = client.request_text(request).await;
+        (answer.is_ok(), read.load(Relaxed))
+    }
+
+    #[tokio::test]
+    async fn an_endless_answer_is_given_up() {
+        assert_eq!(ask(1).await, (true, 1));
+        assert_eq!(ask(8).await, (true, 8));
+        assert_eq!(ask(9).await, (false, 9));
+        assert_eq!(ask(100_000).await, (false, 9));
+    }
+}
