@@ -5,10 +5,12 @@ pub(crate) mod merge;
 
 mod current;
 mod keys;
+mod shown;
 
 pub(crate) use current::CurrentEvent;
 use informant_cache::{Object, Reason as CacheReason};
 pub use keys::EventKeys;
+pub(crate) use shown::{NAME_BYTES_MAX, ShownObject};
 use std::time::Instant;
 
 /// The change of an object, as the subscription sees it.

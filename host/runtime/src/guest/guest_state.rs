@@ -7,7 +7,7 @@ use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::event::CurrentEvent;
+use crate::event::{CurrentEvent, ShownObject};
 use crate::guest::call_deadline::CallDeadline;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::log_budget::LogBudget;
@@ -133,9 +133,7 @@ impl Phase {
     pub(crate) fn words_bytes(&self) -> usize {
         match self {
             Self::Handle(current) => {
-                let (event, key) = (&current.event, current.event.object.key());
-                let version = event.object.resource_version();
-                current.resource.len() + key.namespace().len() + key.name().len() + version.len()
+                current.resource.len() + ShownObject::from(&current.event.object).bytes()
             }
             Self::Reconcile(key, _) => key.len(),
             Self::Fire(schedule) => schedule.len(),

@@ -1,7 +1,7 @@
 //! Dead letters of one plugin's name, to be shown, redriven or purged. Synchronous.
 
 use crate::contract::limits::Limits;
-use crate::event::{Change, Event};
+use crate::event::{Change, Event, ShownObject};
 use crate::names::is_of_secrets;
 use crate::one_line::one_line;
 use jiff::Timestamp;
@@ -229,15 +229,15 @@ impl DeadLetter {
 
     /// The letter without its object, for a list.
     pub fn to_json(&self) -> Value {
-        let key = self.event.object.key();
+        let object = ShownObject::from(&self.event.object);
         json!({
             "id": self.id,
             "subscription": self.subscription,
             "resource": self.resource,
-            "namespace": key.namespace(),
-            "name": key.name(),
+            "namespace": object.namespace,
+            "name": object.name,
             "uid": self.event.object.uid(),
-            "resourceVersion": self.event.object.resource_version(),
+            "resourceVersion": object.resource_version,
             "change": self.event.change.as_str(),
             "reason": self.event.reason.as_str(),
             "coalesced": self.event.coalesced,
@@ -380,6 +380,12 @@ mod tests {
         assert_eq!(names(&dead.list()), ["3 a", "4 a", "7 a"], "all of them, by id");
         let pushed = dead.push(letter("b"));
         assert_eq!((pushed.letter.id, pushed.dropped), (10, vec![3, 4]));
+    }
+
+    #[test]
+    fn a_list_of_letters_is_short_whatever_the_names() {
+        let json = letter(&"n".repeat(900_000)).to_json().to_string();
+        assert!(json.contains(" … (899747 bytes more)") && json.len() < 1 << 10, "{json}");
     }
 
     #[test]

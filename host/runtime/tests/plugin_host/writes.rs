@@ -692,6 +692,20 @@ async fn kubernetes_events_are_written_without_waiting() {
     bench.stop().await;
 }
 
+#[tokio::test]
+async fn kubernetes_events_are_about_objects_with_names_of_a_bounded_length() {
+    let name = "a".repeat(254);
+    let object = [Text("v1/pods"), Text("default"), Text(&name), Number(1)];
+    let call: Vec<_> = object.into_iter().chain([Text("Seen"), Text("it is there")]).collect();
+    let cluster = Cluster::new(Answer::Done);
+    let bench = cluster.bench(granted("{resources: [events.k8s.io/v1/events], verbs: [create]}"));
+    bench.source.modify(&typed_pod());
+    bench.drop_in("hello.wasm", &guest("record-event", &call));
+    let expect = "the plugin answered: the name has 254 bytes, and may have 1 to 253";
+    bench.until("hello", |status| told(status) == expect).await;
+    bench.stop().await;
+}
+
 /// With what an API server puts into every object.
 fn typed_pod() -> String {
     r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default","uid":"u"}}"#

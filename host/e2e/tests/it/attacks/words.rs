@@ -1,9 +1,10 @@
 //! Words that would have another meaning where they are shown: in lines of a log, metrics, and keys of another
 //! plugin's state.
 
-use super::attacker::{ATTACKER, Try, answered, check, harmless, refused};
+use super::attacker::{ATTACKER, Try, answered, check, configuration, harmless, refused};
 use crate::bench::labelled_pod;
-use crate::host::bench::host_fact;
+use crate::host::bench::{LINES_DEADLINE, host_fact};
+use informant_e2e::host::Line;
 use serde_json::{Value, json};
 
 fn line(text: &str, pairs: Value) -> Value {
@@ -52,6 +53,30 @@ fn a_line_of_a_plugin_is_one_line_and_its_own() {
             let is_own = line.message().starts_with('x') || line.message().starts_with("tried ");
             assert!(!is_own || json["target"] == "plugin", "{}", line.text);
         }
+    });
+}
+
+/// RBAC has no bound for names but that of a request.
+#[test]
+fn lines_of_the_host_about_an_object_are_short_whatever_its_name() {
+    host_fact(async |bench| {
+        let (group, namespace) = ("rbac.authorization.k8s.io/v1", &bench.namespace);
+        let name = "n".repeat(60_000);
+        let role = json!({"apiVersion": group, "kind": "Role", "metadata": {"name": name}});
+        let path = format!("/apis/{group}/namespaces/{namespace}/roles");
+        bench.api.create(&path, &role).await.expect(201);
+        let resource = format!("{group}/roles");
+        let config = json!({"as": "handler", "resource": resource, "namespace": namespace, "mood": "gives-up"});
+        let (_directory, own) = configuration(&json!({"plugins": {"moods": {"config": config}}}));
+        bench.drop_plugin("moods", "moods");
+        let host = bench.start(&["--config", &own]).await;
+        let is_given_up = |line: &Line| line.message().contains("gave up on the event");
+        let what = "the event to be given up";
+        let line = host.await_line(what, LINES_DEADLINE, is_given_up).await.unwrap();
+        let cut = format!("{} … (59747 bytes more)", &name[..253]);
+        assert_eq!(line.field("name"), Some(&*cut));
+        let long = |line: &Line| line.text.len() > 4 << 10;
+        assert!(!host.lines().iter().any(long), "a line has the whole name");
     });
 }
 

@@ -1,6 +1,7 @@
 //! A snapshot of a plugin's mailboxes.
 
 use super::{Mailbox, Mailboxes};
+use crate::event::ShownObject;
 use std::time::Instant;
 
 /// The content of the mailboxes at one moment.
@@ -39,7 +40,8 @@ impl Mailboxes {
     pub(crate) fn oldest_call(&self) -> Option<OpenCall> {
         let events = self.shards.iter().filter_map(Mailbox::call);
         let event = events.min_by_key(|(since, _)| *since);
-        let event = event.map(|(since, event)| (since, event.object.key().to_string()));
+        let event =
+            event.map(|(since, event)| (since, ShownObject::from(&event.object).to_string()));
         let key = self.keys.calls().min_by_key(|(since, _)| *since);
         let key = key.map(|(since, key)| (since, format!("the key {key}")));
         let oldest = event.into_iter().chain(key).min_by_key(|(since, _)| *since);

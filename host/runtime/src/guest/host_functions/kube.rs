@@ -1,5 +1,4 @@
-//! `kube`: writes to the cluster. Each is checked against the grants first. Then the guest waits
-//! for the answer, and its thread's other plugins go on.
+//! `kube`: writes to the cluster, each checked against the grants. While a guest waits, its thread's other plugins go on.
 
 mod noted;
 mod replaced;
@@ -7,6 +6,7 @@ mod replaced;
 use super::Json;
 use crate::contract::limits::Limits;
 use crate::counters::OTHER_RESOURCES;
+use crate::event::NAME_BYTES_MAX;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
 use crate::guest::call_deadline::CallDeadline;
@@ -255,6 +255,7 @@ impl GuestState {
     }
 
     fn regarding(&self, gvr: &str, key: &GuestKey) -> WriteAnswer<Regarding> {
+        check_text("name", &key.name, 1, NAME_BYTES_MAX)?;
         let key = ObjectKey::new(&*key.namespace, &*key.name);
         let unknown = || {
             let (gvr, key) = (gvr, key.to_string());

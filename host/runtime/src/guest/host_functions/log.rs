@@ -3,6 +3,7 @@
 use super::HostCall;
 use crate::backtrace::Backtrace;
 use crate::call_error::CallError;
+use crate::event::ShownObject;
 use crate::guest::bindings::informant::plugin::log::{Host, Level};
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::guest::instance_ends::EndReport;
@@ -104,18 +105,25 @@ impl GuestState {
             shard: self.shard.logged(),
             ..line
         };
-        self.log_tail.push(&match &self.phase {
-            Phase::Handle(current) => LoggedLine {
-                resource: Some(&current.resource),
-                namespace: Some(current.event.object.key().namespace()),
-                name: Some(current.event.object.key().name()),
-                resource_version: Some(current.event.object.resource_version()),
-                ..line
-            },
-            Phase::Reconcile(key, _) => LoggedLine { key: Some(key), ..line },
-            Phase::Fire(schedule) => LoggedLine { schedule: Some(schedule), ..line },
-            _ => line,
-        });
+        match &self.phase {
+            Phase::Handle(current) => {
+                let object = ShownObject::from(&current.event.object);
+                self.log_tail.push(&LoggedLine {
+                    resource: Some(&current.resource),
+                    namespace: Some(&object.namespace),
+                    name: Some(&object.name),
+                    resource_version: Some(&object.resource_version),
+                    ..line
+                });
+            }
+            Phase::Reconcile(key, _) => {
+                self.log_tail.push(&LoggedLine { key: Some(key), ..line });
+            }
+            Phase::Fire(schedule) => {
+                self.log_tail.push(&LoggedLine { schedule: Some(schedule), ..line });
+            }
+            _ => self.log_tail.push(&line),
+        }
     }
 
     fn write(&self, level: Level, message: &str, fields: &str) {
@@ -134,15 +142,15 @@ impl GuestState {
         );
         match &self.phase {
             Phase::Handle(current) => {
-                let key = current.event.object.key();
+                let object = ShownObject::from(&current.event.object);
                 emit!(
                     level,
                     plugin,
                     shard,
                     resource = &*current.resource,
-                    namespace = key.namespace(),
-                    name = key.name(),
-                    resource_version = current.event.object.resource_version(),
+                    namespace = &*object.namespace,
+                    name = &*object.name,
+                    resource_version = &*object.resource_version,
                     fields,
                     trace_id,
                     span_id,

@@ -9,7 +9,7 @@ use crate::delivery::breaker::{Ended, Outcome, Turn};
 use crate::delivery::mailbox::{Attempts, Queued, Settled};
 use crate::delivery::mailboxes::Completed;
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
-use crate::event::Event;
+use crate::event::{Event, ShownObject};
 use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
 use informant_cache::workqueue::exponential;
@@ -224,15 +224,13 @@ impl Actor {
         // Once for each event: later attempts fail in the same way, and are counted. The log has already reported an
         // open breaker.
         if queued.tried.is_first() && !is_tripped {
-            let key = queued.event.object.key();
-            let (namespace, name) = (key.namespace(), key.name());
-            let resource_version = queued.event.object.resource_version();
+            let object = ShownObject::from(&queued.event.object);
             let plugin = self.name.as_str();
             warn!(
                 plugin,
-                namespace,
-                name,
-                resource_version,
+                namespace = &*object.namespace,
+                name = &*object.name,
+                resource_version = &*object.resource_version,
                 "attempt 1 failed, the event comes again: {error}"
             );
         }
@@ -243,16 +241,14 @@ impl Actor {
     fn bury(&self, queued: &Queued, error: &CallError, why: GiveUpReason) {
         let (plugin, number) = (self.name.as_str(), queued.tried.number);
         let attempts = counted(number as usize, "attempt");
-        let key = queued.event.object.key();
-        let (namespace, name) = (key.namespace(), key.name());
-        let resource_version = queued.event.object.resource_version();
+        let object = ShownObject::from(&queued.event.object);
         let counters = &self.core.counters;
         add_one(&counters.dead);
         error!(
             plugin,
-            namespace,
-            name,
-            resource_version,
+            namespace = &*object.namespace,
+            name = &*object.name,
+            resource_version = &*object.resource_version,
             "gave up on the event after {attempts}, it is a dead letter now: {error}"
         );
         let Some(subscription) = self.subscription(queued) else { return };

@@ -8,7 +8,7 @@ use crate::counters::{Counters, add_one};
 use crate::delivery::breaker::Outcome;
 use crate::delivery::key_queue::{HashedKey, KeyWork, Worked};
 use crate::delivery::mailboxes::Completed;
-use crate::event::{Event, Reason};
+use crate::event::{Event, Reason, ShownObject};
 use crate::guest::tape::Tape;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::PluginCore;
@@ -59,11 +59,13 @@ pub(super) fn becomes_keys(
 /// Notes that some of an event's rules gave no key. The log has it once for each version, because a writer of objects
 /// decides how often it happens.
 fn key_missing(core: &PluginCore, event: &Event, dropped: u64, problem: &str) {
-    let (namespace, name) = (event.object.key().namespace(), event.object.key().name());
+    let object = ShownObject::from(&event.object);
+    let ShownObject { namespace, name, .. } = &object;
     core.failed(&format!("enqueue {namespace}/{name}: {problem}"), Timestamp::now());
     core.counters.keys_dropped.fetch_add(dropped, Relaxed);
     if core.misses_keys() {
         let plugin = core.name.as_str();
+        let (namespace, name) = (&**namespace, &**name);
         warn!(plugin, namespace, name, "{problem}; further ones are only counted");
     }
 }
