@@ -75,6 +75,7 @@ pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::mailboxes::QueueSnapshot;
 pub use delivery::timers::TimersSnapshot;
 pub use directory::{plugin_files, read_configuration};
+pub use enumerated::first_texts;
 pub use fixed_limits::{FIXED as FIXED_LIMITS, FixedLimit};
 pub use guest::compiler::{
     CodeCacheError, CodeCacheOptions, CompileCounts, CompileError, CompilerOptions,

@@ -117,7 +117,7 @@ struct Active {
     id: SubscriptionId,
     /// The load since which the subscription is unchanged.
     asked_by: u64,
-    spec: SubscriptionSpec,
+    spec: Arc<SubscriptionSpec>,
     handler: Arc<SubscriptionHandler>,
     /// Dropping it ends the subscription.
     registration: Registration,
@@ -336,7 +336,7 @@ impl Plugin {
     fn begin(
         &self,
         BegunSubscription { id, asked_by, begun_by }: BegunSubscription,
-        spec: &SubscriptionSpec,
+        spec: &Arc<SubscriptionSpec>,
         before: Option<Active>,
         told_before: Vec<Object>,
         informers: &SharedInformerFactory,
@@ -390,6 +390,6 @@ impl Plugin {
 impl Active {
     /// Whether the new version's subscription is the same, and needs no replay.
     fn goes_on_with(&self, spec: &SubscriptionSpec, restored: bool) -> bool {
-        self.spec == *spec && (restored || spec.replay != ReplayOption::InitialAndReload)
+        *self.spec == *spec && (restored || spec.replay != ReplayOption::InitialAndReload)
     }
 }

@@ -7,10 +7,15 @@ use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use informant_apiserver::aside;
 use informant_cache::{InformerState, Part, Scope, SharedInformerFactory};
-use informant_runtime::{PluginStatus, Plugins};
+use informant_runtime::{PluginStatus, Plugins, first_texts};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The parts of a view on the page, each with so many bytes. A plugin has up to 128 views, and an informer has a part for each
+/// namespace, with selectors of two kilobytes.
+const PARTS_MAX: usize = 16;
+const PART_BYTES_MAX: usize = 512;
 
 /// The answer, made aside: it may have some thousand values for each of many plugins.
 pub(crate) async fn respond(plugins: &Plugins, informers: &Arc<SharedInformerFactory>) -> Response {
@@ -60,6 +65,7 @@ fn add_informers(
         let is_of =
             |part: &&Part| part.namespace.as_deref().is_none_or(|it| scope.covers_namespace(it));
         let parts: Vec<String> = parts.iter().filter(is_of).map(ToString::to_string).collect();
+        let parts = first_texts(parts.iter(), PARTS_MAX, PART_BYTES_MAX);
         view["informer"] =
             json!({ "state": state.as_str(), "message": state.message(), "parts": parts });
     }
@@ -93,5 +99,23 @@ mod tests {
             {"name": "b", "resource": "v1/nodes", "namespaces": []},
         ]);
         assert_eq!(views, expect);
+    }
+
+    #[test]
+    fn parts_of_a_view_are_shown_up_to_their_bounds() {
+        let mut views = json!([{}]);
+        let selector = "a".repeat(900);
+        let parts = (0..PARTS_MAX + 200).map(|number| {
+            let part = Part::namespace(format!("n{number}"));
+            Part { label_selector: selector.clone(), ..part }
+        });
+        let parts: Vec<Part> = parts.collect();
+        add_informers(&mut views, vec![("v1/pods".to_owned(), Scope::all())], |_, _| {
+            Some((InformerState::Synced, parts.clone()))
+        });
+        let shown = views[0]["informer"]["parts"].as_array().expect("a list");
+        assert_eq!((shown.len(), &shown[PARTS_MAX]), (PARTS_MAX + 1, &json!("(200 more)")));
+        let is_short = |part: &Value| part.as_str().is_some_and(|it| it.len() < 2 * PART_BYTES_MAX);
+        assert!(shown.iter().all(is_short), "{views}");
     }
 }

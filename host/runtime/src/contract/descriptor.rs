@@ -28,14 +28,15 @@ pub(crate) use json::DESCRIPTOR_BYTES_MAX;
 pub(crate) use passes::{
     FILTERS_BYTES_MAX, NAMESPACE_SELECTORS_MAX, PASSES_MAX, REQUIREMENTS_OF_RESOURCE_MAX,
 };
-pub(crate) use reads::NAMESPACES_MAX;
-pub use reads::{IndexSpec, ReadSpec};
+pub use reads::{IndexSpec, NamespaceSet, ReadSpec};
+pub(crate) use reads::{NAMESPACE_BYTES_MAX, NAMESPACES_MAX};
 use reads::{index, read};
 use schedules::schedule;
 pub(crate) use schedules::{CRON_BYTES_MAX, SCHEDULES_MAX};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 pub(crate) use subscriptions::POINTERS_MAX;
 use subscriptions::subscription;
 pub use subscriptions::{ChangeTypes, Delivery, ReplayOption, SubscriptionSpec};
@@ -70,7 +71,8 @@ pub struct Descriptor {
     /// The plugin's own version.
     pub version: String,
     /// In the plugin's order: an event names its subscription by position.
-    pub subscriptions: Vec<SubscriptionSpec>,
+    /// Clones share them: a version, its handlers, actors and pages have each.
+    pub subscriptions: Vec<Arc<SubscriptionSpec>>,
     /// Indexes on resources that the plugin reads.
     pub indexes: Vec<IndexSpec>,
     /// Resources read through `indexer` without a subscription.
@@ -103,7 +105,8 @@ impl Descriptor {
     pub fn parse(json: &[u8]) -> Result<Self, DescriptorError> {
         let raw: RawDescriptor<'_> = json::object(json::document(json)?, json::WHOLE, &KEYS)?;
         let mut filters_bytes = 0;
-        let subscription = |json: &RawValue, at: &str| subscription(json, at, &mut filters_bytes);
+        let subscription =
+            |json: &RawValue, at: &str| subscription(json, at, &mut filters_bytes).map(Arc::new);
         let mut descriptor = Self {
             version: raw.version,
             subscriptions: each(raw.subscriptions, "subscriptions", subscription)?,

@@ -1,13 +1,12 @@
 //! The objects of a resource that belong to a subscription.
 
-use crate::contract::descriptor::{ReadSpec, SubscriptionSpec};
+use crate::contract::descriptor::{NamespaceSet, ReadSpec, SubscriptionSpec};
 use crate::delivery::namespaces::FollowedNamespaces;
 use crate::namespace_labels::NamespaceLabels;
 use informant_apimachinery::{
     FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector, selectable_fields,
 };
 use informant_cache::{Indexer, Object, ObjectKey, Projection, field_pointer};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Namespaces and selectors. An object that enters the view is `added`, and one that leaves it is `deleted`.
@@ -17,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     /// Empty: all namespaces.
-    pub(crate) namespaces: BTreeSet<String>,
+    pub(crate) namespaces: NamespaceSet,
     selected: SelectedNamespaces,
     key: Vec<KeyTest>,
     labels: LabelSelector,
@@ -87,7 +86,7 @@ impl From<&ReadSpec> for View {
 impl View {
     fn new(
         resource: &GroupVersionResource,
-        namespaces: BTreeSet<String>,
+        namespaces: NamespaceSet,
         labels: LabelSelector,
         selector: &FieldSelector,
     ) -> Self {
@@ -268,7 +267,7 @@ mod tests {
         let object = Object::decode(json, None).expect("the test's object is well formed");
         let fields = selector.parse().expect("a field selector");
         let resource = resource.parse().expect("a resource");
-        let view = View::new(&resource, BTreeSet::new(), LabelSelector::default(), &fields);
+        let view = View::new(&resource, NamespaceSet::default(), LabelSelector::default(), &fields);
         assert_eq!(view.contains(&object), expect, "{resource} {selector}");
     }
 
@@ -324,7 +323,8 @@ mod tests {
         let pods = "v1/pods".parse().expect("a resource");
         let view = |fields: &str| {
             let fields = fields.parse().expect("a field selector");
-            View::new(&pods, BTreeSet::new(), LabelSelector::default(), &fields).is_everything()
+            View::new(&pods, NamespaceSet::default(), LabelSelector::default(), &fields)
+                .is_everything()
         };
         assert!(view(""));
         assert!(!view("metadata.name=web"));

@@ -105,7 +105,7 @@ impl Reads {
         for (spec, permissions) in descriptor.subscriptions.iter().zip(&granted.subscriptions) {
             let scope = subscribed_scope(spec);
             let metadata_only = spec.delivery == Delivery::Metadata;
-            let (view, selector) = (View::from(spec), spec.namespace_selector.as_ref());
+            let (view, selector) = (View::from(&**spec), spec.namespace_selector.as_ref());
             readable((&spec.resource, scope), (view, metadata_only), selector, permissions);
         }
         for (spec, permissions) in descriptor.reads.iter().zip(&granted.reads) {

@@ -3,7 +3,7 @@
 use crate::account::{Held, Holding, Ledger, Overdraft};
 use crate::call_error::CallError;
 use crate::contract::configuration::{ConfigurationError, PluginSettings};
-use crate::contract::descriptor::{Descriptor, DescriptorError, SubscriptionSpec};
+use crate::contract::descriptor::{Descriptor, DescriptorError};
 use crate::directory::Content;
 use crate::guest::compiler::{CompileError, Compiler, PluginSource};
 use crate::guest::engine::Engine;
@@ -221,7 +221,7 @@ impl LastCompiled {
 
 /// The memory of a descriptor that has so many bytes as JSON.
 fn descriptor_bytes(descriptor: &Descriptor, json: usize) -> usize {
-    let projected = descriptor.subscriptions.iter().map(SubscriptionSpec::projected_bytes);
+    let projected = descriptor.subscriptions.iter().map(|it| it.projected_bytes());
     json * DESCRIPTOR_TIMES + projected.sum::<usize>()
 }
 
@@ -273,5 +273,6 @@ mod tests {
         check(r#","onlyIfChanged":["/spec/nodeName","/status"]"#, 3);
         check(&format!(r#","onlyIfChanged":["{}"]"#, "/a".repeat(127)), 127);
         check(r#","enqueue":[{"pointer":"/spec/a/b","namespace":"none"}]"#, 3);
+        check(r#","fieldSelector":"spec.nodeName=a,status.phase=b""#, 2 * 4);
     }
 }

@@ -234,7 +234,7 @@ mod tests {
     #[track_caller]
     fn check(letters: &[(&str, Change)], present: &[Object], expect: &[&str]) {
         let descriptor = Descriptor::parse(DESCRIPTOR).expect("a descriptor");
-        let view = View::from(&descriptor.subscriptions[0]);
+        let view = View::from(&*descriptor.subscriptions[0]);
         let letters = letters.iter().zip(1..);
         let letters: Vec<_> = letters
             .map(|((name, change), id)| DeadLetter { id, ..letter(name, *change) })
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn letters_are_sent_again_in_linear_time() {
         let view =
-            View::from(&Descriptor::parse(DESCRIPTOR).expect("a descriptor").subscriptions[0]);
+            View::from(&*Descriptor::parse(DESCRIPTOR).expect("a descriptor").subscriptions[0]);
         let letters = |count: usize| {
             let letter = |id: usize| {
                 let name = format!("p{id}");

@@ -6,13 +6,13 @@
 
 use super::{Active, BegunSubscription, Plugin};
 use crate::contract::coverage::subscribed_scope;
-use crate::contract::descriptor::{Descriptor, SubscriptionSpec};
+use crate::contract::descriptor::{Descriptor, NamespaceSet, SubscriptionSpec};
 use crate::event::SubscriptionId;
 use crate::plugin::core::{AccessShown, RefusedRead};
 use crate::powers::access::{Permissions, ReadRefusal};
 use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use informant_cache::{Object, SharedInformerFactory};
-use std::collections::BTreeSet;
+use std::sync::Arc;
 use tracing::{info, warn};
 
 /// A subscription that is withheld: no event of it is delivered.
@@ -20,7 +20,7 @@ pub(super) struct Withheld {
     pub(super) id: SubscriptionId,
     /// The load since which the subscription is unchanged.
     pub(super) asked_by: u64,
-    pub(super) spec: SubscriptionSpec,
+    pub(super) spec: Arc<SubscriptionSpec>,
     /// The objects that were delivered to the plugin, or wait in the queue.
     pub(super) told: Vec<Object>,
 }
@@ -28,8 +28,8 @@ pub(super) struct Withheld {
 impl Plugin {
     /// The subscription of this name, withheld or not.
     pub(super) fn known(&self, name: &str) -> Option<(SubscriptionId, u64, &SubscriptionSpec)> {
-        let active = self.subscriptions.get(name).map(|it| (it.id, it.asked_by, &it.spec));
-        active.or_else(|| self.withheld.get(name).map(|it| (it.id, it.asked_by, &it.spec)))
+        let active = self.subscriptions.get(name).map(|it| (it.id, it.asked_by, &*it.spec));
+        active.or_else(|| self.withheld.get(name).map(|it| (it.id, it.asked_by, &*it.spec)))
     }
 
     /// Whether the descriptor's subscription with this number may not be delivered now.
@@ -127,14 +127,14 @@ impl Plugin {
 fn refused(
     subscription: Option<&str>,
     resource: &GroupVersionResource,
-    namespaces: &BTreeSet<String>,
+    namespaces: &NamespaceSet,
     permissions: &Permissions,
 ) -> Option<RefusedRead> {
     let refusal = permissions.refusal()?;
     Some(RefusedRead {
         subscription: subscription.map(str::to_owned),
         resource: resource.to_string(),
-        namespaces: namespaces.iter().cloned().collect(),
+        namespaces: namespaces.clone(),
         is_denied: matches!(refusal, ReadRefusal::Denied(_)),
         why: refusal.text().to_owned(),
     })

@@ -27,7 +27,7 @@ pub(crate) fn subscriptions(
     numbered
         .map(|(index, ((spec, id), asked_by))| {
             let resource = spec.resource.to_string().into();
-            let (index, wish) = (index as u32, Wish::from(spec));
+            let (index, wish) = (index as u32, Wish::from(&**spec));
             let (asked_by, spec) = (*asked_by, spec.clone());
             let permissions = granted.subscriptions.get(index as usize).cloned();
             let permissions = permissions.unwrap_or_default();

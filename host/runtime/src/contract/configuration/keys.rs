@@ -7,7 +7,7 @@ use super::declared::{Declared, ValueKind};
 use super::document::{Document, DocumentEntry, Node, Tree};
 use crate::contract::limits::Unit;
 use crate::contract::unknown_key::unknown_key;
-use crate::one_line::one_line;
+use crate::enumerated::first_texts;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -332,10 +332,8 @@ fn keys_of(node: &Node) -> Value {
     let Tree::Object(entries) = &node.tree else {
         return Value::from(format!("({})", node.kind()));
     };
-    let shown = entries.iter().take(KEYS_SHOWN_MAX);
-    let shown = shown.map(|entry| one_line(&entry.key, KEY_BYTES_MAX).into_owned());
-    let more = entries.len().checked_sub(KEYS_SHOWN_MAX).filter(|more| *more > 0);
-    shown.chain(more.map(|more| format!("({more} more)"))).collect()
+    let keys = entries.iter().map(|entry| &entry.key);
+    first_texts(keys, KEYS_SHOWN_MAX, KEY_BYTES_MAX).into()
 }
 
 fn texts(node: &Node) -> Result<&str, String> {

@@ -186,7 +186,7 @@ fn asks(descriptor: &Descriptor) -> Vec<WantedRead> {
     let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
     let mut asks = Vec::new();
     for (resource, namespaces) in subscribed.chain(read) {
-        let ask = WantedRead { resource: resource.clone(), namespaces: namespaces.clone() };
+        let ask = WantedRead { resource: resource.clone(), namespaces: (**namespaces).clone() };
         if !asks.contains(&ask) {
             asks.push(ask);
         }

@@ -4,6 +4,7 @@
 //! pointer or an index.
 
 use super::{Delivery, Descriptor, IndexSpec, SubscriptionSpec};
+use std::sync::Arc;
 
 impl Descriptor {
     /// Notes for each subscription whether metadata are enough.
@@ -12,7 +13,8 @@ impl Descriptor {
         for spec in subscriptions {
             let of_resource = |index: &&IndexSpec| index.resource == spec.resource;
             let mut pointers = indexes.iter().filter(of_resource).map(|it| &*it.pointer_text);
-            spec.metadata_only = pointers.all(is_of_metadata) && spec.looks_at_metadata_only();
+            let metadata_only = pointers.all(is_of_metadata) && spec.looks_at_metadata_only();
+            Arc::make_mut(spec).metadata_only = metadata_only;
         }
     }
 }

@@ -12,17 +12,20 @@ use informant_cache::JsonPointer;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most namespaces of one view: four times as many as are watched individually.
 pub(crate) const NAMESPACES_MAX: usize = 4 * NAMESPACES_WATCHED_MAX;
 
 /// Bytes of a namespace's name: those of a DNS label.
-const NAMESPACE_BYTES_MAX: usize = 63;
+pub(crate) const NAMESPACE_BYTES_MAX: usize = 63;
 
 /// The keys of an index.
 const INDEX_KEYS: [&str; 3] = ["resource", "name", "pointer"];
 /// The keys of a resource to read.
 const READ_KEYS: [&str; 3] = ["resource", "namespaces", "namespaceSelector"];
+/// The namespaces of a view. Clones share the names: a view has 256 of them, and a subscription is kept in many places.
+pub type NamespaceSet = Arc<BTreeSet<String>>;
 /// The namespaces of a view, not yet read.
 pub(super) type RawNamespaces = BoundedList<String, NAMESPACES_MAX>;
 
@@ -45,7 +48,7 @@ pub struct ReadSpec {
     /// The resource.
     pub resource: GroupVersionResource,
     /// Empty: all namespaces.
-    pub namespaces: BTreeSet<String>,
+    pub namespaces: NamespaceSet,
     /// The labels of the namespaces. `None`: whatever their labels.
     pub namespace_selector: Option<LabelSelector>,
 }
@@ -101,10 +104,7 @@ pub(super) fn namespace_selector(
 }
 
 /// Checks that the names can be those of namespaces: they are shown, also in lines of configuration for copying.
-pub(super) fn namespaces(
-    names: RawNamespaces,
-    at: &str,
-) -> Result<BTreeSet<String>, DescriptorError> {
+pub(super) fn namespaces(names: RawNamespaces, at: &str) -> Result<NamespaceSet, DescriptorError> {
     let place = format!("{at}.namespaces");
     let names = names.entries(&place)?;
     names.iter().try_for_each(|name| check_bytes(&place, name, NAMESPACE_BYTES_MAX))?;
@@ -113,7 +113,7 @@ pub(super) fn namespaces(
             let problem = format!("namespaces: {name:?} cannot be the name of a namespace");
             Err(error(at, problem))
         }
-        None => Ok(names.into_iter().collect()),
+        None => Ok(Arc::new(names.into_iter().collect())),
     }
 }
 

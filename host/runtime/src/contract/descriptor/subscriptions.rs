@@ -15,7 +15,6 @@ use informant_apimachinery::{
 use informant_cache::Projection;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Pointers of one subscription; one pass over every update's bytes reads them all.
@@ -48,7 +47,7 @@ pub struct SubscriptionSpec {
     /// The watched resource.
     pub resource: GroupVersionResource,
     /// Empty: all namespaces.
-    pub namespaces: BTreeSet<String>,
+    pub namespaces: reads::NamespaceSet,
     /// The labels of the view's namespaces. `None`: whatever their labels.
     pub namespace_selector: Option<LabelSelector>,
     /// The labels of the view's objects.
@@ -86,14 +85,17 @@ impl SubscriptionSpec {
             && (self.types, &self.only_if_changed) == (other.types, &other.only_if_changed)
     }
 
-    /// The bytes of its pointers' steps beside their texts: they are kept at delivery, and for the informer's task.
+    /// The bytes of its pointers' steps beside their texts: they are kept at delivery, and for the informer's task. Those
+    /// of a field selector are also in the views of the handler, of the delivery and of the reads.
     pub(crate) fn projected_bytes(&self) -> usize {
         let condition = self.filter.as_ref().and_then(Filter::condition);
         let tested = condition.into_iter().flat_map(Condition::pointers);
         let pointers = self.only_if_changed.iter().chain(tested).map(String::as_str);
         let steps = |pointer: &str| pointer.matches('/').count();
-        2 * Projection::STEP_BYTES
-            * pointers.chain(self.enqueue.pointers()).map(steps).sum::<usize>()
+        let pointers = pointers.chain(self.enqueue.pointers()).map(steps).sum::<usize>();
+        let fields = self.field_selector.requirements().iter();
+        let fields: usize = fields.map(|it| 1 + it.field.matches('.').count()).sum();
+        Projection::STEP_BYTES * (2 * pointers + 4 * fields)
     }
 }
 

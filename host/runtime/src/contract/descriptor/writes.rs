@@ -22,7 +22,7 @@ pub struct WriteSpec {
     /// Each once, at least one.
     pub(crate) verbs: Vec<WriteVerb>,
     /// Empty: all namespaces, and objects without one.
-    pub(crate) namespaces: BTreeSet<String>,
+    pub(crate) namespaces: reads::NamespaceSet,
 }
 
 #[derive(Deserialize)]

@@ -56,7 +56,7 @@ fn check(keys: &str, events: &str, expect: &str) {
         r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","labelSelector":"colour=blue"{keys}}}]}}"#
     );
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
-    let wish = Wish::from(&descriptor.subscriptions[0]);
+    let wish = Wish::from(&*descriptor.subscriptions[0]);
     let mut reevaluation = Reevaluation::default();
     let mut told = Vec::new();
     for (text, version) in events.split(' ').zip(2..) {
@@ -134,7 +134,7 @@ fn check_metadata(keys: &str, text: &str, expect: bool) {
     let event = Event::clone(&queued.event);
     let event = Event { object: event.object.metadata_only(), ..event };
     let queued = Queued { event: event.into(), ..queued };
-    let seen = Reevaluation::default().see(&queued, 2, &Wish::from(&descriptor.subscriptions[0]));
+    let seen = Reevaluation::default().see(&queued, 2, &Wish::from(&*descriptor.subscriptions[0]));
     assert_eq!(seen.expect("it is old").event.is_some(), expect, "{keys} {text}");
 }
 

@@ -90,7 +90,7 @@ fn spec(random: &mut fastrand::Rng, replays: &[&str]) -> SubscriptionSpec {
         r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods","replay":"{replay}"{view}{namespaces}{resync}}}]}}"#
     );
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
-    descriptor.subscriptions[0].clone()
+    SubscriptionSpec::clone(&descriptor.subscriptions[0])
 }
 
 impl Bench {

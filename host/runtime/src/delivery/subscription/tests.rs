@@ -33,7 +33,7 @@ pub(super) fn spec(keys: &str) -> SubscriptionSpec {
     let descriptor =
         format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");
-    descriptor.subscriptions[0].clone()
+    SubscriptionSpec::clone(&descriptor.subscriptions[0])
 }
 
 /// Notifies a subscription with `keys`, and shows its queued events and the number of filtered ones. The subscription

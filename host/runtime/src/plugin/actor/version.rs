@@ -87,5 +87,5 @@ pub(crate) struct Subscription {
     pub(crate) wish: Wish,
     pub(crate) resource: Arc<str>,
     pub(crate) permissions: Permissions,
-    pub(crate) spec: SubscriptionSpec,
+    pub(crate) spec: Arc<SubscriptionSpec>,
 }

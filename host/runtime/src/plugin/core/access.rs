@@ -1,6 +1,7 @@
 //! The service account of a plugin, and the resources that it may not read.
 
 use super::PluginCore;
+use crate::contract::descriptor::NamespaceSet;
 use crate::outside::service_account::ServiceAccount;
 
 /// The plugin's service account, and the reads that the account may not make.
@@ -17,7 +18,7 @@ pub(crate) struct RefusedRead {
     pub(crate) subscription: Option<String>,
     pub(crate) resource: String,
     /// Empty: all namespaces.
-    pub(crate) namespaces: Vec<String>,
+    pub(crate) namespaces: NamespaceSet,
     /// Whether the API server denied the read. Otherwise the answer is not known yet.
     pub(crate) is_denied: bool,
     pub(crate) why: String,

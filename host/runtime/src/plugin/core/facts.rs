@@ -36,7 +36,7 @@ pub(crate) struct RunningVersion {
     /// The functions that it imports from WASI.
     pub(crate) wasi: Arc<WasiImports>,
     /// The subscriptions with their ids.
-    pub(crate) specs: Arc<[(SubscriptionId, SubscriptionSpec)]>,
+    pub(crate) specs: Arc<[(SubscriptionId, Arc<SubscriptionSpec>)]>,
     /// The further reads.
     pub(crate) reads: Arc<[ReadSpec]>,
     /// The settings of the version.

@@ -1,6 +1,7 @@
 //! The entry in `/plugins` about a plugin's service account.
 
 use super::PluginStatus;
+use super::json::namespaces;
 use crate::plugin::core::RefusedRead;
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ fn refused_json(refused: &RefusedRead) -> Value {
     json!({
         "subscription": refused.subscription,
         "resource": refused.resource,
-        "namespaces": refused.namespaces,
+        "namespaces": namespaces(refused.namespaces.iter()),
         "state": if refused.is_denied { "denied" } else { "asking" },
         "reason": refused.why,
     })

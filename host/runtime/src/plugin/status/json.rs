@@ -1,12 +1,20 @@
 //! A plugin's entry in `GET /plugins`.
 
 use super::{PluginStatus, ShardStatus};
+use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
+use crate::contract::descriptor::NAMESPACE_BYTES_MAX;
 use crate::contract::limits::Limits;
 use crate::delivery::not_now::NotNow;
+use crate::enumerated::first_texts;
 use crate::kept::plugin_archive::KeptSnapshot;
 use crate::plugin::core::ReplaySnapshot;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
+
+/// The names of a view's namespaces: all that are watched individually.
+pub(super) fn namespaces<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> Vec<String> {
+    first_texts(names, NAMESPACES_WATCHED_MAX, NAMESPACE_BYTES_MAX)
+}
 
 impl ShardStatus {
     fn to_json(self) -> Value {
@@ -81,14 +89,14 @@ impl PluginStatus {
                 .map(|(_, spec)| json!({
                     "name": spec.name,
                     "resource": spec.resource.to_string(),
-                    "namespaces": spec.namespaces,
+                    "namespaces": namespaces(spec.namespaces.iter()),
                     "namespaceSelector": spec.namespace_selector.as_ref().map(ToString::to_string),
                 }))
                 .collect::<Vec<_>>(),
             "reads": running.iter().flat_map(|running| &*running.reads)
                 .map(|spec| json!({
                     "resource": spec.resource.to_string(),
-                    "namespaces": spec.namespaces,
+                    "namespaces": namespaces(spec.namespaces.iter()),
                     "namespaceSelector": spec.namespace_selector.as_ref().map(ToString::to_string),
                 }))
                 .collect::<Vec<_>>(),
