@@ -5,6 +5,7 @@ use http::StatusCode;
 use informant_apimachinery::Status;
 use jiff::Timestamp;
 
+use crate::representation::passes;
 use crate::request::{LARGE_BYTES, Request};
 use crate::{Source, json_response, render_object};
 
@@ -18,7 +19,7 @@ pub async fn get(
     let namespace = request.path.namespace.as_deref();
     let object = source.get(&request.resource, namespace, name, at).await?;
     let (resource, representation) = (request.resource.clone(), request.representation);
-    let is_large = object.json_len() >= LARGE_BYTES;
+    let is_large = object.json_len() * passes(&resource, representation) >= LARGE_BYTES;
     let render = move || render_object(&object, &resource, representation, Timestamp::now(), false);
     let json = request.options.pieces.answer(is_large, render).await?;
     Ok(json_response(StatusCode::OK, json))

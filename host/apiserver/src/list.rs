@@ -41,6 +41,7 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
     };
     let page = source.list(query).await.map_err(|status| with_remainder(status, start_after))?;
     let (resource, pieces_on) = (&request.resource, request.options.pieces);
+    let passes = representation::passes(resource, request.representation);
     match request.representation {
         Representation::Object => objects(resource, page, pieces_on).await,
         Representation::PartialMetadata => {
@@ -49,12 +50,12 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                 let json = object.json();
                 items.put_slice(&representation::to_bytes(&PartialMetadata::of(&json)));
             };
-            in_pieces(head, r#""items""#, page, pieces_on, show).await
+            in_pieces(head, r#""items""#, (page, passes), pieces_on, show).await
         }
         Representation::Table(include_object) => {
             let options = TableOptions { include_object, no_headers: false, now: Timestamp::now() };
             let layout = representation::layout(resource);
-            let columns = representation::to_bytes(&layout.columns());
+            let columns = representation::to_bytes(&representation::columns(resource));
             let columns = String::from_utf8_lossy(&columns);
             let head = format!(
                 r#""kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":{columns}"#
@@ -63,7 +64,7 @@ pub async fn list(source: &dyn Source, request: &Request<'_>) -> Result<Response
                 let json = object.json();
                 rows.put_slice(&representation::to_bytes(&layout.row(&json, &options)));
             };
-            in_pieces(&head, r#""rows""#, page, pieces_on, show).await
+            in_pieces(&head, r#""rows""#, (page, passes), pieces_on, show).await
         }
     }
 }
@@ -109,23 +110,24 @@ async fn objects(
     };
     let resource = Arc::clone(resource);
     let show = move |object: &ApiObject, items: &mut BytesMut| object.append_item(items, &resource);
-    in_pieces(&head, r#""items""#, page, pieces_on, show).await
+    in_pieces(&head, r#""items""#, (page, 1), pieces_on, show).await
 }
 
-/// A list of whatever kind: its first members, its metadata, and its objects under `member`.
+/// A list of whatever kind: its first members, its metadata, and its objects under `member`. Each takes the work of so
+/// many passes over it.
 async fn in_pieces(
     first_members: &str,
     member: &str,
-    page: ListPage,
+    (page, passes): (ListPage, usize),
     pieces_on: PiecesOn,
     show: impl FnMut(&ApiObject, &mut BytesMut) + Send + 'static,
 ) -> Result<Response, Status> {
     let mut head = BytesMut::with_capacity(PIECE_BYTES);
     let metadata = list_metadata(&page);
     head.put_slice(format!(r#"{{{first_members},"metadata":{metadata},{member}:["#).as_bytes());
-    let is_large = is_large(&page.items);
+    let is_large = is_large(&page.items, passes);
     let items = page.items.into_iter();
-    let mut pieces = Pieces { items, show, buffer: head, any: false, ended: false };
+    let mut pieces = Pieces { items, passes, show, buffer: head, any: false, ended: false };
     let begin = move || (pieces.next().unwrap_or_default(), pieces);
     // A small list goes out at once, with its length.
     let (first, pieces) = pieces_on.answer(is_large, begin).await?;
@@ -148,9 +150,9 @@ async fn in_pieces(
     Ok(body_response(StatusCode::OK, JSON, body))
 }
 
-/// Whether the objects have many bytes together.
-fn is_large(items: &[Arc<ApiObject>]) -> bool {
-    let mut lengths = items.iter().map(|item| item.json_len());
+/// Whether so many passes over the objects are over many bytes together.
+fn is_large(items: &[Arc<ApiObject>], passes: usize) -> bool {
+    let mut lengths = items.iter().map(|item| item.json_len() * passes);
     let few = lengths.try_fold(0, |sum, length| Some(sum + length).filter(|it| *it < LARGE_BYTES));
     few.is_none()
 }
@@ -158,6 +160,7 @@ fn is_large(items: &[Arc<ApiObject>]) -> bool {
 /// A list's JSON, piece by piece.
 struct Pieces<F> {
     items: std::vec::IntoIter<Arc<ApiObject>>,
+    passes: usize,
     /// Appends an object as this list shows it.
     show: F,
     buffer: BytesMut,
@@ -183,7 +186,7 @@ impl<F: FnMut(&ApiObject, &mut BytesMut)> Iterator for Pieces<F> {
                 self.buffer.put_u8(b',');
             }
             self.any = true;
-            read += item.json_len();
+            read += item.json_len() * self.passes;
             (self.show)(&item, &mut self.buffer);
         }
         Some(self.buffer.split().freeze())

@@ -3,11 +3,14 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::partial_metadata::PartialMetadata;
 use crate::table::{self, Layout, TableOptions};
 use crate::{ApiObject, Representation, ResourceInfo};
+
+/// So many columns count as one pass over the object: the parts that they name are found in one.
+const COLUMNS_IN_PASS: usize = 4;
 
 /// One object alone, as an answer to get or inside a watch event. A table shows ages as of `now`;
 /// in a watch only the first has headers.
@@ -24,8 +27,7 @@ pub fn render_object(
         Representation::Table(include_object) => {
             let metadata = json!({"resourceVersion": object.resource_version().to_string()});
             let options = TableOptions { include_object, no_headers, now };
-            let custom = resource.custom.then_some(&resource.printer_columns);
-            table::render(&resource.gvr, custom, metadata, &[object.json()], &options)
+            table::render(&resource.gvr, declared(resource), metadata, &[object.json()], &options)
         }
     }
 }
@@ -59,7 +61,28 @@ pub fn bookmark(
 
 /// The columns of a resource's tables.
 pub fn layout(resource: &ResourceInfo) -> Layout {
-    Layout::of(&resource.gvr, resource.custom.then_some(&resource.printer_columns))
+    Layout::of(&resource.gvr, declared(resource))
+}
+
+/// Their definitions.
+pub fn columns(resource: &ResourceInfo) -> Vec<Value> {
+    table::column_definitions(&resource.gvr, declared(resource))
+}
+
+fn declared(resource: &ResourceInfo) -> Option<&Value> {
+    resource.custom.then_some(&resource.printer_columns)
+}
+
+/// The work of showing an object, in passes over its bytes. The path of a custom column may visit every entry of the
+/// object.
+pub fn passes(resource: &ResourceInfo, representation: Representation) -> usize {
+    match representation {
+        Representation::Object | Representation::PartialMetadata => 1,
+        Representation::Table(_) => {
+            let columns = table::column_count(&resource.gvr, declared(resource));
+            columns.div_ceil(COLUMNS_IN_PASS).max(1)
+        }
+    }
 }
 
 /// JSON without newlines.

@@ -69,11 +69,12 @@ pub fn render(
     options: &TableOptions,
 ) -> Bytes {
     let layout = Layout::of(resource, custom);
+    let columns = || column_definitions(resource, custom);
     let table = Table {
         kind: "Table",
         api_version: "meta.k8s.io/v1",
         metadata,
-        column_definitions: if options.no_headers { Vec::new() } else { layout.columns() },
+        column_definitions: if options.no_headers { Vec::new() } else { columns() },
         rows: objects.iter().map(|object| layout.row(object, options)).collect(),
     };
     serde_json::to_vec(&table).expect("a table is JSON").into()
@@ -107,6 +108,25 @@ enum RowContent<'a> {
     Metadata(PartialMetadata<'a>),
 }
 
+/// The `columnDefinitions`. `custom` is as for [`render`].
+pub fn column_definitions(resource: &GroupVersionResource, custom: Option<&Value>) -> Vec<Value> {
+    match custom {
+        Some(declared) => custom::definitions(declared),
+        None => {
+            let columns = printer(&resource.group, &resource.resource).columns;
+            columns.iter().map(Column::to_json).collect()
+        }
+    }
+}
+
+/// The number of columns beside the name of a custom resource. `custom` is as for [`render`].
+pub fn column_count(resource: &GroupVersionResource, custom: Option<&Value>) -> usize {
+    match custom {
+        Some(declared) => format::entries(declared).len(),
+        None => printer(&resource.group, &resource.resource).columns.len(),
+    }
+}
+
 /// The columns of a resource.
 pub struct Layout {
     columns: Columns,
@@ -131,14 +151,6 @@ impl Layout {
                 let printer = printer(&resource.group, &resource.resource);
                 Self { columns: Columns::BuiltIn(printer), wanted: WantedParts::whole() }
             }
-        }
-    }
-
-    /// The `columnDefinitions`.
-    pub fn columns(&self) -> Vec<Value> {
-        match &self.columns {
-            Columns::BuiltIn(printer) => printer.columns.iter().map(Column::to_json).collect(),
-            Columns::Custom(columns) => custom::definitions(columns),
         }
     }
 

@@ -28,7 +28,7 @@ use crate::{
 /// A chunk of events is sent when it has grown to this.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Bytes of objects that are read at once on the thread of the request.
+/// Bytes of objects that are read at once on the thread of the request: of all passes over them.
 const SMALL_BYTES: usize = 16 * 1024;
 
 /// How long a watch lasts whose client names no time: within the 30 to 60 minutes of a real server
@@ -196,7 +196,7 @@ impl Room {
 
     /// Some of the initial events. None: the server stops.
     async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
-        let is_small = |object: &Arc<ApiObject>| object.json_len() <= SMALL_BYTES;
+        let is_small = |object: &Arc<ApiObject>| self.view.work(object.json_len()) <= SMALL_BYTES;
         let (chunk, more) =
             if !initial.begun && initial.objects.as_slice().first().is_none_or(is_small) {
                 // A few small objects cost less than a change of threads.
@@ -215,7 +215,7 @@ impl Room {
 
     /// The events of the selected changes, and how many there are. None: the server stops.
     async fn changes_chunk(&mut self, changes: Vec<Change>) -> Option<(Bytes, usize)> {
-        if !is_made_aside(self.view.representation, &self.view.selection, &changes) {
+        if !self.view.is_made_aside(&changes) {
             return Some(self.view.changes_chunk(&changes));
         }
         let mut view = self.view.clone();
@@ -249,22 +249,23 @@ impl Room {
 /// The bytes of an object that take about as long as one look at its labels.
 const LOOK_BYTES: usize = 32;
 
-/// Whether the events of these changes are no work for the thread of the request: a row or the metadata of a large object
-/// needs a pass over the object, and so does the last state of one that leaves the selection. Each requirement of the
-/// selection is looked at for each change.
-fn is_made_aside(
-    representation: Representation,
-    selection: &Selection,
-    changes: &[Change],
-) -> bool {
-    let is_copied =
-        matches!(representation, Representation::Object) && selection.has_no_selectors();
-    let bytes = || changes.iter().map(Change::json_len).sum::<usize>();
-    let looks = changes.len() * selection.requirements();
-    !is_copied && (looks * LOOK_BYTES > SMALL_BYTES || bytes() > SMALL_BYTES)
-}
-
 impl View {
+    /// Whether the events of these changes are no work for the thread of the request: a row or the metadata of a large
+    /// object needs a pass over the object, a row of many columns several, and the last state of one that leaves the
+    /// selection one. Each requirement of the selection is looked at for each change.
+    fn is_made_aside(&self, changes: &[Change]) -> bool {
+        let is_copied = matches!(self.representation, Representation::Object)
+            && self.selection.has_no_selectors();
+        let bytes = || changes.iter().map(Change::json_len).sum::<usize>();
+        let looks = changes.len() * self.selection.requirements();
+        !is_copied && looks * LOOK_BYTES + self.work(bytes()) > SMALL_BYTES
+    }
+
+    /// The bytes of all passes over objects of so many bytes.
+    fn work(&self, bytes: usize) -> usize {
+        bytes * representation::passes(&self.resource, self.representation)
+    }
+
     /// The initial events of so many bytes of objects, and whether there are more.
     fn initial_chunk(&mut self, initial: &mut Initial, read_max: usize) -> (Bytes, bool) {
         let (mut chunk, mut read) = (BytesMut::new(), 0);
@@ -278,7 +279,7 @@ impl View {
             if self.selection.selects(&object) {
                 self.append(&mut chunk, WatchEventType::Added, &object);
             }
-            read += object.json_len();
+            read += self.work(object.json_len());
         }
         (chunk.freeze(), true)
     }
@@ -322,18 +323,49 @@ mod tests {
     use super::*;
     use crate::table::IncludeObject;
     use futures::future::BoxFuture;
-    use informant_apimachinery::GroupVersionResource;
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tokio_util::sync::CancellationToken;
+
+    /// A watch of a custom resource with so many columns.
+    fn view(representation: Representation, columns: usize, labels: &str) -> View {
+        let labels = labels.parse().expect("a selector");
+        let selection = Selection { labels, ..Selection::default() };
+        let column = json!({"name": "C", "type": "string", "jsonPath": ".data"});
+        let resource = Arc::new(ResourceInfo {
+            gvr: "example.com/v1/things".parse().expect("a resource"),
+            kind: "Thing".to_owned(),
+            singular: "thing".to_owned(),
+            list_kind: "ThingList".to_owned(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            custom: true,
+            verbs: Vec::new(),
+            subresources: Vec::new(),
+            selectable_fields: Vec::new(),
+            printer_columns: vec![column; columns].into(),
+        });
+        View { resource, selection, representation, headers_shown: false, known: 0 }
+    }
+
+    /// A change of an object of so many bytes, in a watch of a custom resource with so many columns.
+    #[track_caller]
+    fn check_aside(
+        (representation, columns): (Representation, usize),
+        labels: &str,
+        bytes: usize,
+        expect: bool,
+    ) {
+        let data = json!({"metadata": {"name": "a"}, "data": "x".repeat(bytes)});
+        let change = Change::Added(Arc::new(ApiObject::from_value(&data, &[])));
+        let view = view(representation, columns, labels);
+        assert_eq!(view.is_made_aside(&[change]), expect, "{columns} columns, {bytes} bytes");
+    }
 
     #[test]
     fn large_changes_are_made_aside_unless_they_are_copied() {
         let check = |representation, labels: &str, bytes: usize, expect| {
-            let data = json!({"metadata": {"name": "a"}, "data": "x".repeat(bytes)});
-            let change = Change::Added(Arc::new(ApiObject::from_value(&data, &[])));
-            let labels = labels.parse().expect("a selector");
-            let selection = Selection { labels, ..Selection::default() };
-            assert_eq!(is_made_aside(representation, &selection, &[change]), expect);
+            check_aside((representation, 0), labels, bytes, expect);
         };
         check(Representation::Object, "", SMALL_BYTES, false);
         check(Representation::Object, "app=web", 10, false);
@@ -344,7 +376,7 @@ mod tests {
         let labels =
             |count: usize| (0..count).map(|n| format!("a{n}")).collect::<Vec<_>>().join(",");
         let looks_max = SMALL_BYTES / LOOK_BYTES;
-        check(Representation::Object, &labels(looks_max), 10, false);
+        check(Representation::Object, &labels(looks_max - 9), 10, false);
         check(Representation::Object, &labels(looks_max + 1), 10, true);
     }
 
@@ -367,32 +399,10 @@ mod tests {
         }
     }
 
-    /// A watch of pods from an old version.
+    /// A watch from an old version.
     fn room(feed: Kept, labels: &str) -> Room {
-        let labels = labels.parse().expect("a selector");
-        let pods = ResourceInfo {
-            gvr: GroupVersionResource::new("", "v1", "pods"),
-            kind: "Pod".to_owned(),
-            singular: "pod".to_owned(),
-            list_kind: "PodList".to_owned(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            custom: false,
-            verbs: Vec::new(),
-            subresources: Vec::new(),
-            selectable_fields: Vec::new(),
-            printer_columns: Value::Null,
-        };
-        let view = View {
-            resource: Arc::new(pods),
-            selection: Selection { labels, ..Selection::default() },
-            representation: Representation::Object,
-            headers_shown: false,
-            known: 0,
-        };
         Room {
-            view,
+            view: view(Representation::Object, 0, labels),
             initial: None,
             feed: Some(Box::new(feed)),
             bookmarks: None,
@@ -410,5 +420,17 @@ mod tests {
             turns += 1;
         }
         assert_eq!(turns, 1_000);
+    }
+
+    #[test]
+    fn rows_of_many_columns_are_made_aside_for_smaller_changes() {
+        let check = |columns: usize, bytes: usize, expect| {
+            let table = Representation::Table(IncludeObject::None);
+            check_aside((table, columns), "", bytes, expect);
+        };
+        check(4, SMALL_BYTES - 100, false);
+        check(5, SMALL_BYTES - 100, true);
+        check(200, SMALL_BYTES / 50 - 100, false);
+        check(200, SMALL_BYTES / 50, true);
     }
 }

@@ -1,6 +1,8 @@
 //! Custom resources: the columns that a CustomResourceDefinition declares (`additionalPrinterColumns`),
 //! each found by the simple form of JSONPath that the API server allows there.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -12,9 +14,8 @@ use crate::excerpt::WantedParts;
 /// could have each request visit millions. The cells after that stay empty.
 const ROW_WORK_MAX: usize = 256 * 1024;
 
-/// A declared column.
+/// A declared column, as far as its cells need it.
 pub(super) struct CustomColumn {
-    definition: Value,
     kind: String,
     /// `None` where the declared path cannot be read.
     path: Option<Vec<Step>>,
@@ -33,35 +34,27 @@ enum Step {
     Where(Vec<Step>, String),
 }
 
-/// The declared columns, or the age where none are declared. A column whose path cannot be read stays empty.
+/// The declared columns, or the age where none are declared.
+fn declared(definitions: &Value) -> Cow<'_, [Value]> {
+    match entries(definitions) {
+        [] => vec![json!({
+            "name": "Age",
+            "type": "date",
+            "jsonPath": ".metadata.creationTimestamp",
+        })]
+        .into(),
+        declared => declared.into(),
+    }
+}
+
+/// The columns. One whose path cannot be read stays empty.
 pub(super) fn columns(definitions: &Value) -> Vec<CustomColumn> {
-    let age = json!([{
-        "name": "Age",
-        "type": "date",
-        "jsonPath": ".metadata.creationTimestamp",
-    }]);
-    let declared = entries(definitions);
-    let declared = if declared.is_empty() { entries(&age) } else { declared };
-    declared.iter().map(column).collect()
+    declared(definitions).iter().map(column).collect()
 }
 
 fn column(declared: &Value) -> CustomColumn {
-    let path = text(&declared["jsonPath"]);
-    let description = match text(&declared["description"]) {
-        "" => format!("Custom resource definition column (in JSONPath format): {path}"),
-        description => description.to_owned(),
-    };
-    CustomColumn {
-        definition: json!({
-            "name": declared["name"],
-            "type": declared["type"],
-            "format": text(&declared["format"]),
-            "description": description,
-            "priority": declared["priority"].as_i64().unwrap_or(0),
-        }),
-        kind: text(&declared["type"]).to_owned(),
-        path: parse(path),
-    }
+    let kind = text(&declared["type"]).to_owned();
+    CustomColumn { kind, path: parse(text(&declared["jsonPath"])) }
 }
 
 /// The parts of an object in which the name and the declared paths are found: up to the first step that is no member.
@@ -77,10 +70,26 @@ pub(super) fn wanted(columns: &[CustomColumn]) -> WantedParts {
     wanted
 }
 
-/// The name's definition and those of the declared columns.
-pub(super) fn definitions(columns: &[CustomColumn]) -> Vec<Value> {
+/// The name's definition and those of the declared columns. Only the head of a table has them: they are made for it
+/// alone.
+pub(super) fn definitions(definitions: &Value) -> Vec<Value> {
     let name = super::column::NAME.to_json();
-    std::iter::once(name).chain(columns.iter().map(|column| column.definition.clone())).collect()
+    std::iter::once(name).chain(declared(definitions).iter().map(definition)).collect()
+}
+
+fn definition(declared: &Value) -> Value {
+    let path = text(&declared["jsonPath"]);
+    let description = match text(&declared["description"]) {
+        "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+        description => description.to_owned(),
+    };
+    json!({
+        "name": declared["name"],
+        "type": declared["type"],
+        "format": text(&declared["format"]),
+        "description": description,
+        "priority": declared["priority"].as_i64().unwrap_or(0),
+    })
 }
 
 /// The name and what is found under the declared paths; null where nothing is.
