@@ -46,6 +46,15 @@ impl GroupVersionResource {
         }
     }
 
+    /// `pods` or `deployments.apps`, as apimachinery's `GroupResource.String` writes it.
+    pub fn group_resource(&self) -> String {
+        if self.group.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
+    }
+
     /// Whether these are the cluster's Secrets, in whatever version: nobody may cause them to be cached.
     pub fn is_secrets(&self) -> bool {
         self.group.is_empty() && self.resource == "secrets"

@@ -178,7 +178,7 @@ impl Status {
 
     /// 404: no such object.
     pub fn not_found(gvr: &GroupVersionResource, name: &str) -> Self {
-        let message = format!("{} {name:?} not found", qualified(gvr));
+        let message = format!("{} {name:?} not found", gvr.group_resource());
         Self::failure(404, reason::NOT_FOUND, message).about(gvr, name)
     }
 
@@ -192,13 +192,13 @@ impl Status {
 
     /// 409: an object of this name is there already.
     pub fn already_exists(gvr: &GroupVersionResource, name: &str) -> Self {
-        let message = format!("{} {name:?} already exists", qualified(gvr));
+        let message = format!("{} {name:?} already exists", gvr.group_resource());
         Self::failure(409, reason::ALREADY_EXISTS, message).about(gvr, name)
     }
 
     /// 409: the object is not the one, or not in the state, that the client thinks; `why` says how.
     pub fn conflict(gvr: &GroupVersionResource, name: &str, why: &str) -> Self {
-        let resource = qualified(gvr);
+        let resource = gvr.group_resource();
         let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
         Self::failure(409, reason::CONFLICT, message).about(gvr, name)
     }
@@ -222,7 +222,7 @@ impl Status {
 
     /// 403: the client may not do this to the resource.
     pub fn forbidden(gvr: &GroupVersionResource, name: &str, why: &str) -> Self {
-        let resource = qualified(gvr);
+        let resource = gvr.group_resource();
         let message = match name {
             "" => format!("{resource} is forbidden: {why}"),
             name => format!("{resource} {name:?} is forbidden: {why}"),
@@ -344,15 +344,6 @@ impl Status {
             ..StatusDetails::default()
         }));
         self
-    }
-}
-
-/// `pods` or `deployments.apps`, as apimachinery's `GroupResource.String` writes it.
-fn qualified(gvr: &GroupVersionResource) -> String {
-    if gvr.group.is_empty() {
-        gvr.resource.clone()
-    } else {
-        format!("{}.{}", gvr.resource, gvr.group)
     }
 }
 

@@ -4,12 +4,12 @@
 use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
 use std::collections::BTreeMap;
 
-/// The most subscriptions of one plugin to one resource that read objects' bytes. Each makes one pass over the state
+/// The most subscriptions of one plugin to one resource, in all its versions, that read objects' bytes. Each makes one pass over the state
 /// before and one over the state after. With the passes of 16 indexes, this is the highest cost of an event for its
 /// informer and one plugin.
 pub(crate) const PASSES_MAX: usize = 8;
 
-/// The most requirements in all selectors of labels of one plugin for one resource. A search in the cache asks all of them
+/// The most requirements in all selectors of labels of one plugin for one resource, in all its versions. A search in the cache asks all of them
 /// about each object.
 pub(crate) const REQUIREMENTS_OF_RESOURCE_MAX: usize = 256;
 
@@ -35,7 +35,7 @@ impl Descriptor {
     pub(super) fn check_passes(&self) -> Result<(), DescriptorError> {
         let mut passes: BTreeMap<_, usize> = BTreeMap::new();
         for subscription in self.subscriptions.iter().filter(|it| it.looks_at_bytes()) {
-            *passes.entry(&subscription.resource).or_default() += 1;
+            *passes.entry(subscription.resource.group_resource()).or_default() += 1;
         }
         let Some((resource, found)) = passes.into_iter().find(|(_, found)| *found > PASSES_MAX)
         else {
@@ -71,7 +71,8 @@ impl Descriptor {
             of_namespaces.filter_map(|(resource, selector)| Some((resource, selector.as_ref()?)));
         let mut requirements: BTreeMap<_, usize> = BTreeMap::new();
         for (resource, selector) in of_objects.chain(of_namespaces) {
-            *requirements.entry(resource).or_default() += selector.requirements().len();
+            *requirements.entry(resource.group_resource()).or_default() +=
+                selector.requirements().len();
         }
         let mut requirements = requirements.into_iter();
         let too_many = |(_, found): &(_, usize)| *found > REQUIREMENTS_OF_RESOURCE_MAX;
@@ -87,11 +88,12 @@ impl Descriptor {
 mod tests {
     use super::*;
 
-    /// The problem with so many subscriptions of this kind to each of two resources.
+    /// The problem with so many subscriptions of this kind to each of two resources, in versions in turn.
     fn problem(count: usize, asks: &str) -> String {
         let one = |number: usize, resource: &str| {
+            let version = 1 + number % 2;
             format!(
-                r#"{{"name":"{resource}{number}","resource":"example.com/v1/{resource}",{asks}}}"#
+                r#"{{"name":"{resource}{number}","resource":"example.com/v{version}/{resource}",{asks}}}"#
             )
         };
         let of = |resource| (0..count).map(move |number| one(number, resource));
@@ -114,7 +116,7 @@ mod tests {
             )
         };
         assert_eq!(asks(60, 4), "");
-        let text = "descriptor subscriptions and reads: has 260 requirements for labels to example.com/v1/nodes in all selectors together, at most 256 are allowed";
+        let text = "descriptor subscriptions and reads: has 260 requirements for labels to nodes.example.com in all selectors together, at most 256 are allowed";
         assert_eq!(asks(60, 5), text);
     }
 
@@ -143,7 +145,7 @@ mod tests {
             r#""enqueue":[{"self":true,"namespace":"/spec/a"}]"#,
             r#""enqueue":["self",{"owner":"apps/v1/ReplicaSet"}]"#,
         ];
-        let text = "descriptor subscriptions: has 9 to example.com/v1/nodes with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8 are allowed; leave it out in some and use filter";
+        let text = "descriptor subscriptions: has 9 to nodes.example.com with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8 are allowed; leave it out in some and use filter";
         for asks in asks {
             assert_eq!(problem(PASSES_MAX, asks), "");
             assert_eq!(problem(PASSES_MAX + 1, asks), text);
