@@ -12,8 +12,8 @@
 
 use crate::account::Ledger;
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A call that lasts so many ticks is slow: a little more than 20 ms.
@@ -74,6 +74,8 @@ struct PaceState {
     short: AtomicU32,
     /// The number of long calls minus the others, up to twice the number that makes the plugin slow.
     long: AtomicU32,
+    /// Since when the plugin is to stop.
+    stopped: OnceLock<Instant>,
     /// Microseconds that the current call has waited while its thread ran other plugins.
     waited: AtomicU64,
     times: Mutex<Times>,
@@ -134,6 +136,17 @@ impl Pace {
     /// Whether a call of the guest is under way.
     pub(crate) fn is_in_call(&self) -> bool {
         self.shared.is_in_call.load(Relaxed)
+    }
+
+    /// The plugin is to stop: from now on, a call has the rest of its time by the clock.
+    pub(crate) fn stop(&self, now: Instant) {
+        // Only the first moment counts.
+        let _ = self.shared.stopped.set(now);
+    }
+
+    /// Since when the plugin is to stop.
+    pub(crate) fn stopped(&self) -> Option<Instant> {
+        self.shared.stopped.get().copied()
     }
 
     /// The call has ended.

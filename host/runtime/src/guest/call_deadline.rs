@@ -47,8 +47,9 @@ impl CurrentCall {
             && self.end.is_none_or(|end| now < end)
     }
 
-    /// Subtracts the time since the last look. Returns whether the call must end.
-    fn look(&mut self, now: Instant, thread_time: Duration) -> bool {
+    /// Subtracts the time since the last look. Returns whether the call must end. Since the plugin is to stop, the rest
+    /// of its time counts by the clock: others may leave its thread no processor time, and its host waits.
+    fn look(&mut self, (now, thread_time): (Instant, Duration), stopped: Option<Instant>) -> bool {
         let used = match self.thread_time {
             Some(before) => thread_time.saturating_sub(before),
             // The first look comes within one tick's time, if the thread is running.
@@ -57,6 +58,7 @@ impl CurrentCall {
         // Invariant 27.
         self.left = self.left.saturating_sub(used);
         (self.at, self.thread_time) = (now, Some(thread_time));
+        self.end = self.end.or_else(|| stopped?.checked_add(self.left));
         self.left.is_zero() || self.end.is_some_and(|end| now >= end)
     }
 }
@@ -102,7 +104,7 @@ impl CallDeadline {
         let may_wait = {
             let mut call = self.call.lock();
             // A guest that has used up its time ends at the next tick.
-            let _ = call.look(Instant::now(), thread_time());
+            let _ = call.look((Instant::now(), thread_time()), None);
             call.may_wait
         };
         if may_wait.is_zero() {
@@ -142,7 +144,7 @@ impl CallDeadline {
         let mut call = self.call.lock();
         call.ticks += 1;
         self.pace.tick(call.ticks, now);
-        call.look(now, thread_time)
+        call.look((now, thread_time), self.pace.stopped())
     }
 
     /// Whether the call must end. A long host function calls this before its first step and after each step: ticks do
@@ -150,7 +152,7 @@ impl CallDeadline {
     pub(crate) fn expired(&self, now: Instant) -> bool {
         let mut call = self.call.lock();
         // Invariant 27.
-        !call.has_time(now) && call.look(now, thread_time())
+        !call.has_time(now) && call.look((now, thread_time()), self.pace.stopped())
     }
 
     /// Gives the thread's other tasks a turn, which does not count. Afterwards the guest may be on another thread.
@@ -203,6 +205,22 @@ mod tests {
     fn a_call_ends_at_its_limit() {
         check("10/10 10/10 79/79", None);
         check("10/10 10/10 80/80", Some(2));
+    }
+
+    #[test]
+    fn a_call_of_a_plugin_that_is_to_stop_ends_by_the_clock() {
+        let (start, used) = (Instant::now(), Duration::from_secs(7));
+        let pace = Pace::default();
+        let clock = CallDeadline::new(start, pace.clone());
+        clock.arm(start, 100 * MS);
+        assert!(!clock.tick(start + 60 * MS, used), "six ticks' time, of which it got one");
+        pace.stop(start + 60 * MS);
+        clock.go_on(start + 140 * MS, used);
+        assert!(!clock.tick(start + 145 * MS, used), "it has 90 ms from its stop on");
+        clock.go_on(start + 149 * MS, used);
+        assert!(clock.tick(start + 150 * MS, used), "others had the processor meanwhile");
+        clock.arm_until(start + 150 * MS, 50 * MS);
+        assert!(!clock.tick(start + 190 * MS, used) && clock.tick(start + 200 * MS, used));
     }
 
     /// Invariant 27.

@@ -5,6 +5,7 @@ use crate::contract::limits::Limits;
 use crate::guest::surroundings::Surroundings;
 use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
+use crate::pace::Pace;
 use crate::plugin::actor::{
     Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, Together, command_line,
 };
@@ -47,12 +48,14 @@ pub(super) struct ActorHandle {
     commands: CommandSender,
     /// Whether a version has taken over in this actor.
     has_version: bool,
+    pace: Pace,
     task: Task,
 }
 
 impl ActorHandle {
     /// Stops the guest and waits until the actor has ended.
     async fn stop(self) {
+        self.pace.stop(Instant::now());
         // The send fails if the actor ended already.
         let _ = self.commands.send(ActorCommand::Stop);
         if let Err(error) = self.task.ended().await {
@@ -97,8 +100,9 @@ impl Plugin {
                 tapes: preparer.tapes.clone(),
                 retired: None,
             };
+            let pace = actor.pace.clone();
             let task = self.run(actor, preparer);
-            let handle = ActorHandle { commands, has_version: false, task };
+            let handle = ActorHandle { commands, has_version: false, pace, task };
             match self.actors.get_mut(shard) {
                 Some(ended) => *ended = handle,
                 None => self.actors.push(handle),
