@@ -170,7 +170,7 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 async fn page(mut chunks: Chunks, content_type: &str) -> ListWatchError {
     let begin = chunks.next().await.ok().flatten().unwrap_or_default();
     let text = String::from_utf8_lossy(&begin).trim().chars().take(200).collect::<String>();
-    ListWatchError::Unreadable { message: format!("it is {content_type}: {text}") }
+    ListWatchError::unreadable(&format!("it is {content_type}: {text}"))
 }
 
 /// Sorts a request that came to nothing before there was an answer.
@@ -246,10 +246,7 @@ impl ListReader {
                     list.finish(&mut items).map(Some)
                 }
             };
-            let end = end.map_err(|error| {
-                let message = error.to_string();
-                ListWatchError::Unreadable { message }
-            })?;
+            let end = end.map_err(|error| ListWatchError::unreadable(&error.to_string()))?;
             let kept = &self.kept;
             let events =
                 items.into_iter().map(|item| list_event(item.map(|it| kept.of(it)), received));

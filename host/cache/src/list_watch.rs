@@ -241,6 +241,11 @@ impl ListWatchError {
         }
     }
 
+    /// An answer that is not what Kubernetes sends. The text of an error may have a part of the answer, of any length.
+    pub(crate) fn unreadable(message: &str) -> Self {
+        Self::Unreadable { message: cut(message) }
+    }
+
     /// A failure below the API: a broken connection, or nonsense on it.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into() }
@@ -283,6 +288,10 @@ mod tests {
         assert!(of(&"x".repeat(MESSAGE_BYTES_MAX)).ends_with("xx"));
         let long = of(&"é".repeat(MESSAGE_BYTES_MAX));
         assert!(long.ends_with("é … (1024 bytes more)"), "{long}");
+        let labels = format!(r#"{{"metadata":{{"name":"a","labels":"{}"}}}}"#, "x".repeat(1 << 20));
+        let error = Object::decode(labels.as_bytes(), None).expect_err("labels are no text");
+        let text = ListWatchError::unreadable(&error.to_string()).to_string();
+        assert!(text.len() < 2 * MESSAGE_BYTES_MAX && text.ends_with("bytes more)"), "{text}");
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Pages {
             match event? {
                 ListEvent::Object(object, _) => return Ok(Some(object)),
                 ListEvent::Malformed(error) => {
-                    return Err(ListWatchError::Unreadable { message: error.to_string() });
+                    return Err(ListWatchError::unreadable(&error.to_string()));
                 }
                 ListEvent::End { resource_version, continue_token } => {
                     self.page = None;

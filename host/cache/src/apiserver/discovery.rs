@@ -68,7 +68,7 @@ impl Document {
 }
 
 fn unreadable(message: String) -> ListWatchError {
-    ListWatchError::Unreadable { message }
+    ListWatchError::unreadable(&message)
 }
 
 #[derive(Debug, Deserialize)]

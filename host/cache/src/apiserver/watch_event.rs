@@ -131,5 +131,5 @@ fn not_an_event(json: &[u8]) -> Option<ListWatchError> {
 }
 
 fn unreadable(message: String) -> ListWatchError {
-    ListWatchError::Unreadable { message }
+    ListWatchError::unreadable(&message)
 }

@@ -358,7 +358,7 @@ impl Machine {
     }
 
     fn unreadable(&mut self, message: &DecodeError) {
-        self.failure = Some(ListWatchError::Unreadable { message: message.to_string() });
+        self.failure = Some(ListWatchError::unreadable(&message.to_string()));
     }
 
     /// The stream ended before it was complete.

@@ -170,7 +170,7 @@ impl InformerTask {
             if first {
                 tracing::warn!(%resource, message, "transform failed; further failures are only counted");
             }
-            let (error, next) = (ListWatchError::Unreadable { message }, "going on".to_owned());
+            let (error, next) = (ListWatchError::unreadable(&message), "going on".to_owned());
             let failure = WatchFailure { resource: &resource, error: &error, next };
             if !failure.tell(handler.as_ref()) {
                 progress.handler_panicked();
