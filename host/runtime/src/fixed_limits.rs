@@ -35,7 +35,7 @@ use crate::outside::outbound::{
 };
 use crate::outside::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 use crate::outside::write::WRITE_BYTES_MAX;
-use crate::powers::access::ASKS_MAX;
+use crate::powers::access::{ASKS_MAX, ASKS_OF_ACCOUNT_MAX};
 use crate::powers::exchange::HEAD_BYTES_MAX;
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
 use informant_cache::Projection;
@@ -239,6 +239,13 @@ pub const FIXED: &[FixedLimit] = &[
         "of all plugins' service accounts, each for a resource in a namespace or in all; further permissions are not allowed",
         "informant_access_permissions",
         "so_many_reviews_are_under_way_and_so_many_are_begun",
+    ),
+    fixed(
+        "permissionsOfOne",
+        (Unit::Count, ASKS_OF_ACCOUNT_MAX as u64),
+        "the same, of one service account",
+        "informant_access_permissions",
+        "one_account_leaves_room_for_another",
     ),
     fixed(
         "namespacesWatched",

@@ -27,6 +27,8 @@ const REVIEW_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long a version waits for the first answers about its reads; it begins without the missing ones. The most
 /// possible reviews take longer; those of a few dozen plugins do not.
 pub(crate) const ANSWERS_TIME_MAX: Duration = Duration::from_secs(30);
+/// The most permissions of one service account: half of all, so that another account has room.
+pub(crate) const ASKS_OF_ACCOUNT_MAX: usize = ASKS_MAX / 2;
 /// The verbs to allow. An account with both sees all objects and all changes.
 const VERBS: [&str; 2] = ["list", "watch"];
 
@@ -114,9 +116,9 @@ impl Access {
         }
         self.forget_unused();
         let permission = Permission::new();
-        if !self.reviews.ask(ask.clone(), now()) {
+        if let Some(whose) = self.full_for(&ask) {
             let text = format!(
-                "this host has {ASKS_MAX} permissions of service accounts reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
+                "this host has {whose} reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
             );
             permission.set(&Err(ReadRefusal::Denied(text)));
             return permission;
@@ -124,6 +126,19 @@ impl Access {
         self.permissions.insert(ask, permission.clone());
         self.counts.asks.store(self.permissions.len() as u64, Relaxed);
         permission
+    }
+
+    /// Begins reviews of a question. Returns the permissions that leave no room for it, if there is none.
+    fn full_for(&mut self, ask: &AccessQuestion) -> Option<String> {
+        let account = &ask.account;
+        let of_account = self.permissions.keys().filter(|known| known.account == *account).count();
+        if of_account >= ASKS_OF_ACCOUNT_MAX {
+            return Some(format!(
+                "{ASKS_OF_ACCOUNT_MAX} permissions of the service account {account}"
+            ));
+        }
+        let has_room = self.reviews.ask(ask.clone(), now());
+        (!has_room).then(|| format!("{ASKS_MAX} permissions of service accounts"))
     }
 
     fn forget_unused(&mut self) {

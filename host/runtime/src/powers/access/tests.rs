@@ -107,6 +107,26 @@ async fn each_scope_is_asked_for_once_and_all_of_a_subscriptions_count() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_account_leaves_room_for_another() {
+    let namespaces = |count: usize| {
+        let names: Vec<_> = (0..count).map(|n| format!(r#""n{n}""#)).collect();
+        names.join(",")
+    };
+    let of_one = |resource: &str| {
+        format!(r#"{{"resource":"v1/{resource}","namespaces":[{}]}}"#, namespaces(250))
+    };
+    let resources = ["pods", "services", "nodes"].map(of_one).join(",");
+    let (_, mut access, granted) = bench(&format!(r#""reads":[{resources}]"#));
+    assert_eq!(shown(&granted), "? ? no", "the third has no room");
+    let why = granted.reads[2].refusal().expect("it is denied").text().to_owned();
+    assert!(why.contains("500 permissions of the service account shop/reader"), "{why}");
+    let json = format!(r#"{{"version":"1","reads":[{}]}}"#, of_one("pods"));
+    let descriptor = Descriptor::parse(json.as_bytes()).expect("it is well formed");
+    let account = "shop/other".parse().expect("it is one");
+    assert_eq!(shown(&access.of(Some(&account), &descriptor)), "?", "it is asked for");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_answers_no_more_allows_for_so_long_and_no_longer() {
     let (server, mut access, granted) = bench(r#""subscriptions":[{"resource":"v1/pods"}]"#);
     server.says("v1/pods *", Ok(AccessAnswer::Allowed));
