@@ -98,7 +98,7 @@ fn bombs() -> Vec<Bomb> {
                     .collect::<Vec<_>>()
                     .join(",")
             ),
-            "subscriptions: has 9 to v1/pods with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8",
+            "subscriptions: has 9 to pods with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8",
         ),
         bomb("objects-huge", format!(r#"{{"version":"1","subscriptions":[{objects}]}}"#), whole),
         bomb(
