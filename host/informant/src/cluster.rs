@@ -14,8 +14,8 @@ const POD_VARIABLE: &str = "KUBERNETES_SERVICE_HOST";
 pub(crate) struct Cluster {
     /// The client for single answers, whose bytes are bounded.
     pub(crate) client: kube::Client,
-    /// The client for lists and watches, which bound what they read by themselves.
-    pub(crate) watching: kube::Client,
+    /// The client for lists, watches and writes, which bound what they read by themselves.
+    pub(crate) unbounded: kube::Client,
     /// The address of the API server.
     pub(crate) api_server: http::Uri,
     /// The configuration from which the client was created.
@@ -108,9 +108,9 @@ fn in_cluster(args: &ConnectionArgs, plugins: &[PathBuf]) -> Result<Cluster> {
 }
 
 fn cluster(config: kube::Config, name: String, user: String) -> Result<Cluster> {
-    let watching = client_for_config(config.clone())
+    let unbounded = client_for_config(config.clone())
         .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
-    let client = with_bounded_answers(&watching);
+    let client = with_bounded_answers(&unbounded);
     let api_server = config.cluster_url.clone();
-    Ok(Cluster { client, watching, api_server, config, name, user })
+    Ok(Cluster { client, unbounded, api_server, config, name, user })
 }

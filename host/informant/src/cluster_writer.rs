@@ -40,7 +40,7 @@ impl ApiServerWriter {
             Some(it) => fenced(&cluster.config, it.leadership.clone(), it.margin)?,
             None => None,
         };
-        let client = client.unwrap_or_else(|| cluster.client.clone());
+        let client = client.unwrap_or_else(|| cluster.unbounded.clone());
         let (impersonates, fence) = (impersonates(&cluster.config), Fence::of(candidate));
         Ok(Self { client, impersonates, fence, runtime: Handle::current() })
     }

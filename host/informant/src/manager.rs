@@ -121,7 +121,7 @@ impl Manager {
         let election = options.election.map(|election| election.stand(&options.cluster.client));
         let election = election.transpose()?;
         let candidate = election.as_ref().map(|(_, candidate)| candidate.clone());
-        let informers = informers(options.cluster.watching.clone());
+        let informers = informers(options.cluster.unbounded.clone());
         let otlp = options.otlp.map(Otlp::new).transpose()?;
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let mut host = PluginHost::new(PluginHostOptions {

@@ -116,9 +116,9 @@ impl Access {
         }
         self.forget_unused();
         let permission = Permission::new();
-        if let Some(whose) = self.full_for(&ask) {
+        if let Err(full) = self.begin_reviews(&ask) {
             let text = format!(
-                "this host has {whose} reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
+                "this host has {full} reviewed already and no more; name fewer resources and namespaces, and have it loaded again"
             );
             permission.set(&Err(ReadRefusal::Denied(text)));
             return permission;
@@ -128,17 +128,19 @@ impl Access {
         permission
     }
 
-    /// Begins reviews of a question. Returns the permissions that leave no room for it, if there is none.
-    fn full_for(&mut self, ask: &AccessQuestion) -> Option<String> {
+    /// Begins the reviews of a question, or returns the permissions that leave no room for it.
+    fn begin_reviews(&mut self, ask: &AccessQuestion) -> Result<(), String> {
         let account = &ask.account;
         let of_account = self.permissions.keys().filter(|known| known.account == *account).count();
         if of_account >= ASKS_OF_ACCOUNT_MAX {
-            return Some(format!(
+            return Err(format!(
                 "{ASKS_OF_ACCOUNT_MAX} permissions of the service account {account}"
             ));
         }
-        let has_room = self.reviews.ask(ask.clone(), now());
-        (!has_room).then(|| format!("{ASKS_MAX} permissions of service accounts"))
+        match self.reviews.ask(ask.clone(), now()) {
+            true => Ok(()),
+            false => Err(format!("{ASKS_MAX} permissions of service accounts")),
+        }
     }
 
     fn forget_unused(&mut self) {

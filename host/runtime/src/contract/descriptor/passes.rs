@@ -4,13 +4,13 @@
 use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
 use std::collections::BTreeMap;
 
-/// The most subscriptions of one plugin to one resource, in all its versions, that read objects' bytes. Each makes one pass over the state
-/// before and one over the state after. With the passes of 16 indexes, this is the highest cost of an event for its
-/// informer and one plugin.
+/// The most subscriptions of one plugin to one resource, in all its versions, that read objects' bytes. Each makes one
+/// pass over the state before and one over the state after. With the passes of 16 indexes, this is the highest cost of an
+/// event for its informer and one plugin.
 pub(crate) const PASSES_MAX: usize = 8;
 
-/// The most requirements in all selectors of labels of one plugin for one resource, in all its versions. A search in the cache asks all of them
-/// about each object.
+/// The most requirements in all selectors of labels of one plugin for one resource, in all its versions. A search in the
+/// cache asks all of them about each object.
 pub(crate) const REQUIREMENTS_OF_RESOURCE_MAX: usize = 256;
 
 /// The most subscriptions and reads of one plugin with a `namespaceSelector`. Each looks at all namespaces as it begins,
