@@ -18,6 +18,7 @@ mod reads;
 mod requests;
 mod secrets;
 mod system;
+mod unread_log;
 mod watches;
 mod words;
 mod writes;

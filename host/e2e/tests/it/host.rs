@@ -42,7 +42,6 @@ mod siege;
 mod state;
 mod states;
 mod storm;
-mod stuck;
 mod tail;
 mod top;
 mod tracing;

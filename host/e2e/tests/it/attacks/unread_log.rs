@@ -1,4 +1,4 @@
-//! A host that makes no progress reports it, and continues when it can.
+//! A reader of the host's log that stops. The host reports that it makes no progress, and continues when it can.
 
 use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
 use informant_e2e::{http, poll};
