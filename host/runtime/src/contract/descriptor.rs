@@ -175,6 +175,14 @@ fn check_pointer(at: &str, pointer: &str) -> Result<(), DescriptorError> {
         let problem = format!("{pointer:?} is not a JSON pointer: write it as /spec/nodeName");
         return Err(error(at, problem));
     }
+    // Here it would be a key that no object has.
+    if pointer.split('/').any(|step| step == "*") {
+        let problem = format!(
+            "{pointer:?} has the step *, which only pointers of indexes know; point to the whole \
+             value, or to one element by its number"
+        );
+        return Err(error(at, problem));
+    }
     Ok(())
 }
 
@@ -399,6 +407,12 @@ mod tests {
             expect![
                 "descriptor subscriptions[0].onlyIfChanged[0]: has a JSON pointer of 128 steps, at most 127 are followed"
             ],
+        );
+        check(
+            r#"{"version":"1","subscriptions":[{"resource":"v1/pods","onlyIfChanged":["/spec/containers/*/image"]}]}"#,
+            expect![[
+                r#"descriptor subscriptions[0].onlyIfChanged[0]: "/spec/containers/*/image" has the step *, which only pointers of indexes know; point to the whole value, or to one element by its number"#
+            ]],
         );
         check(
             r#"{"version":"1","indexes":[{"resource":"v1/pods","name":"n","pointer":"spec.nodeName"}]}"#,
