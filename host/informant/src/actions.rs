@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use informant_apimachinery::Status;
 use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line};
 use record::Record;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,6 +27,10 @@ const BODY_BYTES_MAX: usize = 32 << 10;
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 /// Bytes of the complaint about a body. It may quote the body.
 const COMPLAINT_BYTES_MAX: usize = 256;
+/// The forms of a body that chooses dead letters.
+const LETTERS_FORM: &str = r#"{"all": true} or {"ids": [1, 2]}"#;
+/// The forms of a body that chooses a schedule.
+const SCHEDULE_FORM: &str = r#"{"schedule": "NAME"} or {}"#;
 
 /// An action on one plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +39,21 @@ pub(crate) enum PluginAction {
     Resume,
     Reload,
     Rollback,
+    Fire,
     Redrive,
     Purge,
 }
 
 impl PluginAction {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Pause, Self::Resume, Self::Reload, Self::Rollback, Self::Redrive, Self::Purge];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Pause,
+        Self::Resume,
+        Self::Reload,
+        Self::Rollback,
+        Self::Fire,
+        Self::Redrive,
+        Self::Purge,
+    ];
 
     /// The end of its path, after the plugin's name.
     pub(crate) const fn path(self) -> &'static str {
@@ -49,6 +62,7 @@ impl PluginAction {
             Self::Resume => "resume",
             Self::Reload => "reload",
             Self::Rollback => "rollback",
+            Self::Fire => "fire",
             Self::Redrive => "dead-letters/redrive",
             Self::Purge => "dead-letters/purge",
         }
@@ -57,11 +71,6 @@ impl PluginAction {
     /// The whole path for a plugin.
     pub(crate) fn path_of(self, plugin: &PluginName) -> String {
         format!("/plugins/{plugin}/{}", self.path())
-    }
-
-    /// Whether it takes a choice of dead letters.
-    const fn takes_letters(self) -> bool {
-        matches!(self, Self::Redrive | Self::Purge)
     }
 
     /// Its name in the log.
@@ -82,6 +91,21 @@ pub(crate) struct Letters {
     pub(crate) all: bool,
     #[serde(default)]
     pub(crate) ids: Vec<u64>,
+}
+
+/// A schedule: `{"schedule": "daily"}`, or `{}` for the only one.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OneSchedule {
+    #[serde(default)]
+    pub(crate) schedule: Option<String>,
+}
+
+/// The choice in the body of a request.
+enum Choice {
+    Nothing,
+    Schedule(OneSchedule),
+    Letters(Selection),
 }
 
 impl Letters {
@@ -160,7 +184,7 @@ impl Actions {
             Ok(checked) => still_may().await.map(|()| checked),
             Err(refusal) => Err(refusal),
         };
-        let (place, selection) = match checked {
+        let (place, choice) = match checked {
             Ok(checked) => checked,
             Err(refusal) => {
                 record.refused(&refusal);
@@ -170,7 +194,7 @@ impl Actions {
         record.began();
         let (admin, (tell, told)) = (self.admin.clone(), oneshot::channel());
         self.under_way.begin(place, async move {
-            let result = ask(&admin, action, &record.plugin, selection).await;
+            let result = ask(&admin, action, &record.plugin, choice).await;
             record.ended(&result);
             // The line comes before the answer.
             drop(record);
@@ -185,12 +209,12 @@ impl Actions {
         self.under_way.ended().await;
     }
 
-    /// The place and the letters of a request that this host can carry out.
+    /// The place and the choice of a request that this host can carry out.
     async fn check(
         &self,
         record: &mut Record,
         body: Body,
-    ) -> Result<(ActionPlace, Selection), ActionRefusal> {
+    ) -> Result<(ActionPlace, Choice), ActionRefusal> {
         let is_over_http = record.by.listener != ActionListener::AdminSocket;
         let elsewhere = self.candidate.as_ref().and_then(Candidate::elsewhere);
         if let Some(elsewhere) = elsewhere.filter(|_| is_over_http) {
@@ -199,17 +223,20 @@ impl Actions {
             );
             return Err(ActionRefusal(StatusCode::CONFLICT, text));
         }
-        let mut selection = Selection::Ids(BTreeSet::new());
-        if record.action.takes_letters() {
-            let letters = letters(body).await?;
-            record.letters = Some(shown(&letters));
-            selection = letters.selection()?;
-        }
+        let choice = match record.action {
+            PluginAction::Redrive | PluginAction::Purge => {
+                let letters: Letters = read(body, LETTERS_FORM).await?;
+                record.letters = Some(shown(&letters));
+                Choice::Letters(letters.selection()?)
+            }
+            PluginAction::Fire => Choice::Schedule(read(body, SCHEDULE_FORM).await?),
+            _ => Choice::Nothing,
+        };
         let place = self.under_way.place().ok_or_else(|| {
             let text = format!("{UNDER_WAY_MAX} actions are under way; ask again later");
             ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text)
         })?;
-        Ok((place, selection))
+        Ok((place, choice))
     }
 }
 
@@ -217,19 +244,26 @@ async fn ask(
     admin: &PluginAdmin,
     action: PluginAction,
     plugin: &PluginName,
-    selection: Selection,
+    choice: Choice,
 ) -> Result<String, ActionRefusal> {
+    let (schedule, selection) = match choice {
+        Choice::Nothing => (None, Selection::Ids(BTreeSet::new())),
+        Choice::Schedule(one) => (one.schedule, Selection::Ids(BTreeSet::new())),
+        Choice::Letters(selection) => (None, selection),
+    };
     Ok(match action {
         PluginAction::Pause => admin.pause(plugin).await,
         PluginAction::Resume => admin.resume(plugin).await,
         PluginAction::Reload => admin.reload(plugin).await,
         PluginAction::Rollback => admin.rollback(plugin).await,
+        PluginAction::Fire => admin.fire(plugin, schedule).await,
         PluginAction::Redrive => admin.redrive(plugin, selection).await,
         PluginAction::Purge => admin.purge(plugin, selection).await,
     }?)
 }
 
-async fn letters(body: Body) -> Result<Letters, ActionRefusal> {
+/// Reads the body of a request, which has one of these forms.
+async fn read<T: DeserializeOwned>(body: Body, forms: &str) -> Result<T, ActionRefusal> {
     let body = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, BODY_BYTES_MAX)).await;
     let Ok(body) = body else {
         let text = format!("no body came within {} s", BODY_DEADLINE.as_secs());
@@ -240,9 +274,9 @@ async fn letters(body: Body) -> Result<Letters, ActionRefusal> {
         ActionRefusal(StatusCode::PAYLOAD_TOO_LARGE, text)
     })?;
     serde_json::from_slice(&body).map_err(|error| {
-        let text = r#"the body is not {"all": true} or {"ids": [1, 2]}"#;
         let complaint = error.to_string();
-        ActionRefusal::bad(format!("{text}: {}", one_line(&complaint, COMPLAINT_BYTES_MAX)))
+        let complaint = one_line(&complaint, COMPLAINT_BYTES_MAX);
+        ActionRefusal::bad(format!("the body is not {forms}: {complaint}"))
     })
 }
 
@@ -260,7 +294,8 @@ mod tests {
     use super::*;
 
     async fn check(body: &str, expect: Result<Selection, &str>) {
-        let found = letters(Body::from(body.to_owned())).await.and_then(Letters::selection);
+        let read = read(Body::from(body.to_owned()), LETTERS_FORM).await;
+        let found = read.and_then(Letters::selection);
         match (&found, &expect) {
             (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{body:.80}"),
             (Err(ActionRefusal(_, text)), Err(expect)) => {
@@ -294,7 +329,8 @@ mod tests {
     #[tokio::test]
     async fn an_answer_quotes_little_of_a_wrong_body() {
         let body = format!(r#"{{"{}": 1}}"#, "x".repeat(20_000));
-        let ActionRefusal(code, text) = letters(Body::from(body)).await.expect_err("it is wrong");
+        let ActionRefusal(code, text) =
+            read::<Letters>(Body::from(body), LETTERS_FORM).await.expect_err("it is wrong");
         assert_eq!(code.as_u16(), 400);
         assert!(text.len() < 400 && text.contains("unknown field"), "{text}");
     }
@@ -302,7 +338,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_is_not_waited_for() {
         let body = Body::from_stream(futures::stream::pending::<std::io::Result<Vec<u8>>>());
-        let ActionRefusal(code, text) = letters(body).await.expect_err("it never comes");
+        let ActionRefusal(code, text) =
+            read::<Letters>(body, LETTERS_FORM).await.expect_err("it never comes");
         assert_eq!((code.as_u16(), text.as_str()), (408, "no body came within 10 s"));
     }
 

@@ -285,6 +285,8 @@ pub(crate) enum PluginCommand {
     Pause(OnePlugin),
     /// Resume a plugin that was paused, or that was tripped because it failed too often.
     Resume(OnePlugin),
+    /// Call a schedule of a plugin now, beside its own times.
+    Fire(FireArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -348,6 +350,15 @@ fn object_name(text: &str) -> Result<String, String> {
     let problem =
         "use up to 253 small letters, digits, '-' and '.', with a letter or digit at both ends";
     is_name.then(|| text.to_owned()).ok_or_else(|| problem.to_owned())
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct FireArgs {
+    #[command(flatten)]
+    pub(crate) plugin: OnePlugin,
+    /// The schedule's name. A plugin with one schedule needs none.
+    #[arg(value_name = "SCHEDULE")]
+    pub(crate) schedule: Option<String>,
 }
 
 #[derive(clap::Args, Debug)]

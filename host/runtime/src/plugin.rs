@@ -9,6 +9,7 @@ pub(crate) mod prepare;
 pub(crate) mod status;
 
 mod actors;
+mod fire;
 mod load_replies;
 mod memory_overdraft;
 mod redrive;

@@ -112,6 +112,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("plugin pause", &[("plugin pause hello", "")]),
     ("plugin resume", &[("plugin resume hello", "")]),
     (
+        "plugin fire",
+        &[
+            ("plugin fire report", "of a plugin with one schedule"),
+            ("plugin fire report daily", "the schedule of this name"),
+        ],
+    ),
+    (
         "why",
         &[
             ("why pod shop/web-1", "of each plugin, one line"),

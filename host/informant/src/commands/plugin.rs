@@ -6,7 +6,8 @@ use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
-use crate::cli::{DescribeArgs, ListOfPlugins, ListOutput, PluginArgs, PluginCommand};
+use crate::actions::OneSchedule;
+use crate::cli::{DescribeArgs, FireArgs, ListOfPlugins, ListOutput, PluginArgs, PluginCommand};
 use anyhow::{Result, anyhow};
 use informant_runtime::configuration::nearest;
 use informant_runtime::one_line;
@@ -26,6 +27,10 @@ pub(crate) fn plugin(args: PluginArgs) -> Result<()> {
         PluginCommand::Rollback(plugin) => act(&plugin, "rollback", None),
         PluginCommand::Pause(plugin) => act(&plugin, "pause", None),
         PluginCommand::Resume(plugin) => act(&plugin, "resume", None),
+        PluginCommand::Fire(FireArgs { plugin, schedule }) => {
+            let schedule = serde_json::to_value(OneSchedule { schedule })?;
+            act(&plugin, "fire", Some(schedule))
+        }
     }
 }
 

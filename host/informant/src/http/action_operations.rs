@@ -10,6 +10,7 @@ pub(super) fn of(action: PluginAction) -> &'static Operation {
         PluginAction::Resume => &RESUME,
         PluginAction::Reload => &RELOAD,
         PluginAction::Rollback => &ROLLBACK,
+        PluginAction::Fire => &FIRE,
         PluginAction::Redrive => &REDRIVE,
         PluginAction::Purge => &PURGE,
     }
@@ -28,6 +29,11 @@ static ROLLBACK: Operation = Operation::action(
     "/plugins/{name}/rollback",
     "Runs the version before. A second rollback returns to the newer one.",
     None,
+);
+static FIRE: Operation = Operation::action(
+    "/plugins/{name}/fire",
+    "Calls a schedule of a plugin now, beside its own times.",
+    Some("OneSchedule"),
 );
 static REDRIVE: Operation = Operation::action(
     "/plugins/{name}/dead-letters/redrive",

@@ -189,6 +189,7 @@ fn schemas() -> Value {
         "Plugins": {"type": "array", "items": plugin},
         "DeadLetters": {"type": "array", "items": letter},
         "Letters": {"oneOf": [all, some]},
+        "OneSchedule": only(&[], json!({"schedule": {"type": ["string", "null"]}})),
         "PermittedActions": record(&["actions", "reason"], permitted),
         "LogLines": {"type": "array", "items": line},
         "Why": {"type": "object"},
@@ -393,6 +394,7 @@ mod tests {
                 PluginAction::Resume => "/plugins/{name}/resume",
                 PluginAction::Reload => "/plugins/{name}/reload",
                 PluginAction::Rollback => "/plugins/{name}/rollback",
+                PluginAction::Fire => "/plugins/{name}/fire",
                 PluginAction::Redrive => "/plugins/{name}/dead-letters/redrive",
                 PluginAction::Purge => "/plugins/{name}/dead-letters/purge",
             };

@@ -138,6 +138,26 @@ impl Timers {
         firing
     }
 
+    /// Has a schedule fire now, beside its own times: the only one, if none is named. This replaces a failed firing that
+    /// comes again. Returns the schedule, or the reason why there is no firing.
+    pub(crate) fn fire(&mut self, schedule: Option<&str>, now: Now) -> Result<Arc<str>, String> {
+        let names: Vec<&str> = self.timers.iter().map(|timer| &*timer.spec.name).collect();
+        let (is_one, names) = (names.len() == 1, names.join(", "));
+        let is_named = |timer: &&mut Timer| schedule.map_or(is_one, |it| *it == *timer.spec.name);
+        let Some(timer) = self.timers.iter_mut().find(is_named) else {
+            return Err(match (schedule, names.is_empty()) {
+                (_, true) => "no version with a schedule runs".to_owned(),
+                (None, false) => format!("it has several schedules: {names}; name one"),
+                (Some(_), false) => format!("it has no schedule of that name; there are: {names}"),
+            });
+        };
+        let schedule = timer.spec.name.clone();
+        let firing = Firing { schedule: schedule.clone(), due: now.wall, tried: Attempts::NONE };
+        timer.again = Some((now.instant, firing));
+        self.look(now);
+        Ok(schedule)
+    }
+
     /// Notes the end of a firing, with the error of a failed call. A failed firing comes again, unless its schedule's
     /// next time is earlier.
     pub(crate) fn settle(
@@ -288,7 +308,7 @@ mod tests {
     /// attempt. `no5` brings the last one again after as many ms, and `ended` also ends its instance. `?` shows when
     /// to look, in ms. `!` shows how many are due (and how many come again later), and for how many ms. `bad` and
     /// `good` end the call of the last one. `%` shows how many are failing, and the last error. `same` and `other` set
-    /// a version's schedules.
+    /// a version's schedules. `fire` has the only schedule fire, and `fire=NAME` the one of this name; a refusal is shown.
     #[track_caller]
     fn check(schedules: &[(&str, &str)], steps: &str, expect: &str) {
         let specs: Vec<_> = schedules.iter().map(|(name, when)| spec(name, when)).collect();
@@ -338,6 +358,10 @@ mod tests {
                 let at = now.instant + Duration::from_millis(1);
                 let settled = Settled::CrashedRetryAt(at);
                 timers.settle(last.as_ref().expect("one was taken"), settled, None, now);
+            } else if let Some(named) = step.strip_prefix("fire") {
+                if let Err(refusal) = timers.fire(named.strip_prefix('='), now) {
+                    shown.push(refusal);
+                }
             } else if step == "same" {
                 timers.follow(&specs, now);
             } else if step == "other" {
@@ -384,6 +408,22 @@ mod tests {
             "beat@0.1#1 - 30 beat@0.1#2 beat@0.1#3c beat@0.2#1",
         );
         check(EVERY, "100 * no500 100 * 500 *", "beat@0.1#1 beat@0.2#1 beat@0.7#1");
+    }
+
+    #[test]
+    fn a_schedule_fires_on_request_beside_its_own_times() {
+        check(NOON, "5s fire ? * * 43195s *", "0 noon@5#1 - noon@43200#1");
+        check(EVERY, "100 * no500 50 fire=beat * 50 *", "beat@0.1#1 beat@0.15#1 beat@0.2#1");
+        // The call that fails comes again.
+        check(NOON, "fire * no5 5 *", "noon@0#1 noon@0#2");
+        let two = [("slow", "150ms"), ("fast", "100ms")];
+        check(&two, "fire=slow * fire", "slow@0#1 it has several schedules: slow, fast; name one");
+        check(EVERY, "fire=x", "it has no schedule of that name; there are: beat");
+        check(
+            &[],
+            "fire fire=x",
+            "no version with a schedule runs no version with a schedule runs",
+        );
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(crate) enum Action {
     Rollback,
     Pause,
     Resume,
+    Fire(Option<String>),
     Redrive(Selection),
     Purge(Selection),
 }
@@ -73,6 +74,16 @@ impl PluginAdmin {
     /// Ends a pause, and closes the breaker of a plugin that failed too often.
     pub async fn resume(&self, name: &PluginName) -> Result<String, AdminError> {
         self.ask(name, Action::Resume).await
+    }
+
+    /// Has a schedule of the plugin fire now, beside its own times: the only one, if none is named. A paused plugin fires
+    /// when it is resumed.
+    pub async fn fire(
+        &self,
+        name: &PluginName,
+        schedule: Option<String>,
+    ) -> Result<String, AdminError> {
+        self.ask(name, Action::Fire(schedule)).await
     }
 
     /// Delivers the present state of the objects of these dead letters (`deleted` for objects that are gone), with the

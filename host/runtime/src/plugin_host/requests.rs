@@ -16,7 +16,7 @@ impl PluginHost {
     /// Carries out a request. A load answers at its end, a pause when the plugin's actors have handled it.
     pub(super) fn answer(&mut self, request: Request) {
         let Request { name, action, reply } = request;
-        if let (false, Action::Redrive(_)) = (self.leads, &action) {
+        if let (false, Action::Redrive(_) | Action::Fire(_)) = (self.leads, &action) {
             let text = "this host is on standby; ask the one that leads";
             return tell(None, Err(AdminError::Refused(text.to_owned())), reply);
         }
@@ -27,6 +27,7 @@ impl PluginHost {
                 Action::Rollback => return self.rollback(&name, reply),
                 Action::Pause => return self.hold(&name, true, reply),
                 Action::Resume => return self.hold(&name, false, reply),
+                Action::Fire(schedule) => plugin.fire(schedule.as_deref()),
                 Action::Redrive(selection) => plugin.redrive(&selection),
                 Action::Purge(selection) => Ok(plugin.purge(&selection)),
             },

@@ -94,6 +94,28 @@ async fn a_trap_in_it_ends_the_instance_and_it_goes_on() {
 }
 
 #[tokio::test]
+async fn a_schedule_is_called_on_request() {
+    let bench = Bench::start();
+    bench.drop_in("timer.wasm", &guest(r#"{"name":"hourly","every":"3600s"}"#, false, ""));
+    bench.until("timer", |status| is(status, "running")).await;
+    let name = "timer".parse().expect("a name");
+    let fire = async |schedule: Option<&str>| {
+        let said = bench.admin.fire(&name, schedule.map(str::to_owned)).await;
+        said.unwrap_or_else(|refusal| refusal.to_string())
+    };
+    assert_eq!(fire(None).await, "schedule hourly is called");
+    bench.until("timer", |status| firings(status)[0] == 1).await;
+    bench.admin.pause(&name).await.expect("it pauses");
+    let said = fire(Some("hourly")).await;
+    assert_eq!(said, "schedule hourly is called once the plugin is resumed");
+    assert_eq!(fire(Some("x")).await, "it has no schedule of that name; there are: hourly");
+    assert_eq!(firings(bench.status("timer").as_ref())[0], 1);
+    bench.admin.resume(&name).await.expect("it goes on");
+    bench.until("timer", |status| firings(status)[0] == 2).await;
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn schedules_need_a_timer() {
     let bench = Bench::start();
     let schedules = format!(r#","schedules":[{BEAT}]}}"#);

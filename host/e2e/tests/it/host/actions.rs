@@ -17,8 +17,8 @@ use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use crate::host::secure::{Caller, certificate, code, options};
 
 pub const ACTION: &str = "X-Informant-Action: true";
-const PATHS: [&str; 6] =
-    ["pause", "resume", "reload", "rollback", "dead-letters/redrive", "dead-letters/purge"];
+const PATHS: [&str; 7] =
+    ["pause", "resume", "reload", "rollback", "fire", "dead-letters/redrive", "dead-letters/purge"];
 
 /// The token that `informant ui` prints with the address of the dashboard.
 pub fn token(bench: &HostBench<'_>, host: &Host) -> String {

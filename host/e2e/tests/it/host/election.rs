@@ -110,7 +110,7 @@ fn a_host_on_standby_acts_on_no_plugin_over_http() {
         let plugin = second.plugin("event-printer").expect("it is there");
         let reason = plugin["reason"].as_str().unwrap_or_default().to_owned();
         let leader = reason.split(": ").last().unwrap_or_default();
-        for action in ["pause", "resume", "reload", "rollback", "dead-letters/purge"] {
+        for action in ["pause", "resume", "reload", "rollback", "fire", "dead-letters/purge"] {
             let path = format!("/plugins/event-printer/{action}");
             let answer = post(second.address(), &path, &[ACTION, &bearer], r#"{"all": true}"#);
             assert_eq!(answer.status, 409, "{action}: {}", answer.body);

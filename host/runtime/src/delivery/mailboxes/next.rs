@@ -8,6 +8,7 @@ use crate::delivery::breaker::{Ended, Turn};
 use crate::delivery::sync_calls::SyncCall;
 use crate::delivery::timers::Now;
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// While both wait, a key has its turn after each event that the guest was called with. It also has its turn after so
@@ -15,6 +16,14 @@ use std::time::Instant;
 pub(super) const EVENTS_BETWEEN_KEYS: u32 = 256;
 
 impl Mailboxes {
+    /// Has a schedule fire now ([`Timers::fire`](crate::delivery::timers::Timers::fire)). Notes that its actor may wait
+    /// for that.
+    pub(crate) fn fire(&mut self, schedule: Option<&str>, now: Now) -> Result<Arc<str>, String> {
+        let fired = self.timers.fire(schedule, now)?;
+        self.woken = Woken::All;
+        Ok(fired)
+    }
+
     /// The next work of a shard. It is in flight until [`settle`](Self::settle).
     pub(crate) fn next(
         &mut self,

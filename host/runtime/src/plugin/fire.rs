@@ -1,0 +1,15 @@
+//! Calls a schedule on request.
+
+use super::Plugin;
+use crate::delivery::timers::Now;
+use crate::plugin::admin::AdminError;
+
+impl Plugin {
+    /// Has a schedule fire now, beside its own times: the only one, if none is named.
+    pub(crate) fn fire(&self, schedule: Option<&str>) -> Result<String, AdminError> {
+        let fired = self.core.queue.change(|it| it.fire(schedule, Now::read()));
+        let schedule = fired.map_err(AdminError::Refused)?;
+        let note = if self.paused { " once the plugin is resumed" } else { "" };
+        Ok(format!("schedule {schedule} is called{note}"))
+    }
+}
