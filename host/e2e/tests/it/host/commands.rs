@@ -155,12 +155,17 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Finds a plugin in a language whose tools are missing.
+    /// Finds a plugin in a language whose tools are missing, or a copy that an earlier command would have made of it.
     fn missing_plugin<'t>(&self, command: &'t str) -> Option<&'t str> {
-        let files = command.split_whitespace().filter(|word| {
-            word.starts_with("target/plugins/") && word.ends_with(".wasm") && !word.contains('*')
-        });
-        files.into_iter().find(|file| !self.folder.path().join(file).exists())
+        let root = self.folder.path();
+        let is_missing = |file: &&str| {
+            let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+            let is_shipped = root.join("plugins").join(name.trim_end_matches(".wasm")).is_dir();
+            let built = root.join("target/plugins").join(name);
+            (is_shipped || folder == "target/plugins") && !built.exists()
+        };
+        let files = command.split_whitespace().filter(|word| word.ends_with(".wasm"));
+        files.filter(|word| !word.contains('*')).find(is_missing)
     }
 
     /// The command as a script, with this host's programs first in `PATH`.
