@@ -4,7 +4,7 @@
 use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use informant_runtime::{AccessAnswer, AccessReview, AccessReviewer};
+use informant_runtime::{AccessAnswer, AccessReview, AccessReviewer, one_line};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
@@ -61,14 +61,20 @@ fn question(asked: AccessReview) -> SubjectAccessReviewSpec {
     }
 }
 
+/// Bytes of a reason or an error that are kept: an answer of the API server has up to 8 MiB, and thousands are kept.
+const TEXT_BYTES_MAX: usize = 1 << 10;
+
 /// A right that is neither allowed nor denied, with an error, is unknown: an authorizer could not decide. One that is both
 /// is denied (k8s.io/apiserver, `plugin/pkg/authorizer/webhook`).
 fn answer(status: SubjectAccessReviewStatus) -> Result<AccessAnswer, String> {
-    let error = status.evaluation_error.unwrap_or_default();
+    let [error, reason] = [status.evaluation_error, status.reason].map(|text| {
+        let text = text.unwrap_or_default();
+        one_line(&text, TEXT_BYTES_MAX).into_owned()
+    });
     match (status.allowed, status.denied == Some(true)) {
         (true, false) => Ok(AccessAnswer::Allowed),
         (false, false) if !error.is_empty() => Err(error),
-        (true, true) | (false, _) => Ok(AccessAnswer::Denied(status.reason.unwrap_or_default())),
+        (true, true) | (false, _) => Ok(AccessAnswer::Denied(reason)),
     }
 }
 
@@ -131,6 +137,12 @@ mod tests {
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
         let both = r#"{"allowed":true,"denied":true,"reason":"no"}"#;
         check(both, Ok(AccessAnswer::Denied("no".to_owned())));
+        let long = format!(r#"{{"allowed":false,"reason":"{}"}}"#, "x".repeat(1 << 20));
+        let Ok(AccessAnswer::Denied(kept)) = answer(serde_json::from_str(&long).expect("JSON"))
+        else {
+            panic!("it is denied");
+        };
+        assert!((1..2 * TEXT_BYTES_MAX).contains(&kept.len()), "{} bytes", kept.len());
         // RBAC answers so if it does not find one role and another role allows the request.
         check(r#"{"allowed":true,"evaluationError":"role not found"}"#, Ok(AccessAnswer::Allowed));
     }

@@ -25,7 +25,7 @@ use informant_apiserver::status_response;
 use informant_runtime::AccessAnswer;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use parking_lot::Mutex;
-use recent::{QuestionHash, RecentAnswers};
+use recent::{CallerAnswer, QuestionHash, RecentAnswers};
 use reviews::{ApiServerReviews, CallerReviews};
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
@@ -233,7 +233,7 @@ impl Callers {
     }
 
     /// The recent answer to a question, or the API server's.
-    async fn ask<T: Clone>(
+    async fn ask<T: CallerAnswer>(
         &self,
         recent: &Mutex<RecentAnswers<T>>,
         turns: &Semaphore,

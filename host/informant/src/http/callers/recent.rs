@@ -1,7 +1,10 @@
 //! Recent answers of the API server about callers: a bounded synchronous cache. The time is an argument.
 
+use informant_runtime::AccessAnswer;
+use k8s_openapi::api::authentication::v1::UserInfo;
 use lru::LruCache;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an answer counts, a refusal too. A revoked token or role goes on for no longer. The defaults of
@@ -12,11 +15,47 @@ pub(super) const AGE_MAX: Duration = Duration::from_secs(10);
 /// Answers at once. One more takes the place of the answer that was used longest ago.
 const ANSWERS_MAX: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");
 
+/// Bytes of all answers together. One more costs those that were used longest ago.
+const BYTES_MAX: usize = 8 << 20;
+/// Bytes of a text beside its own.
+const TEXT_HEAD_BYTES: usize = size_of::<String>();
+
+/// An answer that knows its size.
+pub(super) trait CallerAnswer: Clone {
+    /// The bytes beyond those of the value itself.
+    fn bytes(&self) -> usize;
+}
+
+impl CallerAnswer for Option<Arc<UserInfo>> {
+    fn bytes(&self) -> usize {
+        self.as_ref().map_or(0, |user| bytes_of(user))
+    }
+}
+
+impl CallerAnswer for AccessAnswer {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Allowed => 0,
+            Self::Denied(reason) => reason.len(),
+        }
+    }
+}
+
+/// The bytes of a user's names, groups and extra values.
+pub(super) fn bytes_of(user: &UserInfo) -> usize {
+    let extra = user.extra.iter().flatten();
+    let extra = extra.flat_map(|(key, values)| std::iter::once(key).chain(values));
+    let names = user.username.iter().chain(&user.uid).chain(user.groups.iter().flatten());
+    names.chain(extra).map(|text| TEXT_HEAD_BYTES + text.len()).sum()
+}
+
 /// The hash of a question: neither tokens nor names are kept.
 pub(super) type QuestionHash = [u8; 32];
 
 pub(super) struct RecentAnswers<T> {
     answers: LruCache<QuestionHash, (Instant, T)>,
+    /// Of all answers.
+    bytes: usize,
 }
 
 impl<T> Default for RecentAnswers<T> {
@@ -24,11 +63,11 @@ impl<T> Default for RecentAnswers<T> {
         // A cache that is made with its bound allocates all of its room at once.
         let mut answers = LruCache::new(NonZeroUsize::MIN);
         answers.resize(ANSWERS_MAX);
-        Self { answers }
+        Self { answers, bytes: 0 }
     }
 }
 
-impl<T: Clone> RecentAnswers<T> {
+impl<T: CallerAnswer> RecentAnswers<T> {
     pub(super) fn get(&mut self, question: &QuestionHash, now: Instant) -> Option<T> {
         let (asked, answer) = self.answers.get(question)?;
         let is_recent = now.saturating_duration_since(*asked) < AGE_MAX;
@@ -49,13 +88,65 @@ impl<T: Clone> RecentAnswers<T> {
 
     /// `asked` is when the question was sent: its answer may be as old.
     pub(super) fn insert(&mut self, question: QuestionHash, answer: T, asked: Instant) {
-        self.answers.put(question, (asked, answer));
+        self.bytes += answer.bytes();
+        let replaced = self.answers.push(question, (asked, answer));
+        self.bytes -= replaced.map_or(0, |(_, (_, answer))| answer.bytes());
+        while self.bytes > BYTES_MAX
+            && let Some((_, (_, answer))) = self.answers.pop_lru()
+        {
+            self.bytes -= answer.bytes();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl CallerAnswer for &'static str {
+        fn bytes(&self) -> usize {
+            self.len()
+        }
+    }
+
+    impl CallerAnswer for usize {
+        fn bytes(&self) -> usize {
+            *self
+        }
+    }
+
+    #[test]
+    fn answers_of_many_bytes_cost_those_that_were_used_longest_ago() {
+        let (mut recent, now) = (RecentAnswers::default(), Instant::now());
+        let check = |recent: &mut RecentAnswers<usize>, expect: [bool; 3]| {
+            let there = [1, 2, 3].map(|number| recent.knows(&hash(number)));
+            assert_eq!(there, expect);
+        };
+        let half = BYTES_MAX / 2;
+        recent.insert(hash(1), half, now);
+        recent.insert(hash(2), half, now);
+        check(&mut recent, [true, true, false]);
+        // One in place of itself takes no more.
+        recent.insert(hash(2), half, now);
+        check(&mut recent, [true, true, false]);
+        recent.insert(hash(3), 1, now);
+        check(&mut recent, [false, true, true]);
+        recent.insert(hash(1), BYTES_MAX + 1, now);
+        check(&mut recent, [false, false, false]);
+        assert_eq!(recent.bytes, 0);
+    }
+
+    #[test]
+    fn users_count_with_all_their_texts() {
+        let text = || "x".repeat(10);
+        let user = UserInfo {
+            username: Some(text()),
+            uid: Some(text()),
+            groups: Some(vec![text(), text()]),
+            extra: Some([(text(), vec![text()])].into()),
+        };
+        assert_eq!(bytes_of(&user), 6 * (10 + TEXT_HEAD_BYTES));
+    }
 
     fn hash(number: usize) -> QuestionHash {
         let mut hash = [0; 32];
@@ -96,10 +187,10 @@ mod tests {
         let (mut recent, now) = (RecentAnswers::default(), Instant::now());
         let max = ANSWERS_MAX.get();
         for number in 0..max {
-            recent.insert(hash(number), number, now);
+            recent.insert(hash(number), "yes", now);
         }
-        assert_eq!(recent.get(&hash(0), now), Some(0));
-        recent.insert(hash(max), max, now);
+        assert_eq!(recent.get(&hash(0), now), Some("yes"));
+        recent.insert(hash(max), "yes", now);
         let there = [0, 1, max].map(|number| recent.get(&hash(number), now).is_some());
         assert_eq!((there, recent.answers.len()), ([true, false, true], max));
     }

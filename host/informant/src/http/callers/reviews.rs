@@ -1,5 +1,6 @@
 //! Questions to the API server about callers: the user of a token, and the rights of a user.
 
+use super::recent::bytes_of;
 use crate::access_reviewer::{problem, review};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -26,6 +27,9 @@ pub(super) struct ApiServerReviews {
 /// The ClusterRole for both questions, which every cluster has.
 const REMEDY: &str = "bind the ClusterRole system:auth-delegator to the host's user";
 
+/// Bytes of a user: each question about a right repeats its groups.
+const USER_BYTES_MAX: usize = 64 << 10;
+
 impl CallerReviews for ApiServerReviews {
     fn user_of(&self, token: String) -> BoxFuture<'static, Result<Option<UserInfo>, String>> {
         let reviews: Api<TokenReview> = Api::all(self.client.clone());
@@ -36,7 +40,14 @@ impl CallerReviews for ApiServerReviews {
             let answer = answer.map_err(|error| problem(&error, REMEDY))?;
             let status = answer.status.unwrap_or_default();
             let is_user = status.authenticated == Some(true);
-            Ok(status.user.filter(|_| is_user))
+            let user = status.user.filter(|_| is_user);
+            let bytes = user.as_ref().map_or(0, bytes_of);
+            if bytes > USER_BYTES_MAX {
+                return Err(format!(
+                    "the user of a token has {bytes} bytes of names, groups and extra values, at most {USER_BYTES_MAX} are taken"
+                ));
+            }
+            Ok(user)
         }
         .boxed()
     }

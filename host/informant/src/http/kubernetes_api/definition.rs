@@ -3,6 +3,9 @@
 use informant_apiserver::ResourceInfo;
 use serde_json::Value;
 
+/// Bytes of a definition's columns, as JSON. Columns beyond them are left out: they are kept as long as the resource.
+const COLUMNS_BYTES_MAX: usize = 256 << 10;
+
 /// The path of the definition.
 pub(super) fn path(resource: &ResourceInfo) -> String {
     let gvr = &resource.gvr;
@@ -24,7 +27,37 @@ pub(super) fn apply(resource: &ResourceInfo, definition: &Value) -> ResourceInfo
     ResourceInfo {
         list_kind: list_kind.to_owned(),
         selectable_fields: fields.map(|path| path.trim_start_matches('.').to_owned()).collect(),
-        printer_columns: version["additionalPrinterColumns"].clone(),
+        printer_columns: columns(&version["additionalPrinterColumns"]),
         ..resource.clone()
+    }
+}
+
+/// The first columns of a definition, as far as they are kept.
+fn columns(columns: &Value) -> Value {
+    let Some(columns) = columns.as_array() else { return Value::Null };
+    let mut bytes = 0;
+    let kept = columns.iter().take_while(|column| {
+        bytes += column.to_string().len();
+        bytes <= COLUMNS_BYTES_MAX
+    });
+    kept.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn columns_are_kept_up_to_their_bound() {
+        let column = |bytes: usize| json!({"name": "x".repeat(bytes)});
+        let of = |bytes: usize| columns(&Value::from(vec![column(bytes); 3]));
+        assert_eq!(of(1), json!([column(1), column(1), column(1)]));
+        assert_eq!(
+            of(COLUMNS_BYTES_MAX / 2 - 20),
+            Value::from(vec![column(COLUMNS_BYTES_MAX / 2 - 20); 2])
+        );
+        assert_eq!(of(COLUMNS_BYTES_MAX), json!([]));
+        assert_eq!(columns(&Value::Null), Value::Null);
     }
 }
