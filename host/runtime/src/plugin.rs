@@ -9,6 +9,7 @@ pub(crate) mod prepare;
 pub(crate) mod status;
 
 mod actors;
+mod configured;
 mod fire;
 mod load_replies;
 mod memory_overdraft;
@@ -49,7 +50,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 pub(crate) use takeover::Takeover;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 use withheld::Withheld;
 
 /// One plugin's name with its parts.
@@ -66,7 +66,7 @@ pub(crate) struct Plugin {
     /// The latest configured settings, for the next version.
     settings: Option<Arc<PluginSettings>>,
     /// The version that is about to take over.
-    pub(crate) starting: Option<Prepared>,
+    pub(crate) starting: Option<Loaded>,
     /// The version before the current one, compiled and ready for a rollback.
     pub(crate) previous: Option<Loaded>,
     /// The version that takes over when this host leads.
@@ -106,9 +106,10 @@ pub(crate) struct Plugin {
     pub(crate) is_recorded: bool,
 }
 
-/// A version that was in charge at least once.
+/// A version with its file: one in charge, one that was, or one that is about to be.
 #[derive(Clone)]
 pub(crate) struct Loaded {
+    /// The hash of the file.
     pub(crate) sha256: String,
     pub(crate) prepared: Prepared,
 }
@@ -215,46 +216,9 @@ impl Plugin {
         self.current.clone().filter(|_| is_rolled_back)
     }
 
-    /// Sets the settings for the next version. The running version, or the one about to take over, is restricted to
-    /// them at once.
-    pub(crate) fn is_to_have(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
-        let said = self.settings.as_ref().and_then(|before| before.not_in_force());
-        if let Some(text) = settings.not_in_force().filter(|text| Some(text) != said.as_ref()) {
-            warn!(plugin = name.as_str(), "{text}");
-        }
-        self.settings = Some(settings);
-        // Invariant 40.
-        self.hold_to_settings(name);
-    }
-
     /// The number of the version in charge.
     pub(crate) fn runs(&self) -> Option<&str> {
         self.current.as_ref().map(|loaded| loaded.prepared.descriptor.version.as_str())
-    }
-
-    /// The latest configured settings; `None` before the first load.
-    pub(crate) fn settings(&self) -> Option<&Arc<PluginSettings>> {
-        self.settings.as_ref()
-    }
-
-    /// Restricts the running version, and the one about to take over, to the latest settings.
-    pub(crate) fn hold_to_settings(&self, name: &PluginName) {
-        let Some(settings) = &self.settings else { return };
-        let versions = self.current.iter().map(|loaded| &loaded.prepared).chain(&self.starting);
-        let versions = versions.map(|prepared| (&prepared.settings, &prepared.descriptor));
-        self.core.restriction.hold(name.as_str(), versions, settings);
-    }
-
-    /// Whether the version was prepared with the latest settings.
-    pub(crate) fn is_configured_as(&self, prepared: &Prepared) -> bool {
-        self.settings.as_ref().is_none_or(|settings| prepared.settings.is_configured_as(settings))
-    }
-
-    /// Whether the version in charge is of this file and has the latest settings. This is so if the configuration
-    /// changed during the load of that version: the load followed it, and no other load is due.
-    pub(crate) fn runs_already(&self, sha256: &str) -> bool {
-        let has_settings = |settings| self.core.runs(sha256, settings);
-        !self.has_lost_actor() && self.settings.as_ref().is_some_and(has_settings)
     }
 
     /// Notes the version that took over.

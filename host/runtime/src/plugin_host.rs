@@ -347,7 +347,7 @@ impl PluginHost {
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;
-        plugin.starting = Some(prepared.clone());
+        plugin.starting = Some(load.loaded(prepared.clone()));
         let with = (limits, &self.leading);
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let (begun, indexes) = (load.clone(), self.indexes.clone());
@@ -390,8 +390,7 @@ impl PluginHost {
         plugin.core.took_over(shown, Timestamp::now());
         let (sha256, version) = (&load.sha256[..12], &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
-        let loaded = Loaded { sha256: load.sha256.clone(), prepared };
-        plugin.took_over(loaded, load.is_rollback);
+        plugin.took_over(load.loaded(prepared), load.is_rollback);
         plugin.starting = None;
         plugin.hold_to_settings(&load.name);
         (plugin.standby, plugin.warm) = (None, None);

@@ -83,6 +83,7 @@ impl PluginPowers {
         match self.restriction.settings() {
             Some(later) => {
                 check_name(&self.settings, &later)?;
+                self.restriction.check_file(&self.settings)?;
                 later.writes.check_write(plugin, write, &refusal)
             }
             None => Ok(()),

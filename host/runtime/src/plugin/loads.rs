@@ -1,6 +1,7 @@
 //! Steps of plugins beside the host's task: preparations, swaps and stops. They take as long as the guest takes, so
 //! the host never waits for a single one.
 
+use super::Loaded;
 use crate::contract::configuration::Sidecar;
 use crate::event::SubscriptionId;
 use crate::kept::archive::Kept;
@@ -29,6 +30,11 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn new(name: PluginName, number: u64, sha256: String) -> Self {
         Self { name, number, sha256, is_rollback: false, began: Instant::now() }
+    }
+
+    /// The version with its file.
+    pub(crate) fn loaded(&self, prepared: Prepared) -> Loaded {
+        Loaded { sha256: self.sha256.clone(), prepared }
     }
 
     /// The log's message when the version has taken over.

@@ -129,6 +129,7 @@ impl Exchange<'_> {
         let mut granted = self.settings.http.check_request(self.plugin, request)?;
         // Invariant 40.
         if let Some(later) = self.restriction.settings() {
+            self.restriction.check_file(self.settings)?;
             granted = granted.and(&later.http.check_request(self.plugin, request)?);
         }
         // Invariant 39.

@@ -19,6 +19,17 @@ struct Restricted {
     /// Resources that a version reads and that this configuration does not grant, with the reason
     /// and the line that grants them.
     reads: BTreeMap<String, String>,
+    /// The reason for which a version of this file has no permission at all: the configuration names another hash.
+    other_file: Option<String>,
+}
+
+/// A version that runs or is about to.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldVersion<'a> {
+    pub(crate) settings: &'a Arc<PluginSettings>,
+    pub(crate) descriptor: &'a Descriptor,
+    /// The hash of its file.
+    pub(crate) sha256: &'a str,
 }
 
 /// A configuration with another service account grants nothing together with the old one: the
@@ -42,21 +53,32 @@ impl Restriction {
     pub(crate) fn hold<'a>(
         &self,
         plugin: &str,
-        versions: impl Iterator<Item = (&'a Arc<PluginSettings>, &'a Descriptor)> + Clone,
+        versions: impl Iterator<Item = HeldVersion<'a>> + Clone,
         settings: &Arc<PluginSettings>,
     ) {
-        if versions.clone().all(|(own, _)| settings.grants_the_same_as(own)) {
+        let file = format!("{plugin}.wasm");
+        let other_file = |version: HeldVersion<'_>| {
+            settings.check_file(&file, version.sha256).err().map(|error| error.to_string())
+        };
+        let has_all = |version: HeldVersion<'_>| {
+            settings.grants_the_same_as(version.settings) && other_file(version).is_none()
+        };
+        if versions.clone().all(has_all) {
             return self.lift();
         }
-        let mut reads = BTreeMap::new();
-        for (own, descriptor) in versions {
+        let (mut reads, mut refused) = (BTreeMap::new(), None);
+        for version in versions {
+            let descriptor = version.descriptor;
             reads.extend(settings.grants.lacking(plugin, descriptor));
-            if let Err(why) = check_name(own, settings) {
+            let other_file = other_file(version);
+            let why = other_file.clone().or_else(|| check_name(version.settings, settings).err());
+            if let Some(why) = why {
                 let all = descriptor.resources().into_iter();
                 reads.extend(all.map(|resource| (resource.to_string(), why.clone())));
             }
+            refused = refused.or(other_file);
         }
-        let restricted = Restricted { settings: settings.clone(), reads };
+        let restricted = Restricted { settings: settings.clone(), reads, other_file: refused };
         *self.0.write() = Some(Arc::new(restricted));
     }
 
@@ -68,6 +90,14 @@ impl Restriction {
     /// The settings that must grant a request or a write, too; none without a restriction.
     pub(crate) fn settings(&self) -> Option<Arc<PluginSettings>> {
         self.0.read().as_ref().map(|restricted| restricted.settings.clone())
+    }
+
+    /// Whether a version's file may still write and send requests. The version that is about to take over has its own
+    /// settings, which already decide this.
+    pub(crate) fn check_file(&self, own: &PluginSettings) -> Result<(), String> {
+        let restricted = self.0.read();
+        let others = restricted.as_ref().filter(|it| !std::ptr::eq(&*it.settings, own));
+        others.and_then(|it| it.other_file.clone()).map_or(Ok(()), Err)
     }
 
     /// Whether the version may still read a resource. The version that is about to take over has its own settings,
@@ -86,6 +116,9 @@ impl Restriction {
     /// The text for `/plugins`.
     pub(crate) fn shown(&self) -> Option<String> {
         let restricted = self.0.read();
+        if let Some(why) = &restricted.as_ref()?.other_file {
+            return Some(format!("the version that runs has no permission any more: {why}"));
+        }
         let reads: Vec<&str> = restricted.as_ref()?.reads.keys().map(String::as_str).collect();
         let text = "its configuration has changed, and no version has taken over with it: the one that runs has what both grant";
         Some(match reads.is_empty() {
@@ -99,6 +132,9 @@ impl Restriction {
 mod tests {
     use super::*;
     use crate::contract::configuration::{Configurations, Document, Layer, read};
+
+    /// The hash of the file that runs.
+    const HASH: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
     /// The settings of a plugin in the host's own configuration.
     fn settings(text: &str) -> Arc<PluginSettings> {
@@ -119,7 +155,8 @@ mod tests {
         let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("a descriptor");
         let restriction = Restriction::default();
         let (before, after) = (&settings(running), &settings(later));
-        restriction.hold("a", [(before, &descriptor)].into_iter(), after);
+        let version = HeldVersion { settings: before, descriptor: &descriptor, sha256: HASH };
+        restriction.hold("a", [version].into_iter(), after);
         let left = |settings| {
             let is_left = |resource: &&str| restriction.check_read(settings, resource).is_ok();
             ["v1/pods", "v1/nodes"].into_iter().filter(is_left).collect::<Vec<_>>()
@@ -127,6 +164,9 @@ mod tests {
         assert_eq!(left(before), still, "{later}");
         assert_eq!(left(after).len(), 2, "whoever is to take over has its own settings: {later}");
         assert_eq!(restriction.shown().is_some(), is_shown, "{later}");
+        let is_of_another_file = later.contains("sha256") && !later.contains(HASH);
+        assert_eq!(restriction.check_file(before).is_err(), is_of_another_file, "{later}");
+        assert!(restriction.check_file(after).is_ok(), "{later}");
         restriction.lift();
         assert!(left(before).len() == 2 && restriction.settings().is_none());
     }
@@ -150,6 +190,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_with_another_hash_than_the_configured_one_has_nothing() {
+        let all = ["v1/pods", "v1/nodes"];
+        check("{}", &format!("sha256: {HASH}"), &all, false);
+        check("{}", &format!("sha256: {}", "a".repeat(64)), &[], true);
+        let pinned = format!("sha256: {HASH}");
+        check(&pinned, &pinned, &all, false);
+        check(&pinned, "{}", &all, false);
+        check(&pinned, &format!("sha256: {}", "a".repeat(64)), &[], true);
+    }
+
+    #[test]
     fn nothing_is_held_where_nothing_runs() {
         let restriction = Restriction::default();
         restriction.hold("a", [].into_iter(), &settings("reads: []"));
@@ -165,7 +216,8 @@ mod tests {
         let (runs, starts) = (descriptor("v1/pods"), descriptor("v1/nodes"));
         let (before, after) = (&settings("{}"), &settings("reads: [{resources: [v1/pods]}]"));
         let restriction = Restriction::default();
-        restriction.hold("a", [(before, &runs), (before, &starts)].into_iter(), after);
+        let held = |descriptor| HeldVersion { settings: before, descriptor, sha256: HASH };
+        restriction.hold("a", [held(&runs), held(&starts)].into_iter(), after);
         assert!(restriction.check_read(before, "v1/nodes").is_err());
         assert!(restriction.check_read(before, "v1/pods").is_ok());
     }

@@ -1,5 +1,7 @@
 //! What stands beside a plugin's file, and what the host's own configuration says of it.
 
+use super::http::restricted;
+use super::writes::told;
 use super::{Bench, HELLO, handled, hello, hello_again, hello_with, is, last_load, pod, swap};
 use informant_runtime::PluginStatus;
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
@@ -473,6 +475,28 @@ async fn a_name_in_the_hosts_own_file_is_a_problem_until_a_plugin_has_it_or_it_i
     bench.until("hello", |_| problem(&bench).is_none()).await;
     bench.configurations.send_replace(Arc::new(names_hello()));
     bench.until("hello", is_told).await;
+    bench.stop().await;
+}
+
+/// Invariant 40.
+#[tokio::test]
+async fn a_running_file_with_another_hash_than_the_configured_one_gets_nothing_more() {
+    let bench = Bench::start_configured(None, host("{}"));
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &hello());
+    bench.until("hello", |status| handled(status) == 1).await;
+    let pinned = |hash: &str| Arc::new(host(&format!("hello: {{sha256: {hash}}}")));
+    bench.configurations.send_replace(pinned(&"a".repeat(64)));
+    let why = "the version that runs has no permission any more";
+    bench.until("hello", |status| restricted(status).contains(why)).await;
+    bench.source.add(&pod("b"));
+    bench.until("hello", |status| told(status).contains("sha256 is to be aaaa")).await;
+    assert_eq!(handled(bench.status("hello").as_ref()), 1);
+
+    // The event waited.
+    let running = bench.status("hello").expect("it runs").to_json()["sha256"].clone();
+    bench.configurations.send_replace(pinned(running.as_str().expect("a hash")));
+    bench.until("hello", |status| handled(status) == 2 && restricted(status).is_empty()).await;
     bench.stop().await;
 }
 
