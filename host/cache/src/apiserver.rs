@@ -15,6 +15,7 @@ mod lines;
 mod list_body;
 mod metadata;
 mod query;
+mod turns;
 mod typed_resource;
 mod watch_event;
 

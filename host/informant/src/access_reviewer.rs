@@ -81,11 +81,14 @@ fn answer(status: SubjectAccessReviewStatus) -> Result<AccessAnswer, String> {
 /// The text of a question that was not answered.
 pub(crate) fn problem(error: &kube::Error, remedy: &str) -> String {
     match error {
-        kube::Error::Api(status) if status.code == 403 => {
-            format!("the host's own user may not ask ({remedy}): {}", status.message)
+        kube::Error::Api(status) => {
+            let message = one_line(&status.message, TEXT_BYTES_MAX);
+            match status.code {
+                403 => format!("the host's own user may not ask ({remedy}): {message}"),
+                code => format!("{code} {message}"),
+            }
         }
-        kube::Error::Api(status) => format!("{} {}", status.code, status.message),
-        error => with_causes(error),
+        error => one_line(&with_causes(error), TEXT_BYTES_MAX).into_owned(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! kube's client speaks HTTP/1.1, which has no ping, and its connections send no probes. Here the kernel probes each
 //! connection. `host/docs/designs/connections.md` has the cases that a probe cannot find.
 
+use super::turns::TurnTaking;
 use bytes::Bytes;
 use http::Request;
 use http_body::Body as HttpBody;
@@ -13,7 +14,7 @@ use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, Client, ClientBuilder, ConfigExt};
 use kube::{Config, Error};
 use std::time::Duration;
-use tower::ServiceBuilder;
+use tower::{ServiceBuilder, ServiceExt as _};
 
 /// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
 /// Invariant 16.
@@ -74,6 +75,7 @@ where
     connector.set_connect_timeout(config.connect_timeout);
     probe(&mut connector, keep_alive);
     let connector = config.rustls_https_connector_with_connector(connector)?;
+    let connector = connector.map_response(TurnTaking::new);
     let client = HttpClient::builder(TokioExecutor::new()).build::<_, B>(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
