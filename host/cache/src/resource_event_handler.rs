@@ -95,7 +95,11 @@ pub trait ResourceEventHandler: Send + Sync + 'static {
     /// Whether an inline handler can begin. Until then it gets nothing, and a handler that it replaces goes on. Called
     /// in the informer's task, at the handler's beginning and when its informer looks again, for example after a
     /// [`RoomSignal`](crate::RoomSignal). It begins at once when this returns `true`.
-    fn is_ready(&self) -> bool {
+    ///
+    /// A handler that looks at objects before it begins does so while `looks_left` is not 0, and takes its looks from it.
+    /// With 0 it returns `false`: the informer looks again after the changes that wait.
+    fn is_ready(&self, looks_left: &mut usize) -> bool {
+        let _ = looks_left;
         true
     }
     /// The next step of a walk over the store that a paced inline handler makes of its own accord, between two batches

@@ -29,7 +29,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Objects in one step of all walks together: some hundred microseconds, after which live notifications get their turn.
+/// Objects in one step of all walks together, or of all handlers that begin: some hundred microseconds, after which live
+/// notifications get their turn.
 const WALK_STEP_OBJECTS: usize = 256;
 
 /// A walk through the store; `after` is the last delivered key.
@@ -263,18 +264,23 @@ pub(crate) struct SharedProcessor {
     active: Vec<Active>,
     /// The handler whose walk has the first turn in the next step.
     next_turn: usize,
+    /// Whether new handlers may begin in the next step: together they look at a step's objects before they do.
+    arrivals_left: bool,
     /// One for each called handler with a queue.
     tasks: JoinSet<()>,
 }
 
 impl SharedProcessor {
     pub(crate) fn new(inbox: Arc<Inbox>, progress: Arc<Progress>) -> Self {
-        Self { inbox, progress, active: Vec::new(), next_turn: 0, tasks: JoinSet::new() }
+        let (active, tasks) = (Vec::new(), JoinSet::new());
+        Self { inbox, progress, active, next_turn: 0, arrivals_left: false, tasks }
     }
 
     /// Admits new handlers, drops removed ones, and makes the requested calls.
     pub(crate) fn admit(&mut self, now: Instant) {
-        for arrival in self.inbox.take_ready() {
+        let (arrivals, are_left) = self.inbox.take_ready(WALK_STEP_OBJECTS);
+        self.arrivals_left = are_left;
+        for arrival in arrivals {
             let is_replaced = |active: &&mut Active| {
                 arrival.replaces.as_ref().is_some_and(|old| old.is_of(active.listener()))
             };
@@ -317,7 +323,8 @@ impl SharedProcessor {
         passed_on
     }
 
-    /// Makes the next step of the walks, and begins due resyncs. Returns whether any walk can go on at once.
+    /// Makes the next step of the walks, and begins due resyncs. Returns whether any walk can go on at once, or any new
+    /// handler may begin.
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
         for active in &mut self.active {
             active.covered = active.covered
@@ -341,7 +348,7 @@ impl SharedProcessor {
         }
         let goes_on =
             |active: &Active| active.walks_itself || (active.walk.is_some() && !active.parked);
-        left_out || self.active.iter().any(goes_on)
+        left_out || self.arrivals_left || self.active.iter().any(goes_on)
     }
 
     /// Lets the walks look at so many objects together, one handler after the other. Returns whether handlers are left

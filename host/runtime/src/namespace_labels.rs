@@ -38,6 +38,11 @@ impl NamespaceLabels {
         listed.unwrap_or_default().iter().map(|found| found.key().name().into()).collect()
     }
 
+    /// The number of all namespaces in the cache.
+    pub(crate) fn count(&self) -> usize {
+        self.namespaces.count(None)
+    }
+
     pub(crate) fn selector(&self) -> &LabelSelector {
         &self.selector
     }

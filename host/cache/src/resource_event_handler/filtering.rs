@@ -87,8 +87,8 @@ where
         self.handler.has_room()
     }
 
-    fn is_ready(&self) -> bool {
-        self.handler.is_ready()
+    fn is_ready(&self, looks_left: &mut usize) -> bool {
+        self.handler.is_ready(looks_left)
     }
 
     fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {

@@ -143,26 +143,28 @@ impl Inbox {
     }
 
     /// Takes the new handlers that can begin. The others wait here. A handler that replaces one of those replaces that
-    /// one's predecessor.
-    pub(super) fn take_ready(&self) -> Vec<Arrival> {
+    /// one's predecessor. All together look at about so many objects before they begin: those for which none are left wait.
+    /// Returns also whether there may be such.
+    pub(super) fn take_ready(&self, looks_max: usize) -> (Vec<Arrival>, bool) {
+        let mut looks_left = looks_max;
         let arrivals = std::mem::take(&mut self.waiting.lock().arrivals);
         let (mut ready, mut later) = (Vec::new(), Vec::<Arrival>::new());
         for mut arrival in arrivals {
-            let is_replaced = |other: &Arrival| {
-                let other = other.place.listener();
-                arrival.replaces.as_ref().is_some_and(|replaced| replaced.is_of(other))
-            };
-            if let Some(index) = later.iter().position(is_replaced) {
+            if let Some(replaced) = &arrival.replaces
+                && let Some(index) =
+                    later.iter().position(|other| replaced.is_of(other.place.listener()))
+            {
                 arrival.replaces = later.remove(index).replaces.take();
             }
             let listener = arrival.place.listener();
-            let is_at_end = listener.is_removed() || listener.is_ready();
+            let is_at_end = listener.is_removed() || listener.is_ready(&mut looks_left);
             if is_at_end { &mut ready } else { &mut later }.push(arrival);
         }
+        let are_left = !later.is_empty() && looks_left == 0;
         if !later.is_empty() {
             self.waiting.lock().arrivals.splice(0..0, later);
         }
-        ready
+        (ready, are_left)
     }
 
     pub(super) fn take_calls(&self) -> Vec<TaskCall> {

@@ -456,6 +456,8 @@ fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
 #[derive(Default)]
 struct OwnWalk {
     is_ready: AtomicBool,
+    /// Its looks at objects before it begins.
+    looks: AtomicUsize,
     told: Mutex<Vec<String>>,
     passed: AtomicUsize,
     batches: AtomicUsize,
@@ -473,8 +475,13 @@ impl ResourceEventHandler for OwnWalk {
         self.batches.fetch_add(1, Ordering::SeqCst);
         false
     }
-    fn is_ready(&self) -> bool {
-        self.is_ready.load(Ordering::SeqCst)
+    fn is_ready(&self, looks_left: &mut usize) -> bool {
+        let looks = self.looks.load(Ordering::SeqCst);
+        if !self.is_ready.load(Ordering::SeqCst) || (looks > 0 && *looks_left == 0) {
+            return false;
+        }
+        *looks_left = looks_left.saturating_sub(looks);
+        true
     }
     fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {
         let passed = self.passed.load(Ordering::SeqCst);
@@ -523,6 +530,30 @@ async fn a_handler_begins_when_it_is_ready_and_until_then_the_replaced_one_goes_
     assert!(place.has_synced());
     drop(place);
     bench.factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn handlers_that_look_at_many_objects_begin_one_after_the_other_and_delay_no_others() {
+    let now = Instant::now();
+    let inbox: Arc<Inbox> = Arc::default();
+    let mut processor = SharedProcessor::new(inbox.clone(), Arc::new(Progress::new(now)));
+    let indexer = Indexer::default();
+    let places: Vec<_> = [WALK_STEP_OBJECTS, WALK_STEP_OBJECTS, 1, 1, 0]
+        .map(|looks| {
+            let handler = OwnWalk { passed: AtomicUsize::new(9), ..OwnWalk::default() };
+            handler.is_ready.store(true, Ordering::SeqCst);
+            handler.looks.store(looks, Ordering::SeqCst);
+            inbox.add_inline(Arc::new(handler), Beginning::default())
+        })
+        .into();
+    // After each step: the handlers that have begun, and whether more of them may.
+    let mut steps = Vec::new();
+    for _ in 0..4 {
+        processor.admit(now);
+        steps.push((processor.active.len(), processor.walk(&indexer, now)));
+    }
+    assert_eq!(steps, [(2, true), (3, true), (5, false), (5, false)]);
+    drop(places);
 }
 
 #[tokio::test(start_paused = true)]

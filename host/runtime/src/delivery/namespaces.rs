@@ -69,20 +69,25 @@ impl FollowedNamespaces {
         self.are_listed.store(true, Ordering::Release);
     }
 
-    /// Selects the namespaces by their labels of this moment, in the first call after the end of their first list.
-    /// Returns whether that has happened.
-    pub(crate) fn begin(&self) -> bool {
+    /// Selects the namespaces by their labels of this moment, in the first call after the end of their first list for
+    /// which looks at namespaces are left. Returns whether that has happened.
+    pub(crate) fn begin(&self, looks_left: &mut usize) -> bool {
         let mut state = self.state.lock();
-        if state.has_begun || !self.are_listed.load(Ordering::Acquire) {
+        if state.has_begun || *looks_left == 0 || !self.are_listed.load(Ordering::Acquire) {
             return state.has_begun;
         }
         (state.has_begun, state.selected) = (true, self.labels.selected());
+        *looks_left = looks_left.saturating_sub(self.labels.count().max(1));
         true
     }
 
-    /// Notes a namespace whose labels have changed, or that came or went.
+    /// Notes a namespace whose labels have changed, or that came or went. The beginning reads the labels from the cache,
+    /// which has every change before its note (Invariant 4).
     pub(crate) fn note(&self, namespace: &str) {
-        self.state.lock().changed.insert(namespace.into());
+        let mut state = self.state.lock();
+        if state.has_begun {
+            state.changed.insert(namespace.into());
+        }
     }
 
     /// Whether the view has the namespace of the object with this key.
@@ -248,9 +253,10 @@ mod tests {
         let selector = "team=shop".parse().expect("a selector");
         let labels = NamespaceLabels::new(&selector, store.indexer().clone());
         let followed = FollowedNamespaces::new(labels);
-        assert!(!followed.begin(), "the namespaces are not listed");
+        assert!(!followed.begin(&mut 1), "the namespaces are not listed");
         followed.are_listed();
-        assert!(followed.begin());
+        assert!(!followed.begin(&mut 0), "no looks are left");
+        assert!(followed.begin(&mut 1));
         let keys = ["a/1", "a/2", "b/1", "b/2"];
         let key = |text: &str| ObjectKey::new(&text[..1], &text[2..]);
         let mut shown = Vec::new();
@@ -308,8 +314,13 @@ mod tests {
         (0..3).for_each(|number| _ = store.put(namespace(&format!("n{number}"), "")));
         let labels = NamespaceLabels::new(&"!none".parse().expect("one"), store.indexer().clone());
         let followed = FollowedNamespaces::new(labels);
+        followed.note("n0");
+        followed.note("n1");
+        assert_eq!(followed.bytes(), 0, "it reads the labels when it begins");
         followed.are_listed();
-        assert!(followed.begin());
+        let mut looks_left = 4;
+        assert!(followed.begin(&mut looks_left));
+        assert_eq!((looks_left, followed.has_work()), (1, false));
         followed.note("n0");
         assert_eq!(followed.bytes(), 4 * NAME_BYTES as u64);
     }

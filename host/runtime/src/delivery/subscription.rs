@@ -315,8 +315,8 @@ impl ResourceEventHandler for SubscriptionHandler {
         self.queue.look(|mailboxes| mailboxes.has_replay_room(self.id))
     }
 
-    fn is_ready(&self) -> bool {
-        self.view.followed().is_none_or(FollowedNamespaces::begin)
+    fn is_ready(&self, looks_left: &mut usize) -> bool {
+        self.view.followed().is_none_or(|followed| followed.begin(looks_left))
     }
 
     fn walk(&self, store: &Indexer, takes: &dyn Fn(&Object) -> bool, objects_max: usize) -> usize {

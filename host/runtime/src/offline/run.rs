@@ -188,7 +188,7 @@ impl Run {
         }
         let (cause, now) = (self.cause(Reason::Initial), self.surroundings.now());
         for told in &mut self.handlers {
-            told.handler.is_ready();
+            told.handler.is_ready(&mut { usize::MAX });
             told.tell_all(&self.world, |handler, object| handler.on_add(object, cause));
             told.handler.on_synced();
             told.wait_for_resync(now);

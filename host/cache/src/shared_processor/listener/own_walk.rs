@@ -7,10 +7,10 @@ use crate::object::Object;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Listener {
-    /// Whether the handler can begin.
-    pub(in crate::shared_processor) fn is_ready(&self) -> bool {
+    /// Whether the handler can begin, with so many looks at objects at most before it does.
+    pub(in crate::shared_processor) fn is_ready(&self, looks_left: &mut usize) -> bool {
         let Told::Inline(handler) = &self.told else { return true };
-        catch_unwind(AssertUnwindSafe(|| handler.is_ready())).unwrap_or(true)
+        catch_unwind(AssertUnwindSafe(|| handler.is_ready(looks_left))).unwrap_or(true)
     }
 
     /// Lets a paced handler make the next step of its own walk. Returns the number of its looks.

@@ -111,7 +111,7 @@ mod tests {
             followed.are_listed();
             let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
             let handler = handler.following(followed.clone());
-            assert!(handler.is_ready());
+            assert!(handler.is_ready(&mut { STEP }));
             handler.on_synced();
             Self { namespaces, pods, queue, followed, handler, known: BTreeSet::new() }
         }
