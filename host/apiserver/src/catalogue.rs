@@ -53,6 +53,25 @@ pub struct SubresourceInfo {
 }
 
 impl ResourceInfo {
+    /// A resource without anything beside its name.
+    #[cfg(test)]
+    pub(crate) fn of_test(gvr: &str) -> Self {
+        Self {
+            gvr: gvr.parse().expect("a resource"),
+            kind: "Thing".to_owned(),
+            singular: "thing".to_owned(),
+            list_kind: "ThingList".to_owned(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            custom: false,
+            verbs: Vec::new(),
+            subresources: Vec::new(),
+            selectable_fields: Vec::new(),
+            printer_columns: Value::Null,
+        }
+    }
+
     /// What follows the beginning of an object's JSON, if that is the type, in either order: a server writes
     /// `kind` first for built-in types, as in Go's encoder, and `apiVersion` for custom resources, whose keys
     /// are sorted.

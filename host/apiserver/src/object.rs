@@ -1,10 +1,13 @@
 //! One object as the read side handles it: its JSON as it goes out, and what selectors need of it.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::ResourceInfo;
 use crate::excerpt::{WantedParts, excerpt};
@@ -14,6 +17,8 @@ use crate::excerpt::{WantedParts, excerpt};
 pub struct ApiObject {
     content: Content,
     resource_version: u64,
+    /// Whether the content has an older resourceVersion.
+    is_last_state: bool,
 }
 
 /// An object that its source keeps in another form than JSON.
@@ -88,7 +93,8 @@ impl ApiObject {
             labels: labels.collect(),
             fields: read_fields(value, fields),
         });
-        Self { content, resource_version: text("resourceVersion").parse().unwrap_or_default() }
+        let resource_version = text("resourceVersion").parse().unwrap_or_default();
+        Self { content, resource_version, is_last_state: false }
     }
 
     /// Takes an object as its source keeps it. Its JSON is made when an answer shows it.
@@ -98,18 +104,24 @@ impl ApiObject {
         resource: &Arc<ResourceInfo>,
     ) -> Self {
         let (resource, fields) = (Arc::clone(resource), OnceLock::new());
-        Self { content: Content::Stored { object, resource, fields }, resource_version }
+        let content = Content::Stored { object, resource, fields };
+        Self { content, resource_version, is_last_state: false }
     }
 
     /// The whole object, `apiVersion` and `kind` included.
     pub fn json(&self) -> Bytes {
+        let json = self.content_json();
+        if self.is_last_state { with_version(json, self.resource_version) } else { json }
+    }
+
+    fn content_json(&self) -> Bytes {
         match &self.content {
             Content::Text(text) => text.json.clone(),
             Content::Stored { object, .. } => object.json(),
         }
     }
 
-    /// How many bytes [`Self::json`] has.
+    /// How many bytes [`Self::json`] has, up to some digits of a resourceVersion.
     pub fn json_len(&self) -> usize {
         match &self.content {
             Content::Text(text) => text.json.len(),
@@ -159,7 +171,10 @@ impl ApiObject {
             (path, Content::Text(text)) => value_of(&text.fields, path),
             (path, Content::Stored { resource, fields, .. }) => {
                 let paths = &resource.selectable_fields;
-                let read = || read_fields(&excerpt(&self.json(), &wanted_fields(paths)), paths);
+                let read = || {
+                    let parts = excerpt(&self.content_json(), &wanted_fields(paths));
+                    read_fields(&parts, paths)
+                };
                 value_of(fields.get_or_init(read), path)
             }
         }
@@ -192,18 +207,43 @@ impl ApiObject {
 
     /// The same state under another resourceVersion: how a watch shows an object that left its selectors.
     pub fn with_resource_version(&self, resource_version: u64) -> Self {
-        let mut value = self.to_value();
-        value["metadata"]["resourceVersion"] = resource_version.to_string().into();
-        let known;
-        let fields = match &self.content {
-            Content::Text(text) => {
-                known = text.fields.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
-                &known
-            }
-            Content::Stored { resource, .. } => &resource.selectable_fields,
-        };
-        Self::from_value(&value, fields)
+        Self { content: self.content.clone(), resource_version, is_last_state: true }
     }
+}
+
+/// The same JSON with another resourceVersion, in the same memory where these bytes have no other owner: hundreds of
+/// watches may show the last state of an object of a megabyte.
+fn with_version(json: Bytes, resource_version: u64) -> Bytes {
+    let text = format!("\"{resource_version}\"");
+    if let Some(place) = version_place(&json) {
+        let mut json = Vec::from(json);
+        json.reserve_exact(text.len().saturating_sub(place.len()));
+        json.splice(place, text.into_bytes());
+        return json.into();
+    }
+    let mut value: Value = serde_json::from_slice(&json).unwrap_or_default();
+    value["metadata"]["resourceVersion"] = resource_version.to_string().into();
+    serde_json::to_vec(&value).expect("a Value is always JSON").into()
+}
+
+/// The place of the resourceVersion in an object's JSON.
+fn version_place(json: &[u8]) -> Option<Range<usize>> {
+    #[derive(Deserialize)]
+    struct Members<'j> {
+        #[serde(borrow)]
+        metadata: &'j RawValue,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct MetadataMembers<'j> {
+        #[serde(borrow)]
+        resource_version: &'j RawValue,
+    }
+    let members: Members<'_> = serde_json::from_slice(json).ok()?;
+    let metadata: MetadataMembers<'_> = serde_json::from_str(members.metadata.get()).ok()?;
+    let text = metadata.resource_version.get();
+    let start = text.as_ptr().addr().checked_sub(json.as_ptr().addr())?;
+    Some(start..start + text.len())
 }
 
 fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
@@ -251,9 +291,69 @@ fn scalar(value: &Value, absent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use allocation_counter::measure;
     use serde_json::json;
 
     use super::*;
+
+    /// An object that its source packs: each read makes its JSON anew.
+    struct Packed(Vec<u8>);
+
+    impl StoredObject for Packed {
+        fn json(&self) -> Bytes {
+            self.0.clone().into()
+        }
+
+        fn json_len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn namespace(&self) -> &str {
+            ""
+        }
+
+        fn name(&self) -> &str {
+            "a"
+        }
+
+        fn label(&self, _: &str) -> Option<&str> {
+            None
+        }
+    }
+
+    /// The object of this JSON under the resourceVersion 1000.
+    #[track_caller]
+    fn check_last_state(json: &str, expect: &str) {
+        let value = serde_json::from_str(json).expect("an object");
+        let last = ApiObject::from_value(&value, &[]).with_resource_version(1000);
+        assert_eq!(last.json(), expect);
+        assert_eq!(last.resource_version(), 1000);
+    }
+
+    #[test]
+    fn the_last_state_of_an_object_has_another_version_and_is_otherwise_the_same() {
+        check_last_state(
+            r#"{"spec":{"resourceVersion":"1"},"metadata":{"resourceVersion":"7","name":"a"}}"#,
+            r#"{"spec":{"resourceVersion":"1"},"metadata":{"resourceVersion":"1000","name":"a"}}"#,
+        );
+        check_last_state(
+            r#"{"metadata":{"name":"\"metadata\""}}"#,
+            r#"{"metadata":{"name":"\"metadata\"","resourceVersion":"1000"}}"#,
+        );
+    }
+
+    #[test]
+    fn the_last_state_of_a_large_object_takes_no_more_memory_than_its_text() {
+        let data = (0..50_000).map(|n| (format!("k{n:06}"), "vvvvvvvv".into()));
+        let data: serde_json::Map<String, Value> = data.collect();
+        let value = json!({"metadata": {"name": "a", "resourceVersion": "7"}, "data": data});
+        let packed = Packed(serde_json::to_vec(&value).expect("a Value is always JSON"));
+        let length = packed.json_len() as u64;
+        let resource = Arc::new(ResourceInfo::of_test("v1/configmaps"));
+        let object = ApiObject::from_stored(Arc::new(packed), 7, &resource);
+        let peak = measure(|| _ = object.with_resource_version(8).json()).bytes_max;
+        assert!(peak < length + 4096, "{peak} bytes for a text of {length}");
+    }
 
     #[track_caller]
     fn check(path: &str, object: Value, expect: &str) {
