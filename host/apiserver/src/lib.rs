@@ -28,6 +28,7 @@ mod selection;
 mod server;
 mod source;
 pub mod table;
+mod unshown;
 mod watch;
 mod watch_life;
 
@@ -48,4 +49,5 @@ pub use source::{
     ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchEnd, WatchQuery,
     WatchStart,
 };
+pub use unshown::{KeptUntil, StateForgotten, UnshownObjects};
 pub use watch_life::WatchLife;

@@ -20,7 +20,7 @@ use crate::{
 
 /// Answers a GET. Errors become a `Status` with its code.
 pub async fn serve(
-    source: &dyn Source,
+    source: &Arc<dyn Source>,
     route: &Route,
     query: Option<&str>,
     headers: &HeaderMap,
@@ -48,7 +48,7 @@ pub async fn serve(
 }
 
 async fn serve_resource(
-    source: &dyn Source,
+    source: &Arc<dyn Source>,
     path: &ResourcePath,
     query: Option<&str>,
     accept: Option<&str>,
@@ -70,12 +70,12 @@ async fn serve_resource(
     check_scope(&request)?;
     let watches = is_watch(&request.query);
     match (path.name.as_deref(), path.subresource.as_deref()) {
-        (Some(name), None) => get::get(source, &request, name).await,
+        (Some(name), None) => get::get(&**source, &request, name).await,
         (Some(name), Some("status")) if request.resource.subresource("status").is_some() => {
-            get::get(source, &request, name).await
+            get::get(&**source, &request, name).await
         }
         (Some(_), Some(_)) => Err(Status::no_such_resource()),
-        (None, _) if watches => watch::watch(source, &request).await,
+        (None, _) if watches => watch::watch(&**source, &request).await,
         (None, _) => list::list(source, &request).await,
     }
 }

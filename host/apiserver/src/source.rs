@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 
-use crate::{ApiObject, Catalogue, Change, ResourceInfo, Selection};
+use crate::{ApiObject, Catalogue, Change, KeptUntil, ResourceInfo, Selection};
 
 /// Holds objects and can tell of their changes. Every method may wait a little, for instance for an
 /// informer to sync; none may hold a lock while it does.
@@ -58,7 +58,7 @@ pub struct ListQuery {
 }
 
 /// One page.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ListPage {
     /// The selected objects in the order of their keys.
     pub items: Vec<Arc<ApiObject>>,
@@ -68,6 +68,9 @@ pub struct ListPage {
     pub next: Option<String>,
     /// How many more there are, where that is known without looking at each.
     pub remaining: Option<usize>,
+    /// When the source forgets the state, so that no watch goes on from it. A client that has not read all objects by then
+    /// gets the others as they are. None: they are kept until the client has them.
+    pub kept_until: Option<KeptUntil>,
 }
 
 /// Asks for changes.
@@ -104,12 +107,15 @@ pub struct Watch {
 }
 
 /// The state that a watch begins with.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct InitialState {
     /// All selected objects in the order of their keys.
     pub objects: Vec<Arc<ApiObject>>,
     /// The state's resourceVersion; the feed goes on right after it.
     pub resource_version: u64,
+    /// When the source forgets the state: the next event of the feed is an error, and objects that the client does not
+    /// have by then are not shown. None: they are kept until the client has them.
+    pub kept_until: Option<KeptUntil>,
 }
 
 /// The changes of a resource, in order, without a gap.

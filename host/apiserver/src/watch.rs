@@ -22,7 +22,7 @@ use crate::request::Request;
 use crate::response::body_response;
 use crate::{
     ApiObject, Change, ChangeFeed, PiecesOn, Representation, ResourceInfo, Selection, Source,
-    WatchEnd, WatchLife, WatchQuery, WatchStart, render_object, representation,
+    UnshownObjects, WatchEnd, WatchLife, WatchQuery, WatchStart, render_object, representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -63,7 +63,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     };
     let initial = started.initial.map(|initial| Initial {
         begun: false,
-        objects: initial.objects.into_iter(),
+        objects: UnshownObjects::new(initial.objects, initial.kept_until),
         end: options.wants_initial_events_end().then_some(initial.resource_version),
     });
     let room = Room {
@@ -123,7 +123,7 @@ impl Bookmarks {
 /// What is left of the initial events.
 struct Initial {
     begun: bool,
-    objects: std::vec::IntoIter<Arc<ApiObject>>,
+    objects: UnshownObjects,
     /// The version to put into the bookmark that ends them, if the client asked for it.
     end: Option<u64>,
 }
@@ -196,20 +196,23 @@ impl Room {
 
     /// Some of the initial events. None: the server stops.
     async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
-        let is_small = |object: &Arc<ApiObject>| self.view.work(object.json_len()) <= SMALL_BYTES;
-        let (chunk, more) =
-            if !initial.begun && initial.objects.as_slice().first().is_none_or(is_small) {
-                // A few small objects cost less than a change of threads.
-                initial.begun = true;
-                self.view.initial_chunk(&mut initial, SMALL_BYTES)
-            } else {
-                let mut view = self.view.clone();
-                let make = move || (view.initial_chunk(&mut initial, READ_BYTES), view, initial);
-                let made;
-                (made, self.view, initial) = self.pieces_on.make(make).await?;
-                made
-            };
-        self.initial = more.then_some(initial);
+        let is_small = |object: &ApiObject| self.view.work(object.json_len()) <= SMALL_BYTES;
+        let is_small = initial.objects.peek(is_small).is_ok_and(|small| small.unwrap_or(true));
+        let (chunk, more) = if !initial.begun && is_small {
+            // A few small objects cost less than a change of threads.
+            initial.begun = true;
+            self.view.initial_chunk(&mut initial, SMALL_BYTES)
+        } else {
+            let mut view = self.view.clone();
+            let make = move || (view.initial_chunk(&mut initial, READ_BYTES), view, initial);
+            let made;
+            (made, self.view, initial) = self.pieces_on.make(make).await?;
+            made
+        };
+        if more {
+            initial.objects.wait_for_client();
+            self.initial = Some(initial);
+        }
         Some(chunk)
     }
 
@@ -266,12 +269,14 @@ impl View {
         bytes * representation::passes(&self.resource, self.representation)
     }
 
-    /// The initial events of so many bytes of objects, and whether there are more.
+    /// The initial events of so many bytes of objects, and whether there are more. There are none of a forgotten state: the
+    /// feed goes on with an error.
     fn initial_chunk(&mut self, initial: &mut Initial, read_max: usize) -> (Bytes, bool) {
         let (mut chunk, mut read) = (BytesMut::new(), 0);
         while chunk.len() < CHUNK_BYTES && read < read_max {
-            let Some(object) = initial.objects.next() else {
-                if let Some(version) = initial.end {
+            let next = initial.objects.take_next();
+            let Ok(Some(object)) = next else {
+                if let (Ok(_), Some(version)) = (next, initial.end) {
                     chunk.extend_from_slice(&self.bookmark(version, true));
                 }
                 return (chunk.freeze(), false);
@@ -321,6 +326,7 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KeptUntil;
     use crate::table::IncludeObject;
     use futures::future::BoxFuture;
     use serde_json::json;
@@ -331,20 +337,9 @@ mod tests {
         let labels = labels.parse().expect("a selector");
         let selection = Selection { labels, ..Selection::default() };
         let column = json!({"name": "C", "type": "string", "jsonPath": ".data"});
-        let resource = Arc::new(ResourceInfo {
-            gvr: "example.com/v1/things".parse().expect("a resource"),
-            kind: "Thing".to_owned(),
-            singular: "thing".to_owned(),
-            list_kind: "ThingList".to_owned(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            custom: true,
-            verbs: Vec::new(),
-            subresources: Vec::new(),
-            selectable_fields: Vec::new(),
-            printer_columns: vec![column; columns].into(),
-        });
+        let printer_columns = vec![column; columns].into();
+        let thing = ResourceInfo::of_test("example.com/v1/things");
+        let resource = Arc::new(ResourceInfo { custom: true, printer_columns, ..thing });
         View { resource, selection, representation, headers_shown: false, known: 0 }
     }
 
@@ -409,6 +404,47 @@ mod tests {
             life: WatchLife::new(Duration::from_secs(60), CancellationToken::new()),
             pieces_on: PiecesOn::Here,
         }
+    }
+
+    /// A feed whose changes since its beginning are not kept any more.
+    struct TooLate;
+
+    impl ChangeFeed for TooLate {
+        fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
+            Box::pin(async { Some(Err(Status::too_old_resource_version(5, 9))) })
+        }
+
+        fn progress(&self) -> u64 {
+            5
+        }
+    }
+
+    #[tokio::test]
+    async fn a_beginning_that_is_read_too_slowly_ends_as_a_watch_that_is_too_late() {
+        let object = |name| {
+            let metadata = json!({"name": name, "resourceVersion": "5"});
+            let object = json!({"metadata": metadata, "data": "x".repeat(SMALL_BYTES)});
+            Arc::new(ApiObject::from_value(&object, &[]))
+        };
+        let objects = (0..100).map(|number| object(number.to_string())).collect();
+        let kept_until = KeptUntil::when(std::future::ready(()));
+        let objects = UnshownObjects::new(objects, Some(kept_until));
+        let mut room = room(Kept(0), "");
+        room.initial = Some(Initial { begun: false, objects, end: Some(5) });
+        room.feed = Some(Box::new(TooLate));
+        let mut lines = Vec::new();
+        while let Some(chunk) = room.next_chunk().await {
+            lines.extend(chunk.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+            // The objects are dropped while the client reads.
+            tokio::task::yield_now().await;
+        }
+        lines.retain(|line| !line.is_empty());
+        let events = lines.iter().map(|line| serde_json::from_slice(line).expect("JSON"));
+        let events: Vec<serde_json::Value> = events.collect();
+        let (last, added) = events.split_last().expect("an event");
+        assert!(added.iter().all(|event| event["type"] == "ADDED"), "{added:?}");
+        assert!((1..100).contains(&added.len()), "{}", added.len());
+        assert_eq!((&last["type"], &last["object"]["code"]), (&json!("ERROR"), &json!(410)));
     }
 
     #[tokio::test]

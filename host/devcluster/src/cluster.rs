@@ -187,7 +187,7 @@ impl Cluster {
             WatchStart::InitialState { not_older_than } => {
                 store.check_reached(not_older_than)?;
                 let objects = store.initial(&query.resource, &query.selection)?;
-                (Some(InitialState { objects, resource_version: now }), now)
+                (Some(InitialState { objects, resource_version: now, kept_until: None }), now)
             }
         };
         drop(store);

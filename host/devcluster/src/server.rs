@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use informant_apimachinery::Status;
-use informant_apiserver::{Route, ServeOptions, json_response, serve, status_response};
+use informant_apiserver::{Route, ServeOptions, Source, json_response, serve, status_response};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
@@ -266,7 +266,8 @@ impl State {
                 ..ServeOptions::default()
             };
             let query = parts.uri.query();
-            return serve(&self.cluster, &route, query, &parts.headers, &options).await;
+            let source: Arc<dyn Source> = Arc::new(self.cluster.clone());
+            return serve(&source, &route, query, &parts.headers, &options).await;
         }
         match &route {
             Route::Resource(path) => {

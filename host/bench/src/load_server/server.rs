@@ -95,7 +95,7 @@ pub async fn run(
     let api = TcpListener::bind(options.api).await.context("listen for the API")?;
     let commands = TcpListener::bind(options.control).await.context("listen for commands")?;
     ready(api.local_addr()?, commands.local_addr()?);
-    let documents = Documents::new(resources.iter().map(|(resource, _)| resource));
+    let documents = Arc::new(Documents::new(resources.iter().map(|(resource, _)| resource)));
     let shared = Arc::new(Server { resources: resources.into_iter().collect(), documents });
     let router = Router::new().fallback(serve).with_state(shared);
     // An event goes out when it happens, not when more have come together.
@@ -136,7 +136,7 @@ fn key(pod: &str) -> anyhow::Result<String> {
 
 struct Server {
     resources: HashMap<GroupVersionResource, Arc<Cluster>>,
-    documents: Documents,
+    documents: Arc<dyn Source>,
 }
 
 async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response {

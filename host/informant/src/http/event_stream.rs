@@ -19,7 +19,8 @@ use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
 use informant_apiserver::aside;
 use informant_apiserver::{
-    ApiObject, Change, ChangeFeed, InitialState, Selection, Watch, WatchLife, WatchStart,
+    ApiObject, Change, ChangeFeed, InitialState, Selection, StateForgotten, UnshownObjects, Watch,
+    WatchLife, WatchStart,
 };
 use informant_cache::Projection;
 use std::convert::Infallible;
@@ -125,7 +126,7 @@ pub(super) fn refused(status: &Status) -> Response {
 struct Events {
     view: Arc<EventView>,
     /// The objects that were there at the beginning and are yet to be sent.
-    initial: vec::IntoIter<Arc<ApiObject>>,
+    initial: Option<UnshownObjects>,
     /// The version of a bookmark that is due.
     bookmark: Option<u64>,
     /// Events that are made and yet to be sent.
@@ -161,12 +162,14 @@ impl Events {
     ) -> Self {
         let now = Instant::now();
         let (initial, bookmark) = match watch.initial {
-            Some(InitialState { objects, resource_version }) => (objects, Some(resource_version)),
-            None => (Vec::new(), None),
+            Some(InitialState { objects, resource_version, kept_until }) => {
+                (Some(UnshownObjects::new(objects, kept_until)), Some(resource_version))
+            }
+            None => (None, None),
         };
         Self {
             view: Arc::new(EventView { selection, projection }),
-            initial: initial.into_iter(),
+            initial,
             bookmark,
             ready: Vec::new().into_iter(),
             feed: Some(watch.feed),
@@ -185,8 +188,8 @@ impl Events {
             if let Some(event) = self.ready.next() {
                 return Some(event);
             }
-            if self.initial.len() > 0 {
-                self.make_initial().await?;
+            if let Some(initial) = self.initial.take() {
+                self.make_initial(initial).await?;
                 continue;
             }
             if let Some(version) = self.bookmark.take() {
@@ -210,22 +213,35 @@ impl Events {
         }
     }
 
-    /// Makes the events of the next initial objects. None: the host ends.
-    async fn make_initial(&mut self) -> Option<()> {
-        let mut bytes = 0;
-        let mut is_room = |object: &Arc<ApiObject>| {
-            let is_first = bytes == 0;
-            bytes += object.json_len();
-            is_first || bytes <= MADE_BYTES
-        };
-        let count = self.initial.as_slice().iter().take_while(|object| is_room(object)).count();
-        let objects: Vec<_> = self.initial.by_ref().take(count).collect();
+    /// Makes the events of the next initial objects. Of a forgotten state there are no more: the feed goes on with an
+    /// error. None: the host ends.
+    async fn make_initial(&mut self, mut initial: UnshownObjects) -> Option<()> {
         let view = self.view.clone();
         let make = move || {
-            let event = |object| view.event(WatchEventType::Added, object);
-            objects.iter().map(|object| event(object)).collect::<Vec<_>>()
+            let (mut events, mut bytes) = (Vec::new(), 0);
+            loop {
+                let next = initial.peek(ApiObject::json_len);
+                // A large object alone is more than these bytes.
+                let is_room = |next: &usize| bytes == 0 || bytes + next <= MADE_BYTES;
+                if !matches!(&next, Ok(Some(bytes)) if is_room(bytes)) {
+                    return (events, next.map(|next| next.is_some()), initial);
+                }
+                if let Ok(Some(object)) = initial.take_next() {
+                    events.push(view.event(WatchEventType::Added, &object));
+                    bytes += object.json_len();
+                }
+            }
         };
-        self.ready = aside(make).await?.into_iter();
+        let (events, has_more, mut initial) = aside(make).await?;
+        self.ready = events.into_iter();
+        match has_more {
+            Ok(true) => {
+                initial.wait_for_client();
+                self.initial = Some(initial);
+            }
+            Ok(false) => {}
+            Err(StateForgotten) => self.bookmark = None,
+        }
         Some(())
     }
 
@@ -291,6 +307,7 @@ mod tests {
     use super::*;
     use axum::body::to_bytes;
     use futures::future::BoxFuture;
+    use informant_apiserver::KeptUntil;
     use serde_json::{Value, json};
     use std::collections::VecDeque;
     use tokio_util::sync::CancellationToken;
@@ -380,7 +397,7 @@ mod tests {
     #[tokio::test]
     async fn objects_changes_and_the_end_of_what_is_known_are_events() {
         let objects = vec![object("a@7", "web"), object("b@5", "web")];
-        let initial = Some(InitialState { objects, resource_version: 8 });
+        let initial = Some(InitialState { objects, resource_version: 8, kept_until: None });
         let changes = vec![
             Change::Added(object("c@9", "web")),
             Change::Added(object("d@10", "db")),
@@ -408,6 +425,25 @@ mod tests {
         assert_eq!((&data["code"], &data["reason"]), (&json!(410), &json!("Expired")));
         // A past that is gone at the beginning has the same event.
         assert_eq!(text(Err(gone)).await, format!("event: error\n{failure}"));
+    }
+
+    #[tokio::test]
+    async fn a_beginning_that_is_read_too_slowly_ends_with_an_error() {
+        let large = |name: &str| {
+            let metadata = json!({"name": name, "labels": {"app": "web"}});
+            let object = json!({"metadata": metadata, "data": "x".repeat(MADE_BYTES)});
+            Arc::new(ApiObject::from_value(&object, &[]))
+        };
+        let kept_until = Some(KeptUntil::when(std::future::ready(())));
+        let objects = vec![large("a"), large("b"), large("c")];
+        let initial = Some(InitialState { objects, resource_version: 8, kept_until });
+        let gone = Status::too_old_resource_version(8, 20);
+        let feed = Box::new(Told([Err(gone)].into()));
+        let sent = text(Ok(Watch { initial, feed })).await;
+        let events: Vec<_> = sent.lines().filter(|line| line.starts_with("event")).collect();
+        let (last, added) = events.split_last().expect("an event");
+        assert_eq!(*last, "event: error", "{sent}");
+        assert!((1..3).contains(&added.len()) && added.iter().all(|it| *it == "event: added"));
     }
 
     #[tokio::test(start_paused = true)]

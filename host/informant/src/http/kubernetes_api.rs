@@ -143,6 +143,7 @@ async fn answer(
     match api.served.catalogue(resource.map(|path| &path.gvr)).await {
         Ok(catalogue) => {
             let source = CacheSource::new(shared.clone(), catalogue, caller);
+            let source: Arc<dyn Source> = Arc::new(source);
             let mut response =
                 serve(&source, &route, uri.query(), request.headers(), &api.options).await;
             if verb == "watch" {

@@ -97,7 +97,8 @@ impl Replica {
                     start_after: None,
                 };
                 let objects = state.store.list(&all)?.items;
-                (Some(InitialState { objects, resource_version: version }), version)
+                let initial = InitialState { objects, resource_version: version, kept_until: None };
+                (Some(initial), version)
             }
             // A watch ahead of the server is accepted, and gets no changes up to its version (storage/cacher's
             // `cacheWatcher.process`).

@@ -9,8 +9,9 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use http_body_util::Empty;
 use informant_apimachinery::{GroupVersionResource, Status, StatusCause, reason};
-use informant_apiserver::{QueryParameters, Route, ServeOptions, serve, status_response};
+use informant_apiserver::{QueryParameters, Route, ServeOptions, Source, serve, status_response};
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -114,7 +115,7 @@ impl Server {
             }
             Some(Refusal::Status(status)) => status_response(&status),
             None => {
-                let replica = Replica::new(self.clone(), fate.replica);
+                let replica: Arc<dyn Source> = Arc::new(Replica::new(self.clone(), fate.replica));
                 let bookmark_interval = self.state().temper.bookmarks;
                 let options = ServeOptions { bookmark_interval, ..Default::default() };
                 serve(&replica, &route, uri.query(), headers, &options).await

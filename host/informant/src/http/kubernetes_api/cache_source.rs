@@ -13,8 +13,8 @@ use futures::future::BoxFuture;
 use informant_apimachinery::{GroupVersionResource, LabelSelector, Status, reason};
 use informant_apiserver::aside;
 use informant_apiserver::{
-    ApiObject, Catalogue, InitialState, ListAt, ListPage, ListQuery, ResourceInfo, Selection,
-    Source, Watch, WatchQuery, WatchStart,
+    ApiObject, Catalogue, InitialState, KeptUntil, ListAt, ListPage, ListQuery, ResourceInfo,
+    Selection, Source, Watch, WatchQuery, WatchStart,
 };
 use informant_cache::{Indexer, InformerLease, ObjectKey, Snapshot};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ use tokio::time::{Instant, sleep, timeout};
 const REACH_DEADLINE: Duration = Duration::from_secs(3);
 /// The pause between two looks at the cache's resourceVersion.
 const REACH_LOOK: Duration = Duration::from_millis(25);
+/// The pause between two looks at the changes that are kept for a slow client: what changes in it is kept beside them.
+const KEPT_LOOK: Duration = Duration::from_millis(250);
 /// Objects that a list looks at before the work of another request has its turn.
 const STEP_ITEMS: usize = 500;
 /// Bytes that a field selector unpacks before the work of another request has its turn.
@@ -54,13 +56,18 @@ impl CacheSource {
         let lease = self.lease(&resource.gvr).await?;
         // The watch that follows a list begins at the list's version: the changes are kept from here on. Without
         // room for them the list is answered all the same.
-        if let Ok(follower) = self.shared.kubernetes.followed.follow(&resource, lease.clone()) {
-            let _ = began(&follower, None).await;
-        }
+        let follower = self.shared.kubernetes.followed.follow(&resource, lease.clone());
+        let place = match &follower {
+            Ok(follower) => began(follower, None).await,
+            Err(status) => Err(status.clone()),
+        };
         let state = SourceState::reached(&lease, at).await?;
         let resource_version = state.resource_version;
         let items = state.selected(&resource, &selection, start_after.as_deref()).await?;
-        Ok(ListPage { items, resource_version, next: None, remaining: None })
+        let kept_until = follower.and_then(|follower| Ok(kept_until(&follower, place?)));
+        let kept_until = kept_until.unwrap_or_else(|_| KeptUntil::when(sleep(KEPT_LOOK)));
+        let kept_until = Some(kept_until);
+        Ok(ListPage { items, resource_version, kept_until, ..ListPage::default() })
     }
 
     async fn start(&self, query: WatchQuery) -> Result<Watch, Status> {
@@ -79,10 +86,15 @@ impl CacheSource {
                 let state = SourceState::reached(&lease, at).await?;
                 let resource_version = state.resource_version;
                 let objects = state.selected(&resource, &selection, None).await?;
-                (Some(InitialState { objects, resource_version }), Some(resource_version))
+                let initial = InitialState { objects, resource_version, kept_until: None };
+                (Some(initial), Some(resource_version))
             }
         };
         let place = began(&follower, after).await?;
+        let initial = initial.map(|initial| {
+            let kept_until = Some(kept_until(&follower, place));
+            InitialState { kept_until, ..initial }
+        });
         let watch = self.shared.sources.watches.open(resource.gvr.to_string());
         Ok(Watch { initial, feed: Box::new(Feed::new(follower, place, among_all, watch)) })
     }
@@ -99,6 +111,16 @@ pub(super) async fn began(follower: &ChangeFollower, after: Option<u64>) -> Resu
             Err(Status::service_unavailable(message))
         }
     }
+}
+
+/// The moment from which the changes after this place are not all kept. A place without a follower has no changes.
+pub(super) fn kept_until(follower: &Arc<ChangeFollower>, place: Place) -> KeptUntil {
+    let follower = Arc::downgrade(follower);
+    KeptUntil::when(async move {
+        while follower.upgrade().is_some_and(|follower| follower.keeps(&place)) {
+            sleep(KEPT_LOOK).await;
+        }
+    })
 }
 
 impl Source for CacheSource {

@@ -176,6 +176,11 @@ impl ChangeFollower {
         self.changes.recent.lock().take(place)
     }
 
+    /// Whether every change after this place is kept.
+    pub(super) fn keeps(&self, place: &Place) -> bool {
+        self.changes.recent.lock().after(place).is_ok()
+    }
+
     pub(super) fn progress(&self, place: &Place) -> u64 {
         self.changes.recent.lock().progress(place)
     }
@@ -249,11 +254,12 @@ impl ResourceEventHandler for Changes {
 #[cfg(test)]
 mod tests {
     use super::super::WatchPlace;
-    use super::super::cache_source::began;
+    use super::super::cache_source::{began, kept_until};
     use super::super::feed::Feed;
+    use super::super::recent_changes::BOUNDS;
     use super::*;
     use crate::metrics::WatchCounts;
-    use informant_apiserver::ChangeFeed;
+    use informant_apiserver::{ChangeFeed, UnshownObjects};
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
     use serde_json::Value;
@@ -357,6 +363,37 @@ mod tests {
         );
         assert_eq!(follower.progress(&place), 5);
         assert!(follower.begin(Some(1)).await.is_err(), "that was before the first watch");
+        bench.factory.shutdown().await;
+    }
+
+    /// The resource's objects as a client that reads them slowly has them.
+    fn unshown(bench: &Bench, follower: &Arc<ChangeFollower>, place: Place) -> UnshownObjects {
+        let snapshot = follower.lease.informer().indexer().snapshot();
+        let page = snapshot.list(None, &Default::default(), 0, None).expect("a page");
+        let objects = page.items.iter().map(|object| shown(object.at_rest(), &bench.resource));
+        UnshownObjects::new(objects.collect(), Some(kept_until(follower, place)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn old_states_are_kept_for_slow_clients_as_long_as_the_changes_since() {
+        let bench = Bench::start().await;
+        let follower = bench.follow().await;
+        let mut place = follower.begin(None).await.expect("it is the newest");
+        let begun = place;
+        let mut slow = unshown(&bench, &follower, place);
+        slow.wait_for_client();
+        let large = format!(r#"{{"metadata":{{"name":"a"}},"data":"{}"}}"#, "x".repeat(1 << 20));
+        for number in 0..BOUNDS.bytes_max >> 20 {
+            assert!(follower.keeps(&begun), "{number} MiB of changes");
+            sleep(Duration::from_secs(60)).await;
+            assert_eq!(slow.peek(|object| object.name() == "a"), Ok(Some(true)));
+            bench.source.modify(&large);
+            next_events(&follower, &mut place, 1).await.expect("it goes on");
+        }
+        assert!(!follower.keeps(&begun));
+        while slow.peek(|_| ()).is_ok() {
+            sleep(Duration::from_millis(100)).await;
+        }
         bench.factory.shutdown().await;
     }
 

@@ -121,8 +121,8 @@ impl RecentChanges {
         Ok(Begin::At(Place { generation: self.generation, seen }))
     }
 
-    /// The next changes for this place, within [`TAKEN`]. The place moves behind them.
-    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+    /// The changes after this place, while all of them are kept.
+    pub(super) fn after(&self, place: &Place) -> Result<impl Iterator<Item = &Change>, Missed> {
         let missed = |reason, oldest| Missed {
             reason,
             status: Status::too_old_resource_version(place.seen, oldest),
@@ -131,7 +131,12 @@ impl RecentChanges {
             return Err(missed(WatchEndReason::Gap, self.log.newest()));
         }
         let changes = self.log.after(place.seen);
-        let changes = changes.map_err(|lost| missed(WatchEndReason::TooSlow, lost.oldest))?;
+        changes.map_err(|lost| missed(WatchEndReason::TooSlow, lost.oldest))
+    }
+
+    /// The next changes for this place, within [`TAKEN`]. The place moves behind them.
+    pub(super) fn take(&self, place: &mut Place) -> Result<Vec<Change>, Missed> {
+        let changes = self.after(place)?;
         let mut bytes = 0;
         let is_room = |change: &&Change| {
             let is_first = bytes == 0;
