@@ -3,7 +3,7 @@
 use crate::admin::{self, Client};
 use crate::cli::{AdminArgs, OnePlugin, Output};
 use crate::logging::Stdout;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use informant_runtime::{PluginName, disturbs_terminal, one_line};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -31,10 +31,8 @@ pub(super) fn client(admin: &AdminArgs) -> Result<Client> {
 
 /// The path of a part of a plugin. A plugin's name needs no escapes in a path.
 pub(super) fn path(name: &str, what: &str) -> Result<String> {
-    match name.parse::<PluginName>() {
-        Ok(name) => Ok(format!("/plugins/{}/{what}", name.as_str())),
-        Err(error) => bail!("{name} cannot be a plugin's name: {error}"),
-    }
+    let name: PluginName = name.parse()?;
+    Ok(format!("/plugins/{name}/{what}"))
 }
 
 /// Asks the host to change a plugin, and shows its answer.

@@ -219,15 +219,36 @@ fn a_part_that_is_behind_does_not_bring_back_what_another_saw_deleted() {
     assert!(parts.deletions.is_empty());
 }
 
+fn labelled(version: u32, app: &str) -> Object {
+    let json = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"a","name":"x","resourceVersion":"{version}","labels":{{"app":"{app}"}}}}}}"#
+    );
+    Object::decode(json.as_bytes(), None).expect("it decodes")
+}
+
+/// Invariant 9.
+#[test]
+fn metadata_leave_a_whole_object_to_the_part_that_has_it_whole() {
+    let mut parts = parts();
+    let web = Part { label_selector: "app=web".to_owned(), ..Part::all() };
+    let metadata = Part { metadata_only: true, ..Part::all() };
+    parts.want(&[web, metadata].into(), Instant::now());
+    let id = |is_metadata_only: bool| {
+        let is_it = |id: &PartId| parts.parts[id].is_metadata_only() == is_metadata_only;
+        parts.parts.keys().copied().find(is_it).expect("both are there")
+    };
+    let (whole, metadata) = (id(false), id(true));
+    let (before, after) = (labelled(5, "web"), labelled(6, "db"));
+    assert!(parts.leaves(metadata, &after.metadata_only(), || Some(&before)));
+    assert!(!parts.leaves(whole, &after, || Some(&before)), "it tells of the end itself");
+    let stored = before.metadata_only();
+    assert!(!parts.leaves(metadata, &after.metadata_only(), || Some(&stored)), "not whole");
+    assert!(!parts.leaves(metadata, &after.metadata_only(), || Some(&after)), "not of the part");
+}
+
 /// Invariant 9.
 #[test]
 fn a_part_that_is_behind_does_not_bring_an_object_back_into_selectors_that_it_left() {
-    let labelled = |version: u32, app: &str| {
-        let json = format!(
-            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"namespace":"a","name":"x","resourceVersion":"{version}","labels":{{"app":"{app}"}}}}}}"#
-        );
-        Object::decode(json.as_bytes(), None).expect("it decodes")
-    };
     let mut parts = parts();
     want(&mut parts, &[""]);
     sync(&mut parts, 1, "5");
