@@ -57,6 +57,8 @@ impl PluginHost {
         };
         if let Some(plugin) = self.plugins.get_mut(&load.name) {
             (plugin.load, plugin.shards_ahead, plugin.starting) = (None, 0, None);
+            // A version that did not take over restricts the one that runs no more.
+            plugin.hold_to_settings(&load.name);
             plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);

@@ -64,9 +64,10 @@ impl CacheSource {
         let state = SourceState::reached(&lease, at).await?;
         let resource_version = state.resource_version;
         let items = state.selected(&resource, &selection, start_after.as_deref()).await?;
-        let kept_until = follower.and_then(|follower| Ok(kept_until(&follower, place?)));
-        let kept_until = kept_until.unwrap_or_else(|_| KeptUntil::when(sleep(KEPT_LOOK)));
-        let kept_until = Some(kept_until);
+        let kept_until = Some(match (follower, place) {
+            (Ok(follower), Ok(place)) => kept_until(&follower, place),
+            _ => KeptUntil::when(sleep(KEPT_LOOK)),
+        });
         Ok(ListPage { items, resource_version, kept_until, ..ListPage::default() })
     }
 
