@@ -12,7 +12,6 @@ use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line
 use record::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use under_way::{ActionPlace, UNDER_WAY_MAX, UnderWay};
@@ -101,11 +100,15 @@ pub(crate) struct OneSchedule {
     pub(crate) schedule: Option<String>,
 }
 
-/// The choice in the body of a request.
-enum Choice {
-    Nothing,
-    Schedule(OneSchedule),
-    Letters(Selection),
+/// An action with the choice in the body of its request.
+enum ChosenAction {
+    Pause,
+    Resume,
+    Reload,
+    Rollback,
+    Fire(Option<String>),
+    Redrive(Selection),
+    Purge(Selection),
 }
 
 impl Letters {
@@ -184,7 +187,7 @@ impl Actions {
             Ok(checked) => still_may().await.map(|()| checked),
             Err(refusal) => Err(refusal),
         };
-        let (place, choice) = match checked {
+        let (place, chosen) = match checked {
             Ok(checked) => checked,
             Err(refusal) => {
                 record.refused(&refusal);
@@ -194,7 +197,7 @@ impl Actions {
         record.began();
         let (admin, (tell, told)) = (self.admin.clone(), oneshot::channel());
         self.under_way.begin(place, async move {
-            let result = ask(&admin, action, &record.plugin, choice).await;
+            let result = ask(&admin, &record.plugin, chosen).await;
             record.ended(&result);
             // The line comes before the answer.
             drop(record);
@@ -209,12 +212,12 @@ impl Actions {
         self.under_way.ended().await;
     }
 
-    /// The place and the choice of a request that this host can carry out.
+    /// The place and the action of a request that this host can carry out.
     async fn check(
         &self,
         record: &mut Record,
         body: Body,
-    ) -> Result<(ActionPlace, Choice), ActionRefusal> {
+    ) -> Result<(ActionPlace, ChosenAction), ActionRefusal> {
         let is_over_http = record.by.listener != ActionListener::AdminSocket;
         let elsewhere = self.candidate.as_ref().and_then(Candidate::elsewhere);
         if let Some(elsewhere) = elsewhere.filter(|_| is_over_http) {
@@ -223,43 +226,47 @@ impl Actions {
             );
             return Err(ActionRefusal(StatusCode::CONFLICT, text));
         }
-        let choice = match record.action {
-            PluginAction::Redrive | PluginAction::Purge => {
-                let letters: Letters = read(body, LETTERS_FORM).await?;
-                record.letters = Some(shown(&letters));
-                Choice::Letters(letters.selection()?)
+        let chosen = match record.action {
+            PluginAction::Pause => ChosenAction::Pause,
+            PluginAction::Resume => ChosenAction::Resume,
+            PluginAction::Reload => ChosenAction::Reload,
+            PluginAction::Rollback => ChosenAction::Rollback,
+            PluginAction::Fire => {
+                let one: OneSchedule = read(body, SCHEDULE_FORM).await?;
+                ChosenAction::Fire(one.schedule)
             }
-            PluginAction::Fire => Choice::Schedule(read(body, SCHEDULE_FORM).await?),
-            _ => Choice::Nothing,
+            PluginAction::Redrive => ChosenAction::Redrive(selected(record, body).await?),
+            PluginAction::Purge => ChosenAction::Purge(selected(record, body).await?),
         };
         let place = self.under_way.place().ok_or_else(|| {
             let text = format!("{UNDER_WAY_MAX} actions are under way; ask again later");
             ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text)
         })?;
-        Ok((place, choice))
+        Ok((place, chosen))
     }
 }
 
 async fn ask(
     admin: &PluginAdmin,
-    action: PluginAction,
     plugin: &PluginName,
-    choice: Choice,
+    chosen: ChosenAction,
 ) -> Result<String, ActionRefusal> {
-    let (schedule, selection) = match choice {
-        Choice::Nothing => (None, Selection::Ids(BTreeSet::new())),
-        Choice::Schedule(one) => (one.schedule, Selection::Ids(BTreeSet::new())),
-        Choice::Letters(selection) => (None, selection),
-    };
-    Ok(match action {
-        PluginAction::Pause => admin.pause(plugin).await,
-        PluginAction::Resume => admin.resume(plugin).await,
-        PluginAction::Reload => admin.reload(plugin).await,
-        PluginAction::Rollback => admin.rollback(plugin).await,
-        PluginAction::Fire => admin.fire(plugin, schedule).await,
-        PluginAction::Redrive => admin.redrive(plugin, selection).await,
-        PluginAction::Purge => admin.purge(plugin, selection).await,
+    Ok(match chosen {
+        ChosenAction::Pause => admin.pause(plugin).await,
+        ChosenAction::Resume => admin.resume(plugin).await,
+        ChosenAction::Reload => admin.reload(plugin).await,
+        ChosenAction::Rollback => admin.rollback(plugin).await,
+        ChosenAction::Fire(schedule) => admin.fire(plugin, schedule).await,
+        ChosenAction::Redrive(selection) => admin.redrive(plugin, selection).await,
+        ChosenAction::Purge(selection) => admin.purge(plugin, selection).await,
     }?)
+}
+
+/// The letters that a request chooses, which its line of the log has too.
+async fn selected(record: &mut Record, body: Body) -> Result<Selection, ActionRefusal> {
+    let letters: Letters = read(body, LETTERS_FORM).await?;
+    record.letters = Some(shown(&letters));
+    letters.selection()
 }
 
 /// Reads the body of a request, which has one of these forms.
