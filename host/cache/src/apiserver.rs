@@ -7,6 +7,7 @@
 
 mod body;
 mod client;
+mod credentials;
 mod discovery;
 #[cfg(test)]
 mod fuzz;

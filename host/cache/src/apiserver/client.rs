@@ -4,17 +4,24 @@
 //! kube's client speaks HTTP/1.1, which has no ping, and its connections send no probes. Here the kernel probes each
 //! connection. `host/docs/designs/connections.md` has the cases that a probe cannot find.
 
+use super::credentials::Credentials;
 use super::turns::TurnTaking;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
-use http::Request;
+use http::uri::Authority;
+use http::{HeaderValue, Request, Uri};
 use http_body::Body as HttpBody;
+use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, Client, ClientBuilder, ConfigExt};
 use kube::{Config, Error};
+use percent_encoding::percent_decode_str;
 use std::time::Duration;
-use tower::{ServiceBuilder, ServiceExt as _};
+use tower::filter::AsyncFilterLayer;
+use tower::{Service, ServiceBuilder, ServiceExt as _};
 
 /// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
 /// Invariant 16.
@@ -37,6 +44,9 @@ impl Default for KeepAlive {
     }
 }
 
+/// The bytes that hyper reads at once, and the longest head of an answer. A hundred names and their values fit.
+const BUFFER_BYTES: usize = 32 << 10;
+
 /// The most unanswered probes, on systems without a time limit.
 const PROBES_MAX: u32 = 3;
 
@@ -44,23 +54,17 @@ const PROBES_MAX: u32 = 3;
 /// retries, because its users wait and report by themselves. The configuration's read and write timeouts are not used:
 /// a watch without changes is quiet.
 ///
-/// Behind a proxy (`proxy_url`) this is kube's own client, whose connections are not probed.
+/// Behind a proxy (`proxy_url`) the connection to the proxy is probed.
 pub fn client_for_config(config: Config) -> Result<Client, Error> {
     client_with_keep_alive(config, KeepAlive::default())
 }
 
 /// As [`client_for_config`], with other times.
-pub fn client_with_keep_alive(mut config: Config, keep_alive: KeepAlive) -> Result<Client, Error> {
-    config.default_retry = false;
-    if config.proxy_url.is_some() {
-        config.read_timeout = None;
-        return Client::try_from(config);
-    }
+pub fn client_with_keep_alive(config: Config, keep_alive: KeepAlive) -> Result<Client, Error> {
     client_with_bodies(config, keep_alive, |body| body)
 }
 
-/// As [`client_with_keep_alive`], but never through a proxy. `bodies` maps the body of each request before a
-/// connection sends it.
+/// As [`client_with_keep_alive`]. `bodies` maps the body of each request before a connection sends it.
 pub fn client_with_bodies<B>(
     config: Config,
     keep_alive: KeepAlive,
@@ -74,12 +78,60 @@ where
     connector.enforce_http(false);
     connector.set_connect_timeout(config.connect_timeout);
     probe(&mut connector, keep_alive);
+    let Some(proxy) = config.proxy_url.clone() else { return over(connector, config, bodies) };
+    match proxy.scheme_str() {
+        Some("socks5") => over(SocksV5::new(proxy, connector), config, bodies),
+        Some("https") => {
+            let connector = config.rustls_https_connector_with_connector(connector)?;
+            over(tunnel(&proxy, connector), config, bodies)
+        }
+        Some("http") => over(tunnel(&proxy, connector), config, bodies),
+        _ => Err(Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy) }),
+    }
+}
+
+/// A connector through an HTTP proxy, with the user and the password of its URL.
+fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
+    let tunnel = Tunnel::new(proxy.clone(), connector);
+    let authority = proxy.authority().map(Authority::as_str);
+    let Some((user, _)) = authority.and_then(|authority| authority.rsplit_once('@')) else {
+        return tunnel;
+    };
+    // `Uri` leaves them as they are written.
+    let user: Vec<u8> = percent_decode_str(user).collect();
+    match HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(user))) {
+        Ok(mut header) => {
+            header.set_sensitive(true);
+            tunnel.with_auth(header)
+        }
+        // Base64 is always a header's value.
+        Err(_) => tunnel,
+    }
+}
+
+/// A client over this connector.
+fn over<C, B>(
+    connector: C,
+    config: Config,
+    bodies: impl Fn(Body) -> B + Clone + Send + 'static,
+) -> Result<Client, Error>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Read + Write + Connection + Send + Unpin + 'static,
+    C::Future: Send + 'static,
+    C::Error: std::error::Error + Send + Sync + 'static,
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<tower::BoxError>,
+{
     let connector = config.rustls_https_connector_with_connector(connector)?;
     let connector = connector.map_response(TurnTaking::new);
-    let client = HttpClient::builder(TokioExecutor::new()).build::<_, B>(connector);
+    let mut client = HttpClient::builder(TokioExecutor::new());
+    let client = client.http1_max_buf_size(BUFFER_BYTES).build::<_, B>(connector);
+    let authorize = Credentials::new(&config)?
+        .map(|credentials| AsyncFilterLayer::new(move |request| credentials.clone().add(request)));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
-        .option_layer(config.auth_layer()?)
+        .option_layer(authorize)
         .layer(config.extra_headers_layer()?)
         .map_request(move |request: Request<Body>| request.map(&bodies))
         .map_err(tower::BoxError::from)
@@ -169,6 +221,42 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_nobody_acknowledges_ends() {
         check_is_found(false).await;
+    }
+
+    /// Reads a head, and answers it.
+    async fn answer(stream: &mut TcpStream, answer: &[u8]) -> String {
+        let (mut head, mut buffer) = (String::new(), [0; 4096]);
+        while !head.ends_with("\r\n\r\n") {
+            let bytes = stream.read(&mut buffer).await.expect("a head");
+            assert_ne!(bytes, 0, "it ends after {head:?}");
+            head += str::from_utf8(&buffer[..bytes]).expect("text");
+        }
+        stream.write_all(answer).await.expect("it is sent");
+        head
+    }
+
+    #[tokio::test]
+    async fn a_proxy_gets_the_user_and_the_password_of_its_url() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let proxy = listener.local_addr().expect("it has one");
+        let mut config = Config::new("http://cluster.example:81".parse().expect("a URI"));
+        config.proxy_url = format!("http://user:p%40ss@{proxy}").parse().ok();
+        let client = client_with_keep_alive(config, KeepAlive::default()).expect("a client");
+        let request = Request::get("/version").body(Vec::new()).expect("a request");
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let connect = answer(&mut stream, b"HTTP/1.1 200 OK\r\n\r\n").await;
+            let words = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nwell";
+            (connect, answer(&mut stream, words).await)
+        };
+        let (text, (connect, get)) = tokio::join!(client.request_text(request), serve);
+        assert_eq!(text.expect("the proxy's answer"), "well");
+        let lines: Vec<_> = connect.lines().collect();
+        assert_eq!(lines[0], "CONNECT cluster.example:81 HTTP/1.1");
+        let user = BASE64_STANDARD.encode("user:p@ss");
+        assert!(connect.to_lowercase().contains("proxy-authorization: basic"), "{connect}");
+        assert!(connect.contains(&user), "{connect}");
+        assert!(get.starts_with("GET /version HTTP/1.1\r\n"), "{get}");
     }
 
     /// Invariant 16.

@@ -2,12 +2,13 @@
 
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
-use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
+use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo, aside};
 use informant_devcluster::built_in_resources;
-use kube::core::discovery::v2::{
-    APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APIVersionDiscovery,
-};
+use kube::core::discovery::v2::APIResourceDiscovery;
+use memchr::memchr_iter;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,20 +16,58 @@ use std::sync::Arc;
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
+/// A cluster with thousands of definitions has fewer.
+const RESOURCES_MAX: usize = 10_000;
+/// The entries of all lists of a discovery are at most one more than its commas. One of [`RESOURCES_MAX`] resources
+/// has 250,000.
+const COMMAS_MAX: usize = 500_000;
+/// The short names, and the categories, of one resource that are served.
+const NAMES_MAX: usize = 16;
+/// The API server takes no longer name of a group, a kind or a resource.
+const NAME_BYTES_MAX: usize = 253;
+
 /// The verbs that the cache answers.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
+
+/// A discovery, whose groups are read one after the other: of many megabytes, few are then in memory as trees.
+#[derive(Deserialize)]
+struct Groups<'a> {
+    #[serde(borrow, default)]
+    items: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Group<'a> {
+    metadata: Option<GroupName>,
+    #[serde(borrow, default)]
+    versions: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct GroupName {
+    /// The core group has none.
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct GroupVersion<'a> {
+    #[serde(default)]
+    version: String,
+    #[serde(borrow, default)]
+    resources: Vec<&'a RawValue>,
+}
 
 /// Asks the API server: two requests.
 pub(super) async fn read(client: &kube::Client) -> Result<Catalogue, Status> {
     let (core, others) = futures::try_join!(ask(client, "/api"), ask(client, "/apis"))?;
-    let groups = core.items.into_iter().chain(others.items);
-    Ok(Catalogue::new(groups.flat_map(resources).map(Arc::new)))
+    let made = aside(move || catalogue(&[&core, &others])).await;
+    made.unwrap_or_else(|| Err(Status::service_unavailable("the host ends")))
 }
 
-async fn ask(client: &kube::Client, path: &str) -> Result<APIGroupDiscoveryList, Status> {
+async fn ask(client: &kube::Client, path: &str) -> Result<String, Status> {
     let request = http::Request::get(path).header(ACCEPT, AGGREGATED).body(Vec::new());
     let request = request.map_err(Status::internal_error)?;
-    client.request(request).await.map_err(|error| unavailable(path, error))
+    client.request_text(request).await.map_err(|error| unavailable(path, error))
 }
 
 /// The API server gave no answer to a request for this path.
@@ -37,29 +76,56 @@ fn unavailable(path: &str, error: kube::Error) -> Status {
     Status::service_unavailable(format!("the API server could not be asked for {path}: {error:#}"))
 }
 
-fn resources(group: APIGroupDiscovery) -> impl Iterator<Item = ResourceInfo> {
-    // The core group has no name.
-    let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-    // Both match a table of a hundred names.
+fn catalogue(documents: &[&str]) -> Result<Catalogue, Status> {
+    let unreadable = |error: serde_json::Error| {
+        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
+    };
+    let too_many = |count: usize, entries: &str| {
+        let message = format!("the API server's discovery has more than {count} {entries}");
+        Err(Status::service_unavailable(message))
+    };
     let built_in = built_in_resources();
-    let built_in: HashSet<String> = built_in
-        .iter()
-        .filter(|info| info.gvr.group == name)
-        .map(|info| info.gvr.resource.clone())
-        .collect();
-    group.versions.into_iter().flat_map(
-        move |APIVersionDiscovery { version, resources, .. }| {
-            let version = version.unwrap_or_default();
-            let of = |resource: APIResourceDiscovery| {
-                let plural = resource.resource.as_deref()?;
-                let gvr = GroupVersionResource::new(&*name, &*version, plural);
-                let custom = !built_in.contains(plural);
-                // Invariant 41.
-                (!gvr.is_secrets()).then(|| info(gvr, resource, custom))?
-            };
-            resources.into_iter().filter_map(of).collect::<Vec<_>>()
-        },
-    )
+    let built_in = built_in.iter().map(|info| (&*info.gvr.group, &*info.gvr.resource)).collect();
+    let mut found = Vec::new();
+    for document in documents {
+        if memchr_iter(b',', document.as_bytes()).count() > COMMAS_MAX {
+            return too_many(COMMAS_MAX, "entries");
+        }
+        let groups: Groups<'_> = serde_json::from_str(document).map_err(unreadable)?;
+        for group in groups.items {
+            let group: Group<'_> = serde_json::from_str(group.get()).map_err(unreadable)?;
+            let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+            for version in group.versions {
+                let version: GroupVersion<'_> =
+                    serde_json::from_str(version.get()).map_err(unreadable)?;
+                for resource in version.resources {
+                    let resource: APIResourceDiscovery =
+                        serde_json::from_str(resource.get()).map_err(unreadable)?;
+                    let info = served(&name, &version.version, resource, &built_in);
+                    found.extend(info.map(Arc::new));
+                    if found.len() > RESOURCES_MAX {
+                        return too_many(RESOURCES_MAX, "resources");
+                    }
+                }
+            }
+        }
+    }
+    Ok(Catalogue::new(found))
+}
+
+/// The resource; none for Secrets, and where it cannot be listed and watched.
+fn served(
+    group: &str,
+    version: &str,
+    resource: APIResourceDiscovery,
+    built_in: &HashSet<(&str, &str)>,
+) -> Option<ResourceInfo> {
+    let plural = resource.resource.as_deref()?;
+    let is_named = [group, version, plural].iter().all(|name| name.len() <= NAME_BYTES_MAX);
+    let gvr = is_named.then(|| GroupVersionResource::new(group, version, plural))?;
+    let custom = !built_in.contains(&(group, plural));
+    // Invariant 41.
+    (!gvr.is_secrets()).then(|| info(gvr, resource, custom))?
 }
 
 /// The resource; none where it cannot be listed and watched.
@@ -72,7 +138,9 @@ fn info(
     if !has("list") || !has("watch") {
         return None;
     }
-    let kind = resource.response_kind?.kind?;
+    let is_name = |name: &String| name.len() <= NAME_BYTES_MAX;
+    let few = |names: Vec<String>| names.into_iter().filter(is_name).take(NAMES_MAX).collect();
+    let kind = resource.response_kind?.kind.filter(is_name)?;
     let shown = |verb: &&str| has(verb);
     let verbs: Vec<String> =
         VERBS.iter().filter(|verb| shown(verb)).map(ToString::to_string).collect();
@@ -86,14 +154,14 @@ fn info(
         kind: kind.clone(),
         verbs: vec!["get".to_owned()],
     });
-    let singular = resource.singular_resource.filter(|singular| !singular.is_empty());
+    let singular = resource.singular_resource.filter(|name| !name.is_empty() && is_name(name));
     let fields = selectable_fields(&gvr).iter().map(ToString::to_string).collect();
     Some(ResourceInfo {
         singular: singular.unwrap_or_else(|| kind.to_lowercase()),
         list_kind: format!("{kind}List"),
         kind,
-        short_names: resource.short_names,
-        categories: resource.categories,
+        short_names: few(resource.short_names),
+        categories: few(resource.categories),
         namespaced: resource.scope.as_deref() == Some("Namespaced"),
         custom,
         verbs,
@@ -109,10 +177,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn catalogue(items: Value) -> Vec<ResourceInfo> {
-        let groups = serde_json::from_value(json!({ "items": items }));
-        let groups: APIGroupDiscoveryList = groups.expect("a list of groups");
-        groups.items.into_iter().flat_map(resources).collect()
+    fn found(items: Value) -> Vec<Arc<ResourceInfo>> {
+        let document = json!({ "items": items }).to_string();
+        catalogue(&[&document]).expect("it is small").resources().to_vec()
+    }
+
+    #[track_caller]
+    fn check_refused(document: &str, expect: &str) {
+        assert_eq!(catalogue(&[document]).expect_err("it is too large").message, expect);
     }
 
     fn resource(name: &str, kind: &str, verbs: &[&str]) -> Value {
@@ -126,12 +198,11 @@ mod tests {
     #[test]
     fn only_what_can_be_followed_is_served_and_no_secrets() {
         let all = ["create", "delete", "get", "list", "watch"];
-        let found =
-            catalogue(json!([{"metadata": {}, "versions": [{"version": "v1", "resources": [
-                resource("pods", "Pod", &all),
-                resource("secrets", "Secret", &all),
-                resource("bindings", "Binding", &["create"]),
-            ]}]}]));
+        let found = found(json!([{"metadata": {}, "versions": [{"version": "v1", "resources": [
+            resource("pods", "Pod", &all),
+            resource("secrets", "Secret", &all),
+            resource("bindings", "Binding", &["create"]),
+        ]}]}]));
         let [pods] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(pods.gvr.to_string(), "v1/pods");
         assert_eq!((pods.verbs.as_slice(), pods.custom), (&VERBS.map(str::to_owned)[..], false));
@@ -142,8 +213,48 @@ mod tests {
     }
 
     #[test]
+    fn a_catalogue_has_a_bounded_number_of_resources() {
+        let document = |count: usize| {
+            let names = (0..count).map(|number| format!("things{number}"));
+            let resources: Vec<Value> =
+                names.map(|name| resource(&name, "Thing", &["list", "watch"])).collect();
+            let version = json!({"version": "v1", "resources": resources});
+            json!({"items": [{"metadata": {"name": "example.com"}, "versions": [version]}]})
+                .to_string()
+        };
+        let found = catalogue(&[&document(RESOURCES_MAX)]).map(|found| found.resources().len());
+        assert_eq!(found, Ok(RESOURCES_MAX));
+        check_refused(
+            &document(RESOURCES_MAX + 1),
+            "the API server's discovery has more than 10000 resources",
+        );
+    }
+
+    #[test]
+    fn a_discovery_has_a_bounded_number_of_entries() {
+        let document = |count: usize| format!(r#"{{"items":[{}{{}}]}}"#, "{},".repeat(count));
+        assert_eq!(catalogue(&[&document(COMMAS_MAX)]).map(|found| found.resources().len()), Ok(0));
+        check_refused(
+            &document(COMMAS_MAX + 1),
+            "the API server's discovery has more than 500000 entries",
+        );
+    }
+
+    #[test]
+    fn a_resource_has_a_bounded_number_of_names() {
+        let mut things = resource("things", "Thing", &["list", "watch"]);
+        let names: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
+        (things["shortNames"], things["categories"]) = (json!(names), json!(names));
+        let mut long = resource("others", "Other", &["list", "watch"]);
+        long["responseKind"]["kind"] = "x".repeat(NAME_BYTES_MAX + 1).into();
+        let found = found(json!([{"versions": [{"version": "v1", "resources": [things, long]}]}]));
+        let [things] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((things.short_names.len(), things.categories.len()), (NAMES_MAX, NAMES_MAX));
+    }
+
+    #[test]
     fn what_is_not_built_in_counts_as_custom() {
-        let found = catalogue(json!([{"metadata": {"name": "example.com"}, "versions": [
+        let found = found(json!([{"metadata": {"name": "example.com"}, "versions": [
             {"version": "v1", "resources": [resource("widgets", "Widget", &["list", "watch"])]},
         ]}]));
         assert_eq!((found[0].custom, found[0].verbs.len()), (true, 2));
