@@ -6,7 +6,7 @@
 mod api_servers;
 mod connect;
 mod idle;
-mod interim;
+pub(crate) mod interim;
 mod message;
 mod resolve;
 mod secrets;

@@ -4,6 +4,7 @@ use super::endpoint::Endpoint;
 use super::messages::ExportResponse;
 use super::settings::SignalSettings;
 use crate::cluster_writer::with_causes;
+use crate::outbound::interim::InterimAnswers;
 use crate::outbound::tls::Tls;
 use anyhow::Result;
 use bytes::Bytes;
@@ -147,8 +148,10 @@ impl OtlpClient {
         let lost = |error: &(dyn std::error::Error + 'static)| {
             PostError::lost(format!("{endpoint}: {}", with_causes(error)))
         };
-        let request = self.request(body).map_err(|error| lost(&error))?;
-        let made = handshake(TokioIo::new(stream)).await;
+        let mut request = self.request(body).map_err(|error| lost(&error))?;
+        let interim = InterimAnswers::default();
+        interim.count_for(&mut request);
+        let made = handshake(TokioIo::new(interim.bound(stream))).await;
         let (mut sender, connection) = made.map_err(|error| lost(&error))?;
         // The sender gets the error of the connection.
         let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));

@@ -2,7 +2,7 @@
 //! neither yields nor ends. So a server that sends only interim answers keeps a thread busy. After [`INTERIM_MAX`] of
 //! them, the connection is read no further.
 
-use super::Message;
+use http::Request;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The bound for one request. A server that sends an interim answer every second has sent fewer when the longest call
 /// ends. One buffer may contain more.
-pub(super) const INTERIM_MAX: usize = 100;
+pub(crate) const INTERIM_MAX: usize = 100;
 
 /// The number of interim answers to the current request of one connection.
 #[derive(Clone, Default)]
-pub(super) struct InterimAnswers(Arc<AtomicUsize>);
+pub(crate) struct InterimAnswers(Arc<AtomicUsize>);
 
 /// A stream that is read no further after too many interim answers.
-pub(super) struct InterimBound<S> {
+pub(crate) struct InterimBound<S> {
     stream: S,
     answers: InterimAnswers,
 }
 
 impl InterimAnswers {
     /// The next interim answers belong to this request.
-    pub(super) fn count_for(&self, message: &mut Message) {
+    pub(crate) fn count_for<B>(&self, request: &mut Request<B>) {
         self.0.store(0, Relaxed);
         let count = self.0.clone();
-        hyper::ext::on_informational(message, move |_| _ = count.fetch_add(1, Relaxed));
+        hyper::ext::on_informational(request, move |_| _ = count.fetch_add(1, Relaxed));
     }
 
-    pub(super) fn bound<S>(&self, stream: S) -> InterimBound<S> {
+    pub(crate) fn bound<S>(&self, stream: S) -> InterimBound<S> {
         InterimBound { stream, answers: self.clone() }
     }
 }

@@ -127,6 +127,14 @@ async fn the_answers_that_the_specification_names_let_the_request_come_again() {
     check_error(found, &text, true, None);
 }
 
+#[tokio::test]
+async fn interim_answers_are_bounded() {
+    let answer = "HTTP/1.1 100 Continue\r\n\r\n".repeat(20_000);
+    let (found, _) = posted(&[], "http", &answer).await;
+    let text = "http://ADDRESS/base/v1/traces: connection error: there were more than 100 interim answers (1xx)";
+    check_error(found, text, true, None);
+}
+
 /// The collector may have refused items, and has the others.
 #[tokio::test]
 async fn a_success_without_a_readable_answer_is_a_failure_that_is_not_repeated() {
