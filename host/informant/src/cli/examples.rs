@@ -41,7 +41,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "replay",
         &[
             (
-                "replay recordings/hello-20260301T120000Z-1.rec hello.wasm",
+                "replay recordings/hello-20260301T120000.500Z-1.rec hello.wasm",
                 "plays the recordings of `run --record recordings`",
             ),
             (

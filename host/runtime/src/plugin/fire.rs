@@ -9,7 +9,11 @@ impl Plugin {
     pub(crate) fn fire(&self, schedule: Option<&str>) -> Result<String, AdminError> {
         let fired = self.core.queue.change(|it| it.fire(schedule, Now::read()));
         let schedule = fired.map_err(AdminError::Refused)?;
-        let note = if self.paused { " once the plugin is resumed" } else { "" };
+        let note = match (self.paused, self.core.state().is_tripped()) {
+            (true, _) => " once the plugin is resumed",
+            (false, true) => " when the tripped plugin is tried again, or is resumed",
+            (false, false) => "",
+        };
         Ok(format!("schedule {schedule} is called{note}"))
     }
 }

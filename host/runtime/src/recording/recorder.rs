@@ -149,7 +149,8 @@ impl RecordingTapes {
     fn begin(&self, of: &TapeOf<'_>, number: u64) -> Option<Arc<RecordingTape>> {
         let plugin = of.plugin;
         let began = Timestamp::now();
-        let stamp = began.strftime("%Y%m%dT%H%M%SZ");
+        // A host that starts again within the second begins with the same numbers.
+        let stamp = began.strftime("%Y%m%dT%H%M%S%.3fZ");
         let name = format!("{plugin}-{stamp}-{number}.rec");
         let path = self.options.directory.join(&name);
         let file = match private_files::create_in(&self.opened, &name) {

@@ -116,6 +116,20 @@ async fn a_schedule_is_called_on_request() {
 }
 
 #[tokio::test]
+async fn a_schedule_of_a_tripped_plugin_waits() {
+    let bench = Bench::start();
+    bench.drop_in("timer.wasm", &guest(BEAT, false, &FAILS.replace("retry", "2")));
+    bench.until("timer", |status| is(status, "tripped")).await;
+    let said = bench.admin.fire(&"timer".parse().expect("a name"), None).await;
+    let said = said.expect("there is one schedule");
+    assert_eq!(
+        said,
+        "schedule beat is called when the tripped plugin is tried again, or is resumed"
+    );
+    bench.stop().await;
+}
+
+#[tokio::test]
 async fn schedules_need_a_timer() {
     let bench = Bench::start();
     let schedules = format!(r#","schedules":[{BEAT}]}}"#);
