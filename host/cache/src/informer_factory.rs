@@ -12,7 +12,8 @@ use crate::reflector::WatchErrorHandler;
 use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::{Scope, ScopeError};
 use crate::shared_informer::{
-    AskedScope, CONCURRENT_LISTS_MAX, InformerOptions, LINGER, SharedIndexInformer,
+    AskedScope, CONCURRENT_LISTS_MAX, InformerOptions, LINGER, RELIST_BYTES_MAX,
+    SharedIndexInformer,
 };
 use crate::transform::Transform;
 use informant_apimachinery::GroupVersionResource;
@@ -45,6 +46,8 @@ pub struct FactoryOptions {
     pub transform: Option<Transform>,
     /// The same for single resources.
     pub transforms: BTreeMap<GroupVersionResource, Transform>,
+    /// The bytes that a relist holds, as [`InformerOptions::relist_bytes_max`] describes.
+    pub relist_bytes_max: usize,
     /// How long an informer runs after its last lease, and how long a scope is covered after its
     /// last request. So a plugin that is replaced, or a reader that comes back, finds its cache
     /// warm.
@@ -64,6 +67,7 @@ impl Default for FactoryOptions {
             resync_periods: BTreeMap::new(),
             transform: None,
             transforms: BTreeMap::new(),
+            relist_bytes_max: RELIST_BYTES_MAX,
             linger: LINGER,
             seed: fastrand::u64(..),
         }
@@ -133,6 +137,7 @@ impl SharedInformerFactory {
             tweaks: options.tweaks,
             transform: options.transform,
             resync_period,
+            relist_bytes_max: options.relist_bytes_max,
             scope_linger: linger,
             seed: options.seed,
         };

@@ -43,6 +43,9 @@ use tokio::sync::{Semaphore, watch};
 /// get requests for everything from all informers at once.
 pub(crate) const CONCURRENT_LISTS_MAX: usize = 8;
 
+/// The changes of some thousand pods. All informers hold at most eight times that.
+pub(crate) const RELIST_BYTES_MAX: usize = 16 << 20;
+
 /// Long enough for a plugin's reload or a user's next read, short enough that memory is freed soon.
 pub(crate) const LINGER: Duration = Duration::from_secs(60);
 
@@ -63,6 +66,9 @@ pub struct InformerOptions {
     pub transform: Option<Transform>,
     /// The period of resyncs for handlers that choose none; `None`: never.
     pub resync_period: Option<Duration>,
+    /// The bytes of changed objects that a relist holds until its end, so that readers see the list in one step. A
+    /// relist with more is shown as it comes. 16 MiB by default.
+    pub relist_bytes_max: usize,
     /// How long a scope is covered after its last request, so that a caller that comes back finds
     /// it warm.
     pub scope_linger: Duration,
@@ -79,6 +85,7 @@ impl Default for InformerOptions {
             tweaks: ListTweaks::default(),
             transform: None,
             resync_period: None,
+            relist_bytes_max: RELIST_BYTES_MAX,
             scope_linger: LINGER,
             seed: fastrand::u64(..),
         }

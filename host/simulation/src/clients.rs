@@ -41,7 +41,8 @@ impl Clients {
 
     /// Adds a user of a resource, of all of it or of a part.
     pub(crate) fn lease(&mut self, gvr: &GroupVersionResource) {
-        let scope = self.scope().filter(|_| self.random.bool());
+        let parts = if self.around.mostly_metadata { 7 } else { 4 };
+        let scope = self.scope().filter(|_| self.random.u32(..8) < parts);
         let (door, lease) = match scope.map(|scope| self.factory.view(gvr, scope)) {
             Some(Ok(view)) => (Door::View(view), None),
             Some(Err(error)) => {
@@ -66,7 +67,9 @@ impl Clients {
         if !self.around.views {
             return None;
         }
-        let is_metadata_only = random.u32(..3) == 0;
+        // Whole objects beside metadata alone come in when a first reader needs them.
+        let of_eight = if self.around.mostly_metadata { 7 } else { 3 };
+        let is_metadata_only = random.u32(..8) < of_eight;
         let mut scope = match random.u32(..3) {
             0 => Scope::all(),
             1 => Scope::namespace("default"),

@@ -71,6 +71,8 @@ pub(crate) struct Around {
     pub(crate) views: bool,
     /// Whether some of these parts have selectors.
     pub(crate) selectors: bool,
+    /// Whether most of them are of metadata alone.
+    pub(crate) mostly_metadata: bool,
 }
 
 impl Told {
@@ -83,7 +85,7 @@ impl Told {
         mischief: Option<Arc<Mischief>>,
         random: fastrand::Rng,
     ) -> Self {
-        let Around { server, journal, faults, views, selectors } = around.clone();
+        let Around { server, journal, faults, views, selectors, .. } = around.clone();
         let began = (!manner.late).then(|| server.with_history(&gvr, History::now));
         let untold = if manner.replay { BTreeSet::new() } else { door.keys().collect() };
         let state = HandlerState {
@@ -354,7 +356,7 @@ impl ResourceEventHandler for Told {
         }
         // Before it has synced, a handler may get events of a watch with a narrower scope than its own.
         let narrower = state.synced == 0 && final_state == FinalState::Unknown;
-        if final_state != FinalState::LeftScope && !narrower {
+        if !narrower {
             let there = self.server.with_history(&self.gvr, |history| {
                 let known = known.as_ref().unwrap_or(last);
                 history.is_live(last) && history.stayed(known, &self.scope)

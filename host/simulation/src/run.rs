@@ -126,11 +126,16 @@ impl Run {
         let configmaps = &resources[0];
         server.write(|state| writes::fill(state, &mut random, configmaps, filled));
         let client = kube::Client::new(Wire::new(server.clone()), "default");
+        let views = random.bool();
+        // Without views the handlers check that a relist is one step.
+        let (is_small, bytes) = (views && random.bool(), random.usize(1..8 << 10));
+        let defaults = FactoryOptions::default();
         let options = FactoryOptions {
             concurrent_lists_max: lists_max,
+            relist_bytes_max: if is_small { bytes } else { defaults.relist_bytes_max },
             linger: Duration::from_secs(random.u64(0..30)),
             seed: random.u64(..),
-            ..Default::default()
+            ..defaults
         };
         let source = ApiServer::new(client).without_last_applied();
         let factory = SharedInformerFactory::new(Arc::new(source), options);
@@ -138,8 +143,9 @@ impl Run {
             server: server.clone(),
             journal: journal.clone(),
             faults: faults.clone(),
-            views: random.bool(),
+            views,
             selectors: random.bool(),
+            mostly_metadata: random.bool(),
         };
         let clients = Clients::new(factory, around, random.fork());
         Self { random, journal, faults, server, clients, resources, names }

@@ -31,7 +31,8 @@ pub(super) struct InformerTask {
 impl InformerTask {
     pub(super) fn new(shared: Arc<InformerShared>) -> Self {
         let processor = SharedProcessor::new(shared.inbox.clone(), shared.progress.clone());
-        let deltas = Deltas::new(shared.indexer.clone(), shared.progress.clone());
+        let bytes_max = shared.options.relist_bytes_max;
+        let deltas = Deltas::new(shared.indexer.clone(), shared.progress.clone(), bytes_max);
         let fifo = Arc::new(DeltaFifo::watched(shared.progress.flow().clone()));
         let (reflectors, running) = (JoinSet::new(), BTreeMap::new());
         Self { shared, fifo, deltas, processor, reflectors, running }

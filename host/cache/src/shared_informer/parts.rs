@@ -45,6 +45,7 @@ pub(super) enum PartsStep {
 #[derive(Debug)]
 pub(super) struct Parts {
     progress: Arc<Progress>,
+    relist_bytes_max: usize,
     /// Boxed: a map reserves room for eleven entries, and most informers have one.
     parts: BTreeMap<PartId, Box<PartState>>,
     last: PartId,
@@ -64,10 +65,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(progress: Arc<Progress>) -> Self {
+    /// `relist_bytes_max`: see [`InformerOptions`](super::InformerOptions).
+    pub(super) fn new(progress: Arc<Progress>, relist_bytes_max: usize) -> Self {
         let rewinds = progress.rewinds();
         Self {
             progress,
+            relist_bytes_max,
             parts: BTreeMap::new(),
             last: 0,
             deletions: Deletions::default(),
@@ -216,13 +219,13 @@ impl Parts {
     /// A list of this part begins; the shown objects of an interrupted list are dropped.
     pub(super) fn begin(&mut self, id: PartId, mark: ListMark) {
         let is_replaced = self.get(id).is_some_and(|state| self.is_replaced(state));
-        let is_staged_at_first = self.is_staged_at_first(id);
+        let (is_staged_at_first, bytes_max) = (self.is_staged_at_first(id), self.relist_bytes_max);
         if let Some(state) = self.parts.get_mut(&id) {
             let consistent = !self.overlap || state.is_set_back();
             // Before the end of the first list there is no old state: readers then check whether the informer has
             // synced.
             let is_staged = state.was_listed || is_staged_at_first;
-            let staged = if is_staged { Staged::default() } else { Staged::none() };
+            let staged = if is_staged { Staged::up_to(bytes_max) } else { Staged::none() };
             state.listing = Some(Listing { consistent, mark, staged });
             state.awaited.clear();
             (state.gave_way, state.is_sync_withheld) = (is_replaced, false);

@@ -47,8 +47,8 @@ enum BatchEnd {
 }
 
 impl Deltas {
-    pub(super) fn new(indexer: Indexer, progress: Arc<Progress>) -> Self {
-        let parts = Parts::new(progress.clone());
+    pub(super) fn new(indexer: Indexer, progress: Arc<Progress>, relist_bytes_max: usize) -> Self {
+        let parts = Parts::new(progress.clone(), relist_bytes_max);
         Self { indexer, progress, parts, to_tell: Vec::new(), passed_on: 0, index_panics: 0 }
     }
 

@@ -7,37 +7,35 @@ use crate::delta_fifo::Delta;
 use crate::object::ObjectKey;
 use std::collections::VecDeque;
 
-/// The most bytes of changed objects that are held: some thousand pods. A relist with more changes is shown as it
-/// comes. Few lists run at once (`CONCURRENT_LISTS_MAX`), so all informers hold at most eight times that.
-const STAGED_BYTES_MAX: usize = 16 << 20;
-
 /// Changes in the order of the list.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Staged {
     deltas: VecDeque<Delta>,
-    /// The sum over all changes that were put in.
-    bytes: usize,
-    /// Whether changes are no longer held.
-    open: bool,
+    /// The bytes of further changes that are held.
+    room: usize,
 }
 
 impl Staged {
+    /// Holds changes up to this number of bytes. A list with more is shown as it comes.
+    pub(super) fn up_to(bytes: usize) -> Self {
+        Self { deltas: VecDeque::new(), room: bytes }
+    }
+
     /// For a list that is shown as it comes.
     pub(super) fn none() -> Self {
-        Self { open: true, ..Self::default() }
+        Self::up_to(0)
     }
 
     /// Whether changes are held.
     pub(super) fn holds(&self) -> bool {
-        !self.open
+        self.room > 0
     }
 
     /// Holds a change. Returns whether that was the last one to hold.
     pub(super) fn push(&mut self, delta: Delta) -> bool {
-        self.bytes += delta.bytes();
+        self.room = self.room.saturating_sub(delta.bytes());
         self.deltas.push_back(delta);
-        self.open = self.bytes >= STAGED_BYTES_MAX;
-        self.open
+        !self.holds()
     }
 
     /// Takes the next changes, up to `limit`. Fewer than `limit` are the last ones.
@@ -65,13 +63,13 @@ mod tests {
 
     #[test]
     fn what_is_held_has_a_bound_in_bytes() {
-        let mut staged = Staged::default();
+        let mut staged = Staged::up_to(10 * bookmark().bytes());
         let mut held = 1;
         while !staged.push(bookmark()) {
             assert!(staged.holds());
             held += 1;
         }
-        assert_eq!(held, STAGED_BYTES_MAX / bookmark().bytes());
+        assert_eq!(held, 10);
         assert!(!staged.holds());
         assert_eq!((staged.next(held - 1).len(), staged.next(9).len()), (held - 1, 1));
         assert!(!staged.holds(), "what is taken out makes no room for more");

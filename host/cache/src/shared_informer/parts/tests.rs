@@ -1,6 +1,7 @@
 use super::*;
 use crate::indexer::Indexer;
 use crate::list_watch::ListWatchError;
+use crate::shared_informer::RELIST_BYTES_MAX;
 
 fn wanted(namespaces: &[&str]) -> BTreeSet<Part> {
     let part = |name: &&str| if name.is_empty() { Part::all() } else { Part::namespace(*name) };
@@ -19,7 +20,7 @@ fn shown(steps: &[PartsStep]) -> Vec<String> {
 }
 
 fn parts() -> Parts {
-    Parts::new(Arc::new(Progress::new(Instant::now())))
+    Parts::new(Arc::new(Progress::new(Instant::now())), RELIST_BYTES_MAX)
 }
 
 fn want(parts: &mut Parts, namespaces: &[&str]) -> Vec<String> {
