@@ -118,6 +118,12 @@ impl Run {
         if crowded {
             temper.page_max *= 20;
         }
+        let views = random.bool();
+        // Whole objects then come in as single pages, while the watch of metadata shows changes.
+        let mostly_metadata = views && random.bool();
+        if mostly_metadata {
+            temper.page_max = random.usize(1..3);
+        }
         journal.step(format_args!("seed {seed}, {temper:?}"));
         let lists_max = random.usize(1..4);
         let (noted, met) = (journal.clone(), faults.clone());
@@ -126,9 +132,8 @@ impl Run {
         let configmaps = &resources[0];
         server.write(|state| writes::fill(state, &mut random, configmaps, filled));
         let client = kube::Client::new(Wire::new(server.clone()), "default");
-        let views = random.bool();
         // Without views the handlers check that a relist is one step.
-        let (is_small, bytes) = (views && random.bool(), random.usize(1..8 << 10));
+        let (is_small, bytes) = (views && random.bool(), random.usize(1..4 << 10));
         let defaults = FactoryOptions::default();
         let options = FactoryOptions {
             concurrent_lists_max: lists_max,
@@ -145,7 +150,7 @@ impl Run {
             faults: faults.clone(),
             views,
             selectors: random.bool(),
-            mostly_metadata: random.bool(),
+            mostly_metadata,
         };
         let clients = Clients::new(factory, around, random.fork());
         Self { random, journal, faults, server, clients, resources, names }
