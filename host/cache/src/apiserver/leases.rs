@@ -10,9 +10,12 @@ use futures::future::BoxFuture;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
-use kube::Api;
-use kube::api::PostParams;
+use kube::api::{GetParams, PostParams};
+use kube::core::Request;
+use kube::core::request::Error as RequestError;
+use kube::{Client, Resource as _};
 use parking_lot::Mutex;
+use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
 impl ApiServer {
@@ -20,7 +23,8 @@ impl ApiServer {
     /// namespace. The namespace must exist; the Lease itself need not.
     pub fn lease_lock(&self, namespace: &str, name: &str) -> LeaseLock {
         LeaseLock {
-            api: Api::namespaced(self.client.clone(), namespace),
+            client: self.client.clone(),
+            leases: Request::new(Lease::url_path(&(), Some(namespace))),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             last: Mutex::default(),
@@ -30,7 +34,8 @@ impl ApiServer {
 
 /// A Lease as a lock for leader election; made by [`ApiServer::lease_lock`].
 pub struct LeaseLock {
-    api: Api<Lease>,
+    client: Client,
+    leases: Request,
     namespace: String,
     name: String,
     /// The Lease of the last answer: an update writes all of it.
@@ -55,8 +60,17 @@ impl LeaseLock {
         lease
     }
 
-    fn answered(&self, answer: kube::Result<Lease>) -> Result<VersionedRecord, LockError> {
-        let lease = answer.map_err(|error| sorted(&error))?;
+    async fn ask(
+        &self,
+        request: Result<http::Request<Vec<u8>>, RequestError>,
+    ) -> Result<VersionedRecord, LockError> {
+        let request = request.map_err(kube::Error::BuildRequest).map_err(|error| sorted(&error))?;
+        let answer = self.client.request::<Value>(request).await;
+        let lease = answer.and_then(|lease| {
+            serde_json::from_value::<Lease>(without_senseless_times(lease))
+                .map_err(kube::Error::SerdeError)
+        });
+        let lease = lease.map_err(|error| sorted(&error))?;
         let Some(resource_version) = lease.metadata.resource_version.clone() else {
             let message = "server answered a Lease without resourceVersion".to_owned();
             return Err(LockError::Unavailable { message });
@@ -69,7 +83,7 @@ impl LeaseLock {
 
 impl ResourceLock for LeaseLock {
     fn get(&self) -> BoxFuture<'_, Result<VersionedRecord, LockError>> {
-        Box::pin(async move { self.answered(self.api.get(&self.name).await) })
+        Box::pin(self.ask(self.leases.get(&self.name, &GetParams::default())))
     }
 
     fn create(
@@ -77,9 +91,9 @@ impl ResourceLock for LeaseLock {
         record: LeaderElectionRecord,
     ) -> BoxFuture<'_, Result<VersionedRecord, LockError>> {
         Box::pin(async move {
-            let lease = self.lease(&record, None);
-            let created = self.api.create(&PostParams::default(), &lease).await;
-            self.answered(created).map_err(|error| match error {
+            let lease = bytes(&self.lease(&record, None))?;
+            let created = self.ask(self.leases.create(&PostParams::default(), lease)).await;
+            created.map_err(|error| match error {
                 LockError::NotFound => {
                     let message = format!("namespace {:?} does not exist", self.namespace);
                     LockError::Refused { message }
@@ -95,14 +109,30 @@ impl ResourceLock for LeaseLock {
         resource_version: String,
     ) -> BoxFuture<'_, Result<VersionedRecord, LockError>> {
         Box::pin(async move {
-            let lease = self.lease(&record, Some(resource_version));
-            self.answered(self.api.replace(&self.name, &PostParams::default(), &lease).await)
+            let lease = bytes(&self.lease(&record, Some(resource_version)))?;
+            self.ask(self.leases.replace(&self.name, &PostParams::default(), lease)).await
         })
     }
 
     fn describe(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
+}
+
+fn bytes(lease: &Lease) -> Result<Vec<u8>, LockError> {
+    serde_json::to_vec(lease).map_err(|error| sorted(&kube::Error::SerdeError(error)))
+}
+
+/// The Lease without times that cannot be read: an API server takes all of the year 9999, and [`Timestamp`] ends a day
+/// before. Such a Lease could not be taken by anybody.
+fn without_senseless_times(mut lease: Value) -> Value {
+    if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|field, value| {
+            let is_time = ["acquireTime", "renewTime"].contains(&&**field);
+            !is_time || value.as_str().is_some_and(|time| time.parse::<Timestamp>().is_ok())
+        });
+    }
+    lease
 }
 
 fn sorted(error: &kube::Error) -> LockError {

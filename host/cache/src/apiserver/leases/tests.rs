@@ -106,6 +106,16 @@ async fn an_update_of_a_version_that_was_not_seen_names_that_version_alone() {
 }
 
 #[tokio::test]
+async fn a_lease_with_times_that_cannot_be_read_can_be_taken() {
+    let mut late = lease();
+    late["spec"]["renewTime"] = "9999-12-31T23:59:59.999999Z".into();
+    let (lock, _) = lock(&[(200, late)]);
+    let record = lock.get().await.expect("a record").record;
+    assert_eq!((&*record.holder_identity, record.renew_time), ("bing", None));
+    assert!(record.acquire_time.is_some());
+}
+
+#[tokio::test]
 async fn a_lease_without_spec_belongs_to_nobody() {
     let mut bare = lease();
     bare.as_object_mut().expect("an object").remove("spec");
