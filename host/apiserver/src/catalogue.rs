@@ -53,14 +53,13 @@ pub struct SubresourceInfo {
 }
 
 impl ResourceInfo {
-    /// A resource without anything beside its name.
-    #[cfg(test)]
-    pub(crate) fn of_test(gvr: &str) -> Self {
+    /// A resource of namespaces with the usual names for its kind, and with nothing else.
+    pub fn of_kind(gvr: GroupVersionResource, kind: &str) -> Self {
         Self {
-            gvr: gvr.parse().expect("a resource"),
-            kind: "Thing".to_owned(),
-            singular: "thing".to_owned(),
-            list_kind: "ThingList".to_owned(),
+            gvr,
+            kind: kind.to_owned(),
+            singular: kind.to_lowercase(),
+            list_kind: format!("{kind}List"),
             short_names: Vec::new(),
             categories: Vec::new(),
             namespaced: true,
@@ -70,6 +69,11 @@ impl ResourceInfo {
             selectable_fields: Vec::new(),
             printer_columns: Value::Null,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_test(gvr: &str) -> Self {
+        Self::of_kind(gvr.parse().expect("a resource"), "Thing")
     }
 
     /// What follows the beginning of an object's JSON, if that is the type, in either order: a server writes

@@ -24,7 +24,7 @@ const COMMAS_MAX: usize = 500_000;
 /// The short names, and the categories, of one resource that are served.
 const NAMES_MAX: usize = 16;
 /// The API server takes no longer name of a group, a kind or a resource.
-const NAME_BYTES_MAX: usize = 253;
+pub(super) const NAME_BYTES_MAX: usize = 253;
 
 /// The verbs that the cache answers.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
@@ -76,6 +76,11 @@ fn unavailable(path: &str, error: kube::Error) -> Status {
     Status::service_unavailable(format!("the API server could not be asked for {path}: {error:#}"))
 }
 
+/// Whether a document may be read: its lists have at most [`COMMAS_MAX`] entries and one.
+pub(super) fn has_few_entries(document: &str) -> bool {
+    memchr_iter(b',', document.as_bytes()).count() <= COMMAS_MAX
+}
+
 fn catalogue(documents: &[&str]) -> Result<Catalogue, Status> {
     let unreadable = |error: serde_json::Error| {
         Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
@@ -88,7 +93,7 @@ fn catalogue(documents: &[&str]) -> Result<Catalogue, Status> {
     let built_in = built_in.iter().map(|info| (&*info.gvr.group, &*info.gvr.resource)).collect();
     let mut found = Vec::new();
     for document in documents {
-        if memchr_iter(b',', document.as_bytes()).count() > COMMAS_MAX {
+        if !has_few_entries(document) {
             return too_many(COMMAS_MAX, "entries");
         }
         let groups: Groups<'_> = serde_json::from_str(document).map_err(unreadable)?;

@@ -262,7 +262,6 @@ mod tests {
     use informant_apiserver::{ChangeFeed, UnshownObjects};
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
-    use serde_json::Value;
     use tokio::sync::Semaphore;
     use tokio::time::sleep;
 
@@ -280,20 +279,8 @@ mod tests {
             source.add(r#"{"metadata":{"name":"a"}}"#);
             source.add(r#"{"metadata":{"name":"b"}}"#);
             let factory = SharedInformerFactory::new(source.clone(), FactoryOptions::default());
-            let resource = ResourceInfo {
-                gvr: GroupVersionResource::new("", "v1", "configmaps"),
-                kind: "ConfigMap".to_owned(),
-                singular: "configmap".to_owned(),
-                list_kind: "ConfigMapList".to_owned(),
-                short_names: Vec::new(),
-                categories: Vec::new(),
-                namespaced: true,
-                custom: false,
-                verbs: Vec::new(),
-                subresources: Vec::new(),
-                selectable_fields: Vec::new(),
-                printer_columns: Value::Null,
-            };
+            let gvr = GroupVersionResource::new("", "v1", "configmaps");
+            let resource = ResourceInfo::of_kind(gvr, "ConfigMap");
             let (followed, resource) = (Followed::default(), Arc::new(resource));
             Self { source, factory, followed, resource }
         }

@@ -4,9 +4,8 @@
 use super::{definition, discovery};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, reason};
-use informant_apiserver::{Catalogue, ResourceInfo};
+use informant_apiserver::{Catalogue, ResourceInfo, aside};
 use parking_lot::Mutex;
-use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -131,13 +130,14 @@ impl ServedCatalogue {
         let request = http::Request::get(definition::path(&resource));
         let request = request.header(ACCEPT, "application/json").body(Vec::new());
         let Ok(request) = request else { return };
-        let asked_for = self.client.request::<Value>(request);
+        let asked_for = self.client.request_text(request);
         let found = tokio::time::timeout(READ_DEADLINE, asked_for).await;
+        // Without its definition the resource has the columns name and age, and no fields of its own.
         let resource = match found {
-            Ok(Ok(definition)) => Some(definition::apply(&resource, &definition)),
-            // Without its definition the resource has the columns name and age, and no fields of its own.
+            Ok(Ok(document)) => aside(move || definition::apply(&resource, &document)).await,
             Ok(Err(_)) | Err(_) => None,
         };
+        let resource = resource.flatten();
         self.last.lock().define(asked, resource);
     }
 }
@@ -164,20 +164,7 @@ mod tests {
     }
 
     fn catalogue(resource: &str) -> Arc<Catalogue> {
-        let info = ResourceInfo {
-            gvr: gvr(resource),
-            kind: "Thing".to_owned(),
-            singular: "thing".to_owned(),
-            list_kind: "ThingList".to_owned(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            custom: true,
-            verbs: Vec::new(),
-            subresources: Vec::new(),
-            selectable_fields: Vec::new(),
-            printer_columns: Value::Null,
-        };
+        let info = ResourceInfo { custom: true, ..ResourceInfo::of_kind(gvr(resource), "Thing") };
         Arc::new(Catalogue::new([Arc::new(info)]))
     }
 
