@@ -10,6 +10,7 @@ mod generated;
 mod get;
 mod golden;
 mod host;
+mod input;
 mod list;
 mod manifests;
 mod offline;

@@ -12,6 +12,8 @@ pub(crate) use stdout::{Stdout, end};
 use text::TextLines;
 pub(crate) use text::plugin_text;
 
+use informant_runtime::disturbs_terminal;
+use std::fmt::Write as _;
 use tracing::error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
@@ -73,8 +75,25 @@ pub(crate) struct WholeLine(pub(crate) String);
 fn print_error(error: &anyhow::Error) {
     match error.downcast_ref::<WholeLine>() {
         Some(line) => note(&line.0),
-        None => note(&format!("error: {error:#}")),
+        // It may quote a file that somebody else wrote.
+        None => note(&escaped(&format!("error: {error:#}"))),
     }
+}
+
+/// Lines in which no character moves the cursor or turns the reading direction: an escape of JSON stands for each. Names of
+/// objects may have such characters.
+pub(crate) fn escaped(lines: &str) -> String {
+    let mut text = String::with_capacity(lines.len());
+    for character in lines.chars() {
+        match character {
+            '\n' => text.push('\n'),
+            _ if disturbs_terminal(character) => {
+                let _ = write!(text, "\\u{:04x}", u32::from(character));
+            }
+            _ => text.push(character),
+        }
+    }
+    text
 }
 
 /// Prints a line for people beside the output of a command.

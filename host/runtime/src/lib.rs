@@ -92,8 +92,8 @@ pub use log_tail::{KeptLine, LogPiece, LogReader};
 pub use namespace_labels::namespaces;
 pub use offline::check::{CheckError, PluginChecker, PluginReport};
 pub use offline::{
-    KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf, Script,
-    ScriptError, Transcript,
+    KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchObject, PatchOf,
+    SCRIPT_BYTES_MAX, Script, ScriptError, Transcript,
 };
 pub use one_line::{disturbs_terminal, one_line};
 pub use outside::access_reviewer::{AccessAnswer, AccessReview, AccessReviewer, NoReviews};

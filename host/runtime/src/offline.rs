@@ -16,5 +16,5 @@ mod world;
 
 pub use outside::{PatchObject, PatchOf};
 pub use plugin::{OfflineError, OfflineOptions, OfflinePlugin};
-pub use script::{KindedObject, Script, ScriptError};
+pub use script::{KindedObject, SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use transcript::Transcript;

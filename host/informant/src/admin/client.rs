@@ -77,7 +77,10 @@ impl Client {
         let (status, bytes) = in_time(exchange).await?;
         let answer = serde_json::from_slice::<Value>(&bytes);
         match status.is_success() {
-            true => answer.with_context(|| format!("the host answered {status} and no JSON")),
+            // An object may be nested deeper than this program reads: 128 levels.
+            true => answer.with_context(|| {
+                format!("the host answered {status}, and its JSON cannot be read")
+            }),
             false => Err(failure(status, answer.ok())),
         }
     }

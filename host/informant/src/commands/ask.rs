@@ -2,11 +2,10 @@
 
 use crate::admin::{self, Client};
 use crate::cli::{AdminArgs, OnePlugin, Output};
-use crate::logging::Stdout;
+use crate::logging::{Stdout, escaped};
 use anyhow::{Context, Result};
-use informant_runtime::{PluginName, disturbs_terminal, one_line};
+use informant_runtime::{PluginName, one_line};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Bytes of a cell. A cell of a table has a few words.
@@ -64,22 +63,6 @@ pub(super) fn put(text: &str) -> bool {
 
 pub(super) fn print_json(value: &Value) {
     print(&escaped(&format!("{value:#}")));
-}
-
-/// Pretty JSON in which no character moves the cursor or turns the reading direction: an escape stands for each. Names of
-/// objects may have such characters.
-pub(super) fn escaped(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '\n' => text.push('\n'),
-            _ if disturbs_terminal(character) => {
-                let _ = write!(text, "\\u{:04x}", u32::from(character));
-            }
-            _ => text.push(character),
-        }
-    }
-    text
 }
 
 /// Rows below their heads. A column is as wide as its widest cell; the last column is not padded.

@@ -2,6 +2,7 @@
 
 use super::ask::print;
 use crate::cli::GoldenArgs;
+use crate::logging::escaped;
 use anyhow::{Context, Result, bail};
 use similar::TextDiff;
 use std::fs;
@@ -34,7 +35,7 @@ pub(super) fn settle(text: &str, cut: Option<&str>, args: &GoldenArgs) -> Result
             Ok(())
         }
         Some(difference) => {
-            print(difference.trim_end());
+            print(&escaped(difference.trim_end()));
             bail!("the run is not as in {}; if it should be, --update writes it", file.display());
         }
     }

@@ -1,7 +1,8 @@
 //! Lists of a running host's plugins and dead letters, in the formats of kubectl's lists.
 
-use super::ask::{escaped, print, table};
+use super::ask::{print, table};
 use crate::cli::ListOutput;
+use crate::logging::escaped;
 use anyhow::Result;
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
 //! `informant plugin test`: runs a plugin with objects and events from files. Every run gives the same result.
 
+use super::input;
 use super::manifests::Manifests;
 use super::offline::run_offline;
 use crate::cli::TestArgs;
 use anyhow::{Context, Result, bail};
-use informant_runtime::Script;
-use std::fs;
+use informant_runtime::{SCRIPT_BYTES_MAX, Script};
 use std::path::Path;
 
 /// Runs the plugin, and shows or compares the result. Without a golden file, a run fails if the plugin gave up some
@@ -39,6 +39,6 @@ pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
 }
 
 fn events(file: &Path) -> Result<Script> {
-    let text = fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let text = input::read(file, SCRIPT_BYTES_MAX as u64)?;
     Script::parse(&text).with_context(|| format!("{} is no events file", file.display()))
 }

@@ -1,10 +1,10 @@
 //! `informant replay`: plays a recording back to a plugin.
 
+use super::input;
 use super::offline::run_offline;
 use crate::cli::ReplayArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result};
 use informant_runtime::{RECORDING_BYTES_MAX, Recording};
-use std::fs;
 use std::path::Path;
 
 /// Plays the recording back, and shows or compares the plugin's actions.
@@ -15,14 +15,6 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<()> {
 }
 
 fn read(file: &Path) -> Result<Recording> {
-    let unreadable = || format!("{} cannot be read", file.display());
-    let bytes = fs::metadata(file).with_context(unreadable)?.len();
-    if bytes > RECORDING_BYTES_MAX {
-        bail!(
-            "{} has {bytes} bytes, and a recording has at most {RECORDING_BYTES_MAX}",
-            file.display()
-        );
-    }
-    let text = fs::read(file).with_context(unreadable)?;
+    let text = input::read(file, RECORDING_BYTES_MAX)?;
     Recording::parse(&text).with_context(|| format!("{} is no recording", file.display()))
 }

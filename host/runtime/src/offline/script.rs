@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Bytes of an events file: some thousand whole objects.
-pub(super) const SCRIPT_BYTES_MAX: usize = 64 << 20;
+pub const SCRIPT_BYTES_MAX: usize = 64 << 20;
 /// The most lines of a file.
 pub(super) const STEPS_MAX: usize = 100_000;
 /// The longest wait of one line: schedules and retries run all the time.

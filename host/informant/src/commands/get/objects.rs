@@ -1,7 +1,8 @@
 //! Objects as JSON, as YAML and by their names, in the forms of kubectl. Synchronous.
 
 use super::kinds::ServedKind;
-use crate::commands::ask::{cell, escaped};
+use crate::commands::ask::cell;
+use crate::logging::escaped;
 use anyhow::Result;
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
