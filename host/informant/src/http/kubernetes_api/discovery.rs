@@ -2,7 +2,7 @@
 
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
-use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo, aside};
+use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
 use informant_devcluster::built_in_resources;
 use kube::core::discovery::v2::APIResourceDiscovery;
 use memchr::memchr_iter;
@@ -57,11 +57,10 @@ struct GroupVersion<'a> {
     resources: Vec<&'a RawValue>,
 }
 
-/// Asks the API server: two requests.
-pub(super) async fn read(client: &kube::Client) -> Result<Catalogue, Status> {
+/// Asks the API server: two requests, which each have a document.
+pub(super) async fn documents(client: &kube::Client) -> Result<[String; 2], Status> {
     let (core, others) = futures::try_join!(ask(client, "/api"), ask(client, "/apis"))?;
-    let made = aside(move || catalogue(&[&core, &others])).await;
-    made.unwrap_or_else(|| Err(Status::service_unavailable("the host ends")))
+    Ok([core, others])
 }
 
 async fn ask(client: &kube::Client, path: &str) -> Result<String, Status> {
@@ -81,7 +80,8 @@ pub(super) fn has_few_entries(document: &str) -> bool {
     memchr_iter(b',', document.as_bytes()).count() <= COMMAS_MAX
 }
 
-fn catalogue(documents: &[&str]) -> Result<Catalogue, Status> {
+/// The resources of a discovery's documents, which takes a moment.
+pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
     let unreadable = |error: serde_json::Error| {
         Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
     };
@@ -184,12 +184,12 @@ mod tests {
 
     fn found(items: Value) -> Vec<Arc<ResourceInfo>> {
         let document = json!({ "items": items }).to_string();
-        catalogue(&[&document]).expect("it is small").resources().to_vec()
+        catalogue(&[document]).expect("it is small").resources().to_vec()
     }
 
     #[track_caller]
     fn check_refused(document: &str, expect: &str) {
-        assert_eq!(catalogue(&[document]).expect_err("it is too large").message, expect);
+        assert_eq!(catalogue(&[document.to_owned()]).expect_err("it is too large").message, expect);
     }
 
     fn resource(name: &str, kind: &str, verbs: &[&str]) -> Value {
@@ -227,7 +227,7 @@ mod tests {
             json!({"items": [{"metadata": {"name": "example.com"}, "versions": [version]}]})
                 .to_string()
         };
-        let found = catalogue(&[&document(RESOURCES_MAX)]).map(|found| found.resources().len());
+        let found = catalogue(&[document(RESOURCES_MAX)]).map(|found| found.resources().len());
         assert_eq!(found, Ok(RESOURCES_MAX));
         check_refused(
             &document(RESOURCES_MAX + 1),
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_discovery_has_a_bounded_number_of_entries() {
         let document = |count: usize| format!(r#"{{"items":[{}{{}}]}}"#, "{},".repeat(count));
-        assert_eq!(catalogue(&[&document(COMMAS_MAX)]).map(|found| found.resources().len()), Ok(0));
+        assert_eq!(catalogue(&[document(COMMAS_MAX)]).map(|found| found.resources().len()), Ok(0));
         check_refused(
             &document(COMMAS_MAX + 1),
             "the API server's discovery has more than 500000 entries",

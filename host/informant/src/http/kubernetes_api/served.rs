@@ -18,12 +18,17 @@ const AGAIN_MIN: Duration = Duration::from_secs(5);
 /// How long a request waits for the API server.
 const READ_DEADLINE: Duration = Duration::from_secs(5);
 
+/// Definitions that are read at once. An answer may have 8 MiB.
+const DEFINITIONS_MAX: usize = 2;
+
 /// The cluster's resources.
 pub(super) struct ServedCatalogue {
     client: kube::Client,
     last: Mutex<Last>,
     /// The one place of a read. A request that ends gives its place to the next.
     reading: Semaphore,
+    /// The places of reads of definitions.
+    defining: Semaphore,
 }
 
 /// The last reads: a synchronous decision on when to read again.
@@ -95,7 +100,8 @@ impl Last {
 
 impl ServedCatalogue {
     pub(super) fn new(client: kube::Client) -> Self {
-        Self { client, last: Mutex::default(), reading: Semaphore::new(1) }
+        let (reading, defining) = (Semaphore::new(1), Semaphore::new(DEFINITIONS_MAX));
+        Self { client, last: Mutex::default(), reading, defining }
     }
 
     /// All resources, and the asked one with its definition.
@@ -130,12 +136,17 @@ impl ServedCatalogue {
         let request = http::Request::get(definition::path(&resource));
         let request = request.header(ACCEPT, "application/json").body(Vec::new());
         let Ok(request) = request else { return };
-        let asked_for = self.client.request_text(request);
-        let found = tokio::time::timeout(READ_DEADLINE, asked_for).await;
+        let read = async {
+            let place = self.defining.acquire().await.ok()?;
+            Some((place, self.client.request_text(request).await.ok()?))
+        };
+        let read = tokio::time::timeout(READ_DEADLINE, read).await.ok().flatten();
         // Without its definition the resource has the columns name and age, and no fields of its own.
-        let resource = match found {
-            Ok(Ok(document)) => aside(move || definition::apply(&resource, &document)).await,
-            Ok(Err(_)) | Err(_) => None,
+        let resource = match read {
+            Some((_place, document)) => {
+                aside(move || definition::apply(&resource, &document)).await
+            }
+            None => None,
         };
         let resource = resource.flatten();
         self.last.lock().define(asked, resource);
@@ -143,14 +154,15 @@ impl ServedCatalogue {
 }
 
 async fn read(client: &kube::Client) -> Result<Arc<Catalogue>, Status> {
-    match tokio::time::timeout(READ_DEADLINE, discovery::read(client)).await {
-        Ok(read) => read.map(Arc::new),
-        Err(_) => {
-            let seconds = READ_DEADLINE.as_secs();
-            let message = format!("the API server did not answer discovery within {seconds} s");
-            Err(Status::failure(504, reason::TIMEOUT, message))
-        }
-    }
+    let Ok(documents) = tokio::time::timeout(READ_DEADLINE, discovery::documents(client)).await
+    else {
+        let seconds = READ_DEADLINE.as_secs();
+        let message = format!("the API server did not answer discovery within {seconds} s");
+        return Err(Status::failure(504, reason::TIMEOUT, message));
+    };
+    let documents = documents?;
+    let made = aside(move || discovery::catalogue(&documents)).await;
+    made.unwrap_or_else(|| Err(Status::service_unavailable("the host ends"))).map(Arc::new)
 }
 
 #[cfg(test)]
