@@ -1,8 +1,8 @@
 //! The program that uses the informers: it takes and returns leases, adds and removes handlers and indexes, and reads.
 
+use crate::around::Around;
 use crate::controller::Controller;
 use crate::door::Door;
-use crate::handler::Around;
 use crate::history::History;
 use crate::manner::Manner;
 use crate::reads::{INDEXES, check_indexes, check_pages, index};

@@ -1,8 +1,8 @@
 //! A controller: a handler that adds keys to a work queue, and workers that fail, take time, and record the state of
 //! each key's object. At rest these records are correct, however the keys were added.
 
+use crate::around::Around;
 use crate::door::Door;
-use crate::handler::Around;
 use crate::history::same_content;
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::workqueue::{AddOptions, WorkQueue, WorkQueueOptions};

@@ -1,6 +1,7 @@
 //! An event handler that records its notifications. It checks each notification against the earlier ones, against the
 //! store that it can read, and against the server's history.
 
+use crate::around::Around;
 use crate::door::Door;
 use crate::faults::{Fault, Faults};
 use crate::history::{History, same_version};
@@ -59,20 +60,6 @@ struct HandlerState {
     synced: u32,
     removed: bool,
     random: fastrand::Rng,
-}
-
-/// The state that all handlers of a run share.
-#[derive(Clone)]
-pub(crate) struct Around {
-    pub(crate) server: Server,
-    pub(crate) journal: Journal,
-    pub(crate) faults: Faults,
-    /// Whether some handlers see only a part of a resource.
-    pub(crate) views: bool,
-    /// Whether some of these parts have selectors.
-    pub(crate) selectors: bool,
-    /// Whether most of them are of metadata alone.
-    pub(crate) mostly_metadata: bool,
 }
 
 impl Told {

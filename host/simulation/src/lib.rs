@@ -18,6 +18,7 @@
 //! last notification of every object is correct, and so is the last record of every work queue's workers. Every
 //! informer is synced. After the shutdown no task is left.
 
+mod around;
 mod clients;
 mod controller;
 mod door;

@@ -1,8 +1,8 @@
 //! One run. Everything in it follows from its seed.
 
+use crate::around::Around;
 use crate::clients::Clients;
 use crate::faults::{Fault, FaultCounts, Faults, WITHOUT_WATCHES};
-use crate::handler::Around;
 use crate::journal::{Journal, Violation};
 use crate::server::{Server, Temper, Wire};
 use crate::writes;

@@ -1,8 +1,9 @@
 //! One user of one resource's informer, and the creation of its handlers.
 
+use crate::around::Around;
 use crate::controller::Controller;
 use crate::door::Door;
-use crate::handler::{Around, Mischief, Told};
+use crate::handler::{Mischief, Told};
 use crate::manner::Manner;
 use crate::slot::{HANDLERS_MAX, Hold, Slot, next};
 use informant_apimachinery::GroupVersionResource;

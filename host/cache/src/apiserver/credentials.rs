@@ -31,12 +31,12 @@ const TOKEN_BYTES_MAX: u64 = 1 << 20;
 /// The `authorization` header of the next request. A clone shares the last answer.
 #[derive(Clone)]
 pub(super) struct Credentials {
-    source: Source,
+    source: CredentialSource,
     last: Arc<Mutex<Option<Answer>>>,
 }
 
 #[derive(Clone)]
-struct Source {
+struct CredentialSource {
     token_file: Option<PathBuf>,
     /// Answers with the headers that kube adds to a request. It may block.
     kube: BoxCloneSyncService<Request<Body>, Response<()>, BoxError>,
@@ -62,7 +62,7 @@ impl Credentials {
             Ok::<_, BoxError>(response)
         });
         let kube = BoxCloneSyncService::new(layer.layer(headers));
-        Ok(Some(Self { source: Source { token_file, kube }, last: Arc::default() }))
+        Ok(Some(Self { source: CredentialSource { token_file, kube }, last: Arc::default() }))
     }
 
     /// Adds the header to a request.
@@ -100,7 +100,7 @@ impl Credentials {
     }
 }
 
-impl Source {
+impl CredentialSource {
     async fn ask(self) -> Result<Option<HeaderValue>, BoxError> {
         if let Some(path) = &self.token_file {
             check(path).map_err(|error| {
@@ -180,7 +180,7 @@ mod tests {
                 Ok::<_, BoxError>(Response::builder().header(AUTHORIZATION, token).body(())?)
             }
         });
-        let source = Source { token_file: None, kube: BoxCloneSyncService::new(kube) };
+        let source = CredentialSource { token_file: None, kube: BoxCloneSyncService::new(kube) };
         (Credentials { source, last: Arc::default() }, sender, asked)
     }
 

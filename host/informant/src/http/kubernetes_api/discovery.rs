@@ -37,7 +37,7 @@ struct Groups<'a> {
 }
 
 #[derive(Deserialize)]
-struct Group<'a> {
+struct DiscoveredGroup<'a> {
     metadata: Option<GroupName>,
     #[serde(borrow, default)]
     versions: Vec<&'a RawValue>,
@@ -98,7 +98,8 @@ pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
         }
         let groups: Groups<'_> = serde_json::from_str(document).map_err(unreadable)?;
         for group in groups.items {
-            let group: Group<'_> = serde_json::from_str(group.get()).map_err(unreadable)?;
+            let group: DiscoveredGroup<'_> =
+                serde_json::from_str(group.get()).map_err(unreadable)?;
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             for version in group.versions {
                 let version: GroupVersion<'_> =
