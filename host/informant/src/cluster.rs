@@ -4,7 +4,7 @@ use crate::bounded_answers::with_bounded_answers;
 use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
 use informant_cache::client_for_config;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use std::path::{Path, PathBuf};
 
 /// Every pod has this variable. client-go's `rest.InClusterConfig` also looks for it.
@@ -41,8 +41,9 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if let Some(path) = &args.kubeconfig {
         return read(path).map(Some);
     }
-    let from_environment =
-        Kubeconfig::from_env().map_err(|error| anyhow!("the kubeconfig of KUBECONFIG: {error}"))?;
+    let from_environment = Kubeconfig::from_env().map_err(|error| {
+        anyhow!("the kubeconfig of KUBECONFIG cannot be used: {}", without_content(&error))
+    })?;
     if from_environment.is_some() {
         return Ok(from_environment);
     }
@@ -56,14 +57,23 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
 fn read(path: &Path) -> Result<Kubeconfig> {
     Kubeconfig::read_from(path).map_err(|error| {
         let text = match error {
-            kube::config::KubeconfigError::ReadConfig(error, _) => error.to_string(),
-            error => error.to_string(),
+            KubeconfigError::ReadConfig(error, _) => error.to_string(),
+            error => without_content(&error),
         };
         anyhow!(
             "the kubeconfig {} cannot be used: {text}; name another with --kubeconfig",
             path.display()
         )
     })
+}
+
+/// The error. Of the file it has the line alone, in which a token may stand.
+fn without_content(error: &KubeconfigError) -> String {
+    let KubeconfigError::Parse(error) = error else { return error.to_string() };
+    match error.location() {
+        Some(location) => format!("line {} is not as in a kubeconfig", location.line()),
+        None => "it is no kubeconfig".to_owned(),
+    }
 }
 
 async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Cluster> {
@@ -80,7 +90,7 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Resul
     let options = KubeConfigOptions { context: context.clone(), cluster: None, user: None };
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(|error| anyhow!("the kubeconfig cannot be used: {error}"))?;
+        .map_err(|error| anyhow!("the kubeconfig cannot be used: {}", without_content(&error)))?;
     let name = match context {
         Some(context) => format!("{} (context {context})", config.cluster_url),
         None => config.cluster_url.to_string(),
@@ -113,4 +123,21 @@ fn cluster(config: kube::Config, name: String, user: String) -> Result<Cluster> 
     let client = with_bounded_answers(&unbounded);
     let api_server = config.cluster_url.clone();
     Ok(Cluster { client, unbounded, api_server, config, name, user })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kubeconfig: &str, expect: &str) {
+        let error = Kubeconfig::from_yaml(kubeconfig).expect_err("it is none");
+        assert_eq!(without_content(&error), expect);
+    }
+
+    #[test]
+    fn an_error_of_a_kubeconfig_has_nothing_of_its_content() {
+        check("users:\n- name: a\n  user: [token: SECRET", "line 3 is not as in a kubeconfig");
+        check("users:\n- name: a\n  user: SECRET", "line 3 is not as in a kubeconfig");
+    }
 }

@@ -86,7 +86,8 @@ where
             over(tunnel(&proxy, connector), config, bodies)
         }
         Some("http") => over(tunnel(&proxy, connector), config, bodies),
-        _ => Err(Error::ProxyProtocolUnsupported { proxy_url: Box::new(proxy) }),
+        // The URL may have a password.
+        _ => Err(Error::Service("a proxy's URL begins with http, https or socks5".into())),
     }
 }
 

@@ -55,6 +55,12 @@ impl Credentials {
             let problem = |error| AuthError::ReadTokenFile(error, path.clone());
             check(path).map_err(problem).map_err(kube::Error::Auth)?;
         }
+        // kube takes for granted that a token may stand in a header.
+        let user = serde_json::to_value(&config.auth_info).map_err(kube::Error::SerdeError)?;
+        if let Some(token) = user["token"].as_str() {
+            let problem = |error| kube::Error::Auth(AuthError::InvalidBearerToken(error));
+            HeaderValue::from_str(token).map_err(problem)?;
+        }
         let Some(layer) = config.auth_layer().map_err(without_secrets)? else { return Ok(None) };
         let headers = tower::service_fn(|request: Request<Body>| async {
             let mut response = Response::new(());
@@ -254,6 +260,14 @@ mod tests {
             r#"echo '{"status": {"token": "a", "expirationTimestamp": "SECRET"}}'"#,
             &nothing,
         );
+    }
+
+    #[test]
+    fn a_token_with_a_line_end_is_an_error() {
+        let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
+        config.auth_info.token = Some("SECRET\n".to_owned().into());
+        let error = Credentials::new(&config).err().expect("no header takes it").to_string();
+        assert!(!error.contains("SECRET"), "{error}");
     }
 
     #[test]
