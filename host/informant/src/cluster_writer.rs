@@ -38,9 +38,8 @@ impl ApiServerWriter {
     pub(crate) fn new(cluster: &Cluster, candidate: Option<&Candidate>) -> Result<Self> {
         let client = match candidate {
             Some(it) => fenced(&cluster.config, it.leadership.clone(), it.margin)?,
-            None => None,
+            None => cluster.unbounded.clone(),
         };
-        let client = client.unwrap_or_else(|| cluster.unbounded.clone());
         let (impersonates, fence) = (impersonates(&cluster.config), Fence::of(candidate));
         Ok(Self { client, impersonates, fence, runtime: Handle::current() })
     }

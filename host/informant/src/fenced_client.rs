@@ -25,22 +25,17 @@ pub(crate) fn leads_no_more(error: &kube::Error) -> bool {
     causes.any(|cause| cause.is::<LeadsNoMore>())
 }
 
-/// A fenced client, made as by `kube::Client::try_from`. `margin` is the time from the end of this host's term to the
-/// beginning of another host's term. `None` behind a proxy, because the client then has no last moment for the check.
-/// The caller uses an ordinary client.
+/// A fenced client. `margin` is the time from the end of this host's term to the beginning of another host's term. Behind
+/// a proxy the kernel's bound is for the proxy alone.
 pub(crate) fn fenced(
     config: &kube::Config,
     leadership: Leadership,
     margin: Duration,
-) -> Result<Option<kube::Client>> {
-    if config.proxy_url.is_some() {
-        return Ok(None);
-    }
+) -> Result<kube::Client> {
     let keep_alive = KeepAlive { lost_after: margin, ..KeepAlive::default() };
     let bodies = move |body| Fenced { body, leadership: leadership.clone() };
-    let client = client_with_bodies(config.clone(), keep_alive, bodies)
-        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))?;
-    Ok(Some(client))
+    client_with_bodies(config.clone(), keep_alive, bodies)
+        .map_err(|error| anyhow!("the cluster's credentials cannot be used: {error}"))
 }
 
 /// A body that gives no bytes once this host leads no more. Without the body, no API server begins a request.
@@ -129,7 +124,7 @@ mod tests {
         leadership.acquired().await;
         let config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
         let client = fenced(&config, leadership.clone(), Duration::from_secs(1));
-        let client = client.expect("it can be made").expect("there is no proxy");
+        let client = client.expect("it can be made");
         let answer = client.send(request()).await.expect("it leads");
         assert_eq!(answer.status(), 200);
         let before = std::mem::take(&mut *received.lock());

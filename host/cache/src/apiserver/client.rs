@@ -20,6 +20,7 @@ use kube::client::{Body, Client, ClientBuilder, ConfigExt};
 use kube::{Config, Error};
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
+use tokio::time::timeout;
 use tower::filter::AsyncFilterLayer;
 use tower::{Service, ServiceBuilder, ServiceExt as _};
 
@@ -44,8 +45,11 @@ impl Default for KeepAlive {
     }
 }
 
-/// The bytes that hyper reads at once, and the longest head of an answer. A hundred names and their values fit.
+/// The bytes that hyper reads at once, and the longest head of an answer. Heads of API servers have less than 2 KiB.
 const BUFFER_BYTES: usize = 32 << 10;
+
+const PROXY_SCHEMES: &str =
+    "the proxy's URL (`proxy-url`, or HTTPS_PROXY) must begin with http://, https:// or socks5://";
 
 /// The most unanswered probes, on systems without a time limit.
 const PROBES_MAX: u32 = 3;
@@ -87,7 +91,7 @@ where
         }
         Some("http") => over(tunnel(&proxy, connector), config, bodies),
         // The URL may have a password.
-        _ => Err(Error::Service("a proxy's URL begins with http, https or socks5".into())),
+        _ => Err(Error::Service(PROXY_SCHEMES.into())),
     }
 }
 
@@ -125,7 +129,12 @@ where
     B::Error: Into<tower::BoxError>,
 {
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let connector = connector.map_response(TurnTaking::new);
+    let limit = config.connect_timeout.unwrap_or(Duration::MAX);
+    let connector = connector.map_response(TurnTaking::new).map_future(move |connecting| {
+        // The TCP connection has this limit too; this is also for the proxy's answer and for TLS.
+        let connecting = timeout(limit, connecting);
+        Box::pin(async move { connecting.await.unwrap_or_else(|late| Err(late.into())) })
+    });
     let mut client = HttpClient::builder(TokioExecutor::new());
     let client = client.http1_max_buf_size(BUFFER_BYTES).build::<_, B>(connector);
     let authorize = Credentials::new(&config)?

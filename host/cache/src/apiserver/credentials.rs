@@ -1,11 +1,11 @@
 //! The credentials of each request, asked for by one thread at a time.
 //!
 //! kube reads a token file or runs a program when the last token is about to expire. A file on a lost volume and a
-//! program without its network may never answer. So a thread of its own asks, and no second one begins before its end,
-//! whichever request gave up waiting.
+//! program without its network may never answer. So a thread of its own asks. No second one begins before its end, also
+//! if the request waits no longer.
 //!
-//! kube's errors quote the program's arguments, environment and output, among which are secrets, and everybody can read
-//! why an informer does not sync. So no error here has kube's words about a program.
+//! kube's errors quote the program's arguments, environment and output, among which are secrets. Callers without rights
+//! can read the errors of an informer. So no error here has kube's words about a program.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response};
@@ -14,8 +14,8 @@ use kube::client::{AuthError, Body, ConfigExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io, thread};
-use tokio::runtime::Handle;
+use std::{fs, io, panic, thread};
+use tokio::runtime;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::{Instant, timeout};
 use tower::util::BoxCloneSyncService;
@@ -23,10 +23,15 @@ use tower::{BoxError, Layer as _, ServiceExt as _};
 
 /// The time for which one answer is used. kube renews a token with an end a minute before it.
 const KEPT: Duration = Duration::from_secs(10);
+/// The same for a failure, so that requests that wait together ask once.
+const FAILURE_KEPT: Duration = Duration::from_secs(2);
 /// The longest wait of a request. A program may ask a server of its own.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 /// A service account's token has some 1,000 bytes.
 const TOKEN_BYTES_MAX: u64 = 1 << 20;
+
+const NO_HEADER: &str =
+    "the token for the API server has characters that no header may have, such as a line end";
 
 /// The `authorization` header of the next request. A clone shares the last answer.
 #[derive(Clone)]
@@ -43,25 +48,33 @@ struct CredentialSource {
 }
 
 struct Answer {
-    header: Option<HeaderValue>,
+    header: Result<Option<HeaderValue>, String>,
     since: Instant,
+}
+
+impl Answer {
+    fn is_kept(&self) -> bool {
+        let kept = if self.header.is_ok() { KEPT } else { FAILURE_KEPT };
+        self.since.elapsed() < kept
+    }
 }
 
 impl Credentials {
     /// `None` for a configuration without credentials in headers. Asks for them a first time, and blocks meanwhile.
     pub(super) fn new(config: &Config) -> Result<Option<Self>, kube::Error> {
-        let token_file = config.auth_info.token_file.as_ref().map(PathBuf::from);
+        let user = &config.auth_info;
+        // kube takes the file last but for a program.
+        let has_password = user.username.is_some() && user.password.is_some();
+        let is_used = user.auth_provider.is_none() && !has_password && user.token.is_none();
+        let token_file = user.token_file.as_ref().filter(|_| is_used).map(PathBuf::from);
         if let Some(path) = &token_file {
             let problem = |error| AuthError::ReadTokenFile(error, path.clone());
             check(path).map_err(problem).map_err(kube::Error::Auth)?;
         }
-        // kube takes for granted that a token may stand in a header.
-        let user = serde_json::to_value(&config.auth_info).map_err(kube::Error::SerdeError)?;
-        if let Some(token) = user["token"].as_str() {
-            let problem = |error| kube::Error::Auth(AuthError::InvalidBearerToken(error));
-            HeaderValue::from_str(token).map_err(problem)?;
-        }
-        let Some(layer) = config.auth_layer().map_err(without_secrets)? else { return Ok(None) };
+        // kube panics for a token that no header may have.
+        let layer = panic::catch_unwind(panic::AssertUnwindSafe(|| config.auth_layer()));
+        let layer = layer.unwrap_or_else(|_| Err(kube::Error::Service(NO_HEADER.into())));
+        let Some(layer) = layer.map_err(without_secrets)? else { return Ok(None) };
         let headers = tower::service_fn(|request: Request<Body>| async {
             let mut response = Response::new(());
             *response.headers_mut() = request.into_parts().0.headers;
@@ -88,27 +101,27 @@ impl Credentials {
 
     async fn header(self) -> Result<Option<HeaderValue>, BoxError> {
         let mut last = self.last.lock_owned().await;
-        if let Some(answer) = last.as_ref().filter(|answer| answer.since.elapsed() < KEPT) {
-            return Ok(answer.header.clone());
+        if let Some(answer) = last.as_ref().filter(|answer| answer.is_kept()) {
+            return Ok(answer.header.clone()?);
         }
+        // Of its own, because the end of a runtime waits for its blocking work, which kube begins.
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, receiver) = oneshot::channel();
-        let runtime = Handle::current();
-        // No task for blocking work: the end of a runtime waits for these. The thread holds the lock until its answer.
+        // The thread holds the lock until its answer.
         thread::Builder::new().name("credentials".to_owned()).spawn(move || {
             let header = runtime.block_on(self.source.ask());
-            if let Ok(header) = &header {
-                *last = Some(Answer { header: header.clone(), since: Instant::now() });
-            }
+            *last = Some(Answer { header: header.clone(), since: Instant::now() });
             drop(last);
             let _ = sender.send(header);
         })?;
-        receiver.await?
+        Ok(receiver.await??)
     }
 }
 
 impl CredentialSource {
-    async fn ask(self) -> Result<Option<HeaderValue>, BoxError> {
-        if let Some(path) = &self.token_file {
+    async fn ask(self) -> Result<Option<HeaderValue>, String> {
+        // Without the file kube goes on with the last token, as client-go does (kubernetes/kubernetes#68164).
+        if let Some(path) = self.token_file.as_ref().filter(|path| path.exists()) {
             check(path).map_err(|error| {
                 format!("the token file {} cannot be read: {error}", path.display())
             })?;
@@ -129,32 +142,32 @@ fn without_secrets(error: kube::Error) -> kube::Error {
 
 /// An error of kube's in words that anybody may read.
 fn problem(error: Option<&AuthError>) -> String {
-    let program = "the program for the credentials (`exec` in the kubeconfig)";
+    let program = "the kubeconfig's program for credentials";
     match error {
         Some(AuthError::AuthExecRun { out, .. }) => {
             format!("{program} failed with {}; run it by hand to see its reason", out.status)
         }
         Some(AuthError::AuthExecStart(error)) => format!("{program} cannot be started: {error}"),
         Some(AuthError::UnrefreshableTokenResponse) => {
-            format!("{program} gave no token with an end, and gave one before")
+            format!("{program} gave a token without an end, and earlier one with it")
         }
         Some(
             AuthError::AuthExecParse(_)
             | AuthError::ExecPluginFailed
             | AuthError::MalformedTokenExpirationDate(_)
             | AuthError::ParseTokenKey(_),
-        ) => format!("{program} gave no ExecCredential; run it by hand to see its output"),
+        ) => format!("{program} gave no credential; run it by hand to see its output"),
+        // kube's own words, without output.
+        Some(AuthError::AuthExec(text)) => text.clone(),
         Some(AuthError::MissingCommand | AuthError::ExecMissingClusterInfo) => {
             format!("{program} has no command, or needs a cluster that is not given")
         }
-        Some(AuthError::InvalidBearerToken(_)) => {
-            "the token for the API server has characters that no header may have".to_owned()
-        }
+        Some(AuthError::InvalidBearerToken(_)) => NO_HEADER.to_owned(),
         _ => "the credentials for the API server cannot be used".to_owned(),
     }
 }
 
-/// Whether kube may read the token file: it reads all of it.
+/// Whether the token file may be read: kube reads all of it.
 fn check(path: &Path) -> io::Result<()> {
     let file = fs::metadata(path)?;
     if !file.is_file() {
@@ -173,7 +186,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::sync::mpsc;
 
-    /// Credentials whose source blocks until the sender says a token, and the number of times that it was asked.
+    /// Credentials whose source blocks until a token is sent, and the count of its calls.
     fn blocking() -> (Credentials, mpsc::Sender<&'static str>, Arc<AtomicUsize>) {
         let (sender, receiver) = mpsc::channel();
         let (receiver, asked) = (Arc::new(Lock::new(receiver)), Arc::<AtomicUsize>::default());
@@ -196,7 +209,7 @@ mod tests {
         for _ in 0..3 {
             let header = credentials.clone().header();
             let given_up = timeout(Duration::from_millis(1), header).await;
-            assert!(given_up.is_err(), "nothing was said yet");
+            assert!(given_up.is_err(), "no token was sent yet");
         }
         sender.send("Bearer a").expect("the source waits");
         let request = credentials.clone().add(Request::new(Body::empty())).await;
@@ -210,17 +223,21 @@ mod tests {
         let (credentials, _sender, asked) = blocking();
         for _ in 0..2 {
             let error = credentials.clone().add(Request::new(Body::empty())).await;
-            let error = error.expect_err("nobody says anything").to_string();
+            let error = error.expect_err("no token is sent").to_string();
             assert_eq!(error, "the credentials for the API server did not come within 30 s");
         }
         assert!(asked.load(Relaxed) <= 1, "one thread");
     }
 
     #[tokio::test]
-    async fn a_source_that_fails_is_asked_again_and_an_answer_is_kept() {
+    async fn requests_that_wait_together_share_a_failure_and_an_answer_is_kept() {
         let (credentials, sender, asked) = blocking();
         sender.send("no\nheader").expect("the source waits");
-        assert!(credentials.clone().header().await.is_err());
+        for _ in 0..2 {
+            assert!(credentials.clone().header().await.is_err());
+        }
+        assert_eq!(asked.load(Relaxed), 1);
+        *credentials.last.lock().await = None;
         sender.send("Bearer b").expect("the source waits");
         for _ in 0..2 {
             let header = credentials.clone().header().await.expect("an answer");
@@ -229,9 +246,8 @@ mod tests {
         assert_eq!(asked.load(Relaxed), 2);
     }
 
-    /// The errors of a program with these words, at the client's start and later.
-    #[track_caller]
-    fn check_problem(script: &str, expect: &str) {
+    /// A user whose credentials come from this script.
+    fn of_script(script: &str) -> Config {
         let user = kube::config::AuthInfo {
             exec: serde_json::from_value(serde_json::json!({
                 "apiVersion": "client.authentication.k8s.io/v1", "command": "sh",
@@ -243,23 +259,63 @@ mod tests {
         };
         let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
         config.auth_info = user;
-        let error = Credentials::new(&config).err().expect("it gives no token").to_string();
+        config
+    }
+
+    #[track_caller]
+    fn check_problem(error: &str, expect: &str) {
         assert!(error.ends_with(expect) && !error.contains("SECRET"), "{error}");
+    }
+
+    #[track_caller]
+    fn check_start(script: &str, expect: &str) {
+        let error = Credentials::new(&of_script(script)).err().expect("it gives no token");
+        check_problem(&error.to_string(), expect);
     }
 
     #[test]
     fn nothing_of_a_program_for_credentials_is_in_an_error() {
-        let program = "the program for the credentials (`exec` in the kubeconfig)";
-        check_problem(
+        let program = "the kubeconfig's program for credentials";
+        check_start(
             "echo SECRET; echo SECRET >&2; exit 3",
             &format!("{program} failed with exit status: 3; run it by hand to see its reason"),
         );
-        let nothing = format!("{program} gave no ExecCredential; run it by hand to see its output");
-        check_problem(r#"echo '{"status": {"token": "SECRET"'"#, &nothing);
-        check_problem(
+        let nothing = format!("{program} gave no credential; run it by hand to see its output");
+        check_start(r#"echo '{"status": {"token": "SECRET"'"#, &nothing);
+        check_start(
             r#"echo '{"status": {"token": "a", "expirationTimestamp": "SECRET"}}'"#,
             &nothing,
         );
+        check_start(r#"echo '{"status": {"token": "SECRET\\n"}}'"#, NO_HEADER);
+    }
+
+    #[tokio::test]
+    async fn nothing_of_a_program_is_in_an_error_of_a_later_request() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let begun = directory.path().join("begun");
+        let token =
+            r#"{"status": {"token": "SECRET", "expirationTimestamp": "2000-01-01T00:00:00Z"}}"#;
+        let script = format!(
+            "if [ -e {0} ]; then echo SECRET >&2; exit 4; fi; touch {0}; echo '{token}'",
+            begun.display()
+        );
+        let credentials = Credentials::new(&of_script(&script)).expect("a token");
+        let error = credentials.expect("it is a header").add(Request::new(Body::empty())).await;
+        let error = error.expect_err("the token is over, and the program fails").to_string();
+        check_problem(&error, "failed with exit status: 4; run it by hand to see its reason");
+    }
+
+    #[tokio::test]
+    async fn a_token_file_that_is_gone_leaves_the_last_token() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("token");
+        fs::write(&path, "a").expect("it is written");
+        let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
+        config.auth_info.token_file = Some(path.display().to_string());
+        let credentials = Credentials::new(&config).expect("it can be read").expect("a token");
+        fs::remove_file(&path).expect("it is there");
+        let header = credentials.header().await.expect("the last token");
+        assert_eq!(header.expect("a header"), "Bearer a");
     }
 
     #[test]

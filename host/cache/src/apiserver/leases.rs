@@ -67,7 +67,7 @@ impl LeaseLock {
         let request = request.map_err(kube::Error::BuildRequest).map_err(|error| sorted(&error))?;
         let answer = self.client.request::<Value>(request).await;
         let lease = answer.and_then(|lease| {
-            serde_json::from_value::<Lease>(without_senseless_times(lease))
+            serde_json::from_value::<Lease>(without_unreadable_times(lease))
                 .map_err(kube::Error::SerdeError)
         });
         let lease = lease.map_err(|error| sorted(&error))?;
@@ -124,8 +124,11 @@ fn bytes(lease: &Lease) -> Result<Vec<u8>, LockError> {
 }
 
 /// The Lease without times that cannot be read: an API server takes all of the year 9999, and [`Timestamp`] ends a day
-/// before. Such a Lease could not be taken by anybody.
-fn without_senseless_times(mut lease: Value) -> Value {
+/// before. No host could take such a Lease. `managedFields` have times too, and stay if an update has none.
+fn without_unreadable_times(mut lease: Value) -> Value {
+    if let Some(metadata) = lease.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("managedFields");
+    }
     if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
         spec.retain(|field, value| {
             let is_time = ["acquireTime", "renewTime"].contains(&&**field);

@@ -109,6 +109,7 @@ async fn an_update_of_a_version_that_was_not_seen_names_that_version_alone() {
 async fn a_lease_with_times_that_cannot_be_read_can_be_taken() {
     let mut late = lease();
     late["spec"]["renewTime"] = "9999-12-31T23:59:59.999999Z".into();
+    late["metadata"]["managedFields"] = json!([{"time": "9999-12-31T23:59:59Z"}]);
     let (lock, _) = lock(&[(200, late)]);
     let record = lock.get().await.expect("a record").record;
     assert_eq!((&*record.holder_identity, record.renew_time), ("bing", None));
