@@ -4,11 +4,21 @@
 use http::Request;
 use http_body_util::Limited;
 use kube::client::Body;
+use memchr::memchr_iter;
 use tower::service_fn;
 
 /// An answer above this size is an error. The largest honest one is the discovery of a cluster with thousands of
 /// custom resources.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// The entries of all lists of an answer that is read as a tree are at most one more than its commas. A discovery of
+/// 10,000 resources has 250,000.
+pub(crate) const COMMAS_MAX: usize = 500_000;
+
+/// Whether an answer may be read as a tree, which takes many times its bytes: see [`COMMAS_MAX`].
+pub(crate) fn has_few_entries(answer: &str) -> bool {
+    memchr_iter(b',', answer.as_bytes()).count() <= COMMAS_MAX
+}
 
 /// The same client, which gives up an answer above [`ANSWER_BYTES_MAX`].
 pub(crate) fn with_bounded_answers(client: &kube::Client) -> kube::Client {

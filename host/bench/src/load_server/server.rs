@@ -217,18 +217,11 @@ fn info(resource: &GroupVersionResource) -> ResourceInfo {
     let is_pods = *resource == pods();
     let kind = if is_pods { "Pod".to_owned() } else { kind_of(resource) };
     ResourceInfo {
-        gvr: resource.clone(),
-        singular: kind.to_lowercase(),
-        list_kind: format!("{kind}List"),
         short_names: if is_pods { vec!["po".to_owned()] } else { Vec::new() },
         categories: if is_pods { vec!["all".to_owned()] } else { Vec::new() },
-        kind,
-        namespaced: true,
         custom: !is_pods,
         verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
-        subresources: Vec::new(),
-        selectable_fields: Vec::new(),
-        printer_columns: serde_json::Value::Null,
+        ..ResourceInfo::of_kind(resource.clone(), &kind)
     }
 }
 

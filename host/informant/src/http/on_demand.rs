@@ -2,14 +2,18 @@
 
 use super::callers::Caller;
 use super::shares::{Share, Shares};
+use crate::bounded_answers::has_few_entries;
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
+use informant_apiserver::aside;
 use informant_cache::workqueue::{BucketRateLimiter, RateLimiter as _};
 use informant_cache::{
     FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer, SharedInformerFactory,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -121,15 +125,18 @@ impl OnDemand {
                 "too many resources are asked for that are not cached; ask again in a second";
             return Err((StatusCode::SERVICE_UNAVAILABLE, text.to_owned()));
         }
-        let version = gvr.api_version();
-        let ask = async {
-            match gvr.group.is_empty() {
-                true => self.client.list_core_api_resources(&version).await,
-                false => self.client.list_api_group_resources(&version).await,
-            }
-        };
+        let root = if gvr.group.is_empty() { "/api" } else { "/apis" };
+        let path = format!("{root}/{}", gvr.api_version());
+        let request = http::Request::get(path).body(Vec::new());
+        let request =
+            request.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        let ask = self.client.request_text(request);
         match tokio::time::timeout(DISCOVERY_DEADLINE, ask).await {
-            Ok(Ok(list)) => check_listed(gvr, namespace, &list.resources),
+            Ok(Ok(list)) => {
+                let name = gvr.resource.to_string();
+                let found = aside(move || listed(&list, &name)).await.flatten();
+                check_listed(gvr, namespace, found.as_slice())
+            }
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                 check_listed(gvr, namespace, &[])
             }
@@ -170,6 +177,28 @@ impl Questions {
         tokio::time::sleep_until(now + wait).await;
         true
     }
+}
+
+#[derive(Deserialize)]
+struct ListedResources<'a> {
+    #[serde(borrow)]
+    resources: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct ListedName {
+    name: String,
+}
+
+/// The resource of this name in an `APIResourceList`, if there is one that can be read.
+fn listed(list: &str, name: &str) -> Option<APIResource> {
+    let list: ListedResources<'_> =
+        has_few_entries(list).then(|| serde_json::from_str(list).ok())??;
+    let is_it = |entry: &&RawValue| {
+        serde_json::from_str(entry.get()).is_ok_and(|it: ListedName| it.name == name)
+    };
+    let found = list.resources?.into_iter().find(is_it)?;
+    serde_json::from_str(found.get()).ok()
 }
 
 /// Whether the API server's list of a group's resources has this one, and lets an informer follow it.
@@ -471,6 +500,21 @@ mod tests {
         assert!(text.contains("16 resources are cached") && !text.contains("n-0"), "{text}");
         let is_held = |place: &ResourcePlace| leases.held.contains_key(place);
         assert!(is_held(&in_namespace(0)) && !is_held(&place(0)));
+    }
+
+    #[test]
+    fn a_resource_is_found_in_a_list_of_few_entries() {
+        let list = |more: usize| {
+            let others = "{},".repeat(more);
+            format!(
+                r#"{{"resources":[{others}{{"name":"things","kind":"Thing","namespaced":true,"singularName":"","verbs":["list"]}}]}}"#
+            )
+        };
+        let found = listed(&list(2), "things").expect("it is there");
+        assert_eq!((found.namespaced, found.verbs), (true, vec!["list".to_owned()]));
+        assert!(listed(&list(2), "others").is_none());
+        assert!(listed(&list(crate::bounded_answers::COMMAS_MAX), "things").is_none());
+        assert!(listed(r#"{"resources":null}"#, "things").is_none());
     }
 
     #[test]

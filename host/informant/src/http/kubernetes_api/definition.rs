@@ -1,13 +1,14 @@
 //! The part of a resource that only its CustomResourceDefinition has: columns, fields, the kind of lists.
 
-use super::discovery::{NAME_BYTES_MAX, has_few_entries};
+use super::discovery::NAME_BYTES_MAX;
+use crate::bounded_answers::has_few_entries;
 use informant_apiserver::ResourceInfo;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Bytes of a definition's columns. Without more of them a resource has the columns of every resource: they are kept as
-/// long as the resource.
+/// Bytes of a definition's columns. A resource with more has the columns of every resource. Columns are kept as long as
+/// the resource.
 const COLUMNS_BYTES_MAX: usize = 64 << 10;
 /// The same for its fields. The API server takes eight fields.
 const FIELDS_BYTES_MAX: usize = 16 << 10;

@@ -1,11 +1,12 @@
 //! The cluster's discovery as a catalogue of the resources that the cache can serve.
 
+use crate::bounded_answers::{COMMAS_MAX, has_few_entries};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
 use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
 use informant_devcluster::built_in_resources;
+use informant_runtime::one_line;
 use kube::core::discovery::v2::APIResourceDiscovery;
-use memchr::memchr_iter;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,13 +17,12 @@ use std::sync::Arc;
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-/// A cluster with thousands of definitions has fewer.
+/// A cluster with thousands of definitions has fewer resources than that.
 const RESOURCES_MAX: usize = 10_000;
-/// The entries of all lists of a discovery are at most one more than its commas. One of [`RESOURCES_MAX`] resources
-/// has 250,000.
-const COMMAS_MAX: usize = 500_000;
 /// The short names, and the categories, of one resource that are served.
 const NAMES_MAX: usize = 16;
+/// The bytes of an error's text.
+const ERROR_BYTES_MAX: usize = 1 << 10;
 /// The API server takes no longer name of a group, a kind or a resource.
 pub(super) const NAME_BYTES_MAX: usize = 253;
 
@@ -32,15 +32,15 @@ const VERBS: [&str; 3] = ["get", "list", "watch"];
 /// A discovery, whose groups are read one after the other: of many megabytes, few are then in memory as trees.
 #[derive(Deserialize)]
 struct Groups<'a> {
-    #[serde(borrow, default)]
-    items: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
 struct DiscoveredGroup<'a> {
     metadata: Option<GroupName>,
-    #[serde(borrow, default)]
-    versions: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    versions: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -51,13 +51,12 @@ struct GroupName {
 
 #[derive(Deserialize)]
 struct GroupVersion<'a> {
-    #[serde(default)]
-    version: String,
-    #[serde(borrow, default)]
-    resources: Vec<&'a RawValue>,
+    version: Option<String>,
+    #[serde(borrow)]
+    resources: Option<Vec<&'a RawValue>>,
 }
 
-/// Asks the API server: two requests, which each have a document.
+/// Asks the API server: two requests, with one document each.
 pub(super) async fn documents(client: &kube::Client) -> Result<[String; 2], Status> {
     let (core, others) = futures::try_join!(ask(client, "/api"), ask(client, "/apis"))?;
     Ok([core, others])
@@ -72,19 +71,12 @@ async fn ask(client: &kube::Client, path: &str) -> Result<String, Status> {
 /// The API server gave no answer to a request for this path.
 fn unavailable(path: &str, error: kube::Error) -> Status {
     let error = anyhow::Error::from(error);
-    Status::service_unavailable(format!("the API server could not be asked for {path}: {error:#}"))
-}
-
-/// Whether a document may be read: its lists have at most [`COMMAS_MAX`] entries and one.
-pub(super) fn has_few_entries(document: &str) -> bool {
-    memchr_iter(b',', document.as_bytes()).count() <= COMMAS_MAX
+    let error = one_line(&format!("{error:#}"), ERROR_BYTES_MAX).into_owned();
+    Status::service_unavailable(format!("the API server could not be asked for {path}: {error}"))
 }
 
 /// The resources of a discovery's documents, which takes a moment.
 pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
-    let unreadable = |error: serde_json::Error| {
-        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
-    };
     let too_many = |count: usize, entries: &str| {
         let message = format!("the API server's discovery has more than {count} {entries}");
         Err(Status::service_unavailable(message))
@@ -96,19 +88,16 @@ pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
         if !has_few_entries(document) {
             return too_many(COMMAS_MAX, "entries");
         }
-        let groups: Groups<'_> = serde_json::from_str(document).map_err(unreadable)?;
-        for group in groups.items {
-            let group: DiscoveredGroup<'_> =
-                serde_json::from_str(group.get()).map_err(unreadable)?;
+        for group in parsed::<Groups<'_>>(document)?.items.unwrap_or_default() {
+            let group: DiscoveredGroup<'_> = parsed(group.get())?;
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-            for version in group.versions {
-                let version: GroupVersion<'_> =
-                    serde_json::from_str(version.get()).map_err(unreadable)?;
-                for resource in version.resources {
-                    let resource: APIResourceDiscovery =
-                        serde_json::from_str(resource.get()).map_err(unreadable)?;
-                    let info = served(&name, &version.version, resource, &built_in);
-                    found.extend(info.map(Arc::new));
+            for version in group.versions.unwrap_or_default() {
+                let version: GroupVersion<'_> = parsed(version.get())?;
+                let named = version.version.unwrap_or_default();
+                for resource in version.resources.unwrap_or_default() {
+                    // Aggregated API servers have entries without verbs, for subresources without a resource.
+                    let Ok(resource) = serde_json::from_str(resource.get()) else { continue };
+                    found.extend(served(&name, &named, resource, &built_in).map(Arc::new));
                     if found.len() > RESOURCES_MAX {
                         return too_many(RESOURCES_MAX, "resources");
                     }
@@ -117,6 +106,14 @@ pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
         }
     }
     Ok(Catalogue::new(found))
+}
+
+fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Status> {
+    serde_json::from_str(json).map_err(|error| {
+        // It may quote all of the document.
+        let error = one_line(&error.to_string(), ERROR_BYTES_MAX).into_owned();
+        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
+    })
 }
 
 /// The resource; none for Secrets, and where it cannot be listed and watched.
@@ -244,6 +241,24 @@ mod tests {
             &document(COMMAS_MAX + 1),
             "the API server's discovery has more than 500000 entries",
         );
+    }
+
+    #[test]
+    fn an_entry_without_verbs_is_left_out() {
+        let mut half = resource("halves", "Half", &[]);
+        half["verbs"] = Value::Null;
+        let things = resource("things", "Thing", &["list", "watch"]);
+        let found = found(json!([{"versions": [
+            {"version": "v1", "resources": [half, things]}, {"version": "v2", "resources": null},
+        ]}, {"versions": null}]));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn an_error_is_as_long_as_it_may_be() {
+        let document = json!({"items": [{"versions": "x".repeat(1 << 20)}]}).to_string();
+        let status = catalogue(&[document]).expect_err("it is no discovery");
+        assert!(status.message.len() < 2 * ERROR_BYTES_MAX, "{} bytes", status.message.len());
     }
 
     #[test]

@@ -19,7 +19,7 @@ const AGAIN_MIN: Duration = Duration::from_secs(5);
 const READ_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Definitions that are read at once. An answer may have 8 MiB.
-const DEFINITIONS_MAX: usize = 2;
+const DEFINITIONS_MAX: usize = 4;
 
 /// The cluster's resources.
 pub(super) struct ServedCatalogue {
@@ -132,24 +132,22 @@ impl ServedCatalogue {
     }
 
     async fn define(&self, asked: &GroupVersionResource) {
+        if self.last.lock().undefined(asked).is_none() {
+            return;
+        }
+        let Ok(_place) = self.defining.acquire().await else { return };
+        // Another request may have read it in the meantime.
         let Some(resource) = self.last.lock().undefined(asked) else { return };
         let request = http::Request::get(definition::path(&resource));
         let request = request.header(ACCEPT, "application/json").body(Vec::new());
         let Ok(request) = request else { return };
-        let read = async {
-            let place = self.defining.acquire().await.ok()?;
-            Some((place, self.client.request_text(request).await.ok()?))
-        };
-        let read = tokio::time::timeout(READ_DEADLINE, read).await.ok().flatten();
+        let asked_for = self.client.request_text(request);
         // Without its definition the resource has the columns name and age, and no fields of its own.
-        let resource = match read {
-            Some((_place, document)) => {
-                aside(move || definition::apply(&resource, &document)).await
-            }
-            None => None,
+        let resource = match tokio::time::timeout(READ_DEADLINE, asked_for).await {
+            Ok(Ok(document)) => aside(move || definition::apply(&resource, &document)).await,
+            Ok(Err(_)) | Err(_) => None,
         };
-        let resource = resource.flatten();
-        self.last.lock().define(asked, resource);
+        self.last.lock().define(asked, resource.flatten());
     }
 }
 
@@ -162,7 +160,8 @@ async fn read(client: &kube::Client) -> Result<Arc<Catalogue>, Status> {
     };
     let documents = documents?;
     let made = aside(move || discovery::catalogue(&documents)).await;
-    made.unwrap_or_else(|| Err(Status::service_unavailable("the host ends"))).map(Arc::new)
+    let ended = || Err(Status::service_unavailable("discovery was not read to its end"));
+    made.unwrap_or_else(ended).map(Arc::new)
 }
 
 #[cfg(test)]
