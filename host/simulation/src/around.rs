@@ -1,4 +1,4 @@
-//! The state that all clients of a run share.
+//! The surroundings of the clients of a run.
 
 use crate::faults::Faults;
 use crate::journal::Journal;
