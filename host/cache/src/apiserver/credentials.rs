@@ -104,12 +104,14 @@ impl Credentials {
         if let Some(answer) = last.as_ref().filter(|answer| answer.is_kept()) {
             return Ok(answer.header.clone()?);
         }
-        // Of its own, because the end of a runtime waits for its blocking work, which kube begins.
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, receiver) = oneshot::channel();
-        // The thread holds the lock until its answer.
+        // The thread holds the lock until its answer. Its runtime is its own: the end of a runtime waits for its blocking
+        // work, which kube begins.
         thread::Builder::new().name("credentials".to_owned()).spawn(move || {
-            let header = runtime.block_on(self.source.ask());
+            let runtime = runtime::Builder::new_current_thread().enable_all().build();
+            let header = runtime
+                .map_err(|error| error.to_string())
+                .and_then(|runtime| runtime.block_on(self.source.ask()));
             *last = Some(Answer { header: header.clone(), since: Instant::now() });
             drop(last);
             let _ = sender.send(header);
