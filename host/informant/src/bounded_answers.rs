@@ -3,13 +3,18 @@
 
 use http::Request;
 use http_body_util::Limited;
+use informant_runtime::one_line;
 use kube::client::Body;
 use memchr::memchr_iter;
+use serde::Deserialize;
 use tower::service_fn;
 
 /// An answer above this size is an error. The largest honest one is the discovery of a cluster with thousands of
 /// custom resources.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// The bytes of an error's text.
+pub(crate) const ERROR_BYTES_MAX: usize = 1 << 10;
 
 /// The entries of all lists of an answer that is read as a tree are at most one more than its commas. A discovery of
 /// 10,000 resources has 250,000.
@@ -18,6 +23,12 @@ pub(crate) const COMMAS_MAX: usize = 500_000;
 /// Whether an answer may be read as a tree, which takes many times its bytes: see [`COMMAS_MAX`].
 pub(crate) fn has_few_entries(answer: &str) -> bool {
     memchr_iter(b',', answer.as_bytes()).count() <= COMMAS_MAX
+}
+
+/// Reads an answer, or a part of one. The error has at most 1 KiB: it may quote all of the answer.
+pub(crate) fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
+    let cut = |error: serde_json::Error| one_line(&error.to_string(), ERROR_BYTES_MAX).into_owned();
+    serde_json::from_str(json).map_err(cut)
 }
 
 /// The same client, which gives up an answer above [`ANSWER_BYTES_MAX`].

@@ -86,7 +86,7 @@ pub(crate) fn escaped(lines: &str) -> String {
     let mut text = String::with_capacity(lines.len());
     for character in lines.chars() {
         match character {
-            '\n' => text.push('\n'),
+            '\n' | '\t' => text.push(character),
             _ if disturbs_terminal(character) => {
                 let _ = write!(text, "\\u{:04x}", u32::from(character));
             }

@@ -2,7 +2,7 @@
 
 use super::callers::Caller;
 use super::shares::{Share, Shares};
-use crate::bounded_answers::has_few_entries;
+use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed};
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::aside;
@@ -128,23 +128,23 @@ impl OnDemand {
         let root = if gvr.group.is_empty() { "/api" } else { "/apis" };
         let path = format!("{root}/{}", gvr.api_version());
         let request = http::Request::get(path).body(Vec::new());
-        let request =
-            request.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        let failed = |problem: String| {
+            let text = format!("the API server could not be asked for {gvr}: {problem}");
+            (StatusCode::BAD_GATEWAY, text)
+        };
+        let request = request.map_err(|error| failed(error.to_string()))?;
         let ask = self.client.request_text(request);
         match tokio::time::timeout(DISCOVERY_DEADLINE, ask).await {
             Ok(Ok(list)) => {
                 let name = gvr.resource.to_string();
-                let found = aside(move || listed(&list, &name)).await.flatten();
-                check_listed(gvr, namespace, found.as_slice())
+                let found = aside(move || listed(&list, &name)).await;
+                let found = found.unwrap_or_else(|| Err("its answer was not read".to_owned()));
+                check_listed(gvr, namespace, found.map_err(failed)?.as_slice())
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                 check_listed(gvr, namespace, &[])
             }
-            Ok(Err(error)) => {
-                let error = anyhow::Error::from(error);
-                let text = format!("the API server could not be asked for {gvr}: {error:#}");
-                Err((StatusCode::BAD_GATEWAY, text))
-            }
+            Ok(Err(error)) => Err(failed(format!("{:#}", anyhow::Error::from(error)))),
             Err(_) => {
                 let seconds = DISCOVERY_DEADLINE.as_secs();
                 let text = format!("the API server did not say within {seconds} s what {gvr} is");
@@ -190,15 +190,18 @@ struct ListedName {
     name: String,
 }
 
-/// The resource of this name in an `APIResourceList`, if there is one that can be read.
-fn listed(list: &str, name: &str) -> Option<APIResource> {
-    let list: ListedResources<'_> =
-        has_few_entries(list).then(|| serde_json::from_str(list).ok())??;
+/// The resource of this name in an `APIResourceList`.
+fn listed(list: &str, name: &str) -> Result<Option<APIResource>, String> {
+    if !has_few_entries(list) {
+        return Err(format!("its answer has more than {COMMAS_MAX} entries"));
+    }
+    let unreadable = |error: String| format!("its answer cannot be read: {error}");
+    let list: ListedResources<'_> = parsed(list).map_err(unreadable)?;
     let is_it = |entry: &&RawValue| {
         serde_json::from_str(entry.get()).is_ok_and(|it: ListedName| it.name == name)
     };
-    let found = list.resources?.into_iter().find(is_it)?;
-    serde_json::from_str(found.get()).ok()
+    let found = list.resources.into_iter().flatten().find(is_it);
+    found.map(|it| parsed(it.get()).map_err(unreadable)).transpose()
 }
 
 /// Whether the API server's list of a group's resources has this one, and lets an informer follow it.
@@ -510,11 +513,13 @@ mod tests {
                 r#"{{"resources":[{others}{{"name":"things","kind":"Thing","namespaced":true,"singularName":"","verbs":["list"]}}]}}"#
             )
         };
-        let found = listed(&list(2), "things").expect("it is there");
+        let found = listed(&list(2), "things").expect("a list").expect("it is there");
         assert_eq!((found.namespaced, found.verbs), (true, vec!["list".to_owned()]));
-        assert!(listed(&list(2), "others").is_none());
-        assert!(listed(&list(crate::bounded_answers::COMMAS_MAX), "things").is_none());
-        assert!(listed(r#"{"resources":null}"#, "things").is_none());
+        assert_eq!(listed(&list(2), "others"), Ok(None));
+        assert_eq!(listed(r#"{"resources":null}"#, "things"), Ok(None));
+        let error = listed(&list(COMMAS_MAX), "things").expect_err("they are many");
+        assert_eq!(error, "its answer has more than 500000 entries");
+        assert!(listed("[]", "things").is_err(), "it is no list of resources");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The cluster's discovery as a catalogue of the resources that the cache can serve.
 
-use crate::bounded_answers::{COMMAS_MAX, has_few_entries};
+use crate::bounded_answers::{COMMAS_MAX, ERROR_BYTES_MAX, has_few_entries, parsed};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
 use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
@@ -21,8 +21,6 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 const RESOURCES_MAX: usize = 10_000;
 /// The short names, and the categories, of one resource that are served.
 const NAMES_MAX: usize = 16;
-/// The bytes of an error's text.
-const ERROR_BYTES_MAX: usize = 1 << 10;
 /// The API server takes no longer name of a group, a kind or a resource.
 pub(super) const NAME_BYTES_MAX: usize = 253;
 
@@ -77,6 +75,9 @@ fn unavailable(path: &str, error: kube::Error) -> Status {
 
 /// The resources of a discovery's documents, which takes a moment.
 pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
+    let unreadable = |error: String| {
+        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
+    };
     let too_many = |count: usize, entries: &str| {
         let message = format!("the API server's discovery has more than {count} {entries}");
         Err(Status::service_unavailable(message))
@@ -88,11 +89,11 @@ pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
         if !has_few_entries(document) {
             return too_many(COMMAS_MAX, "entries");
         }
-        for group in parsed::<Groups<'_>>(document)?.items.unwrap_or_default() {
-            let group: DiscoveredGroup<'_> = parsed(group.get())?;
+        for group in parsed::<Groups<'_>>(document).map_err(unreadable)?.items.unwrap_or_default() {
+            let group: DiscoveredGroup<'_> = parsed(group.get()).map_err(unreadable)?;
             let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
             for version in group.versions.unwrap_or_default() {
-                let version: GroupVersion<'_> = parsed(version.get())?;
+                let version: GroupVersion<'_> = parsed(version.get()).map_err(unreadable)?;
                 let named = version.version.unwrap_or_default();
                 for resource in version.resources.unwrap_or_default() {
                     // Aggregated API servers have entries without verbs, for subresources without a resource.
@@ -106,14 +107,6 @@ pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
         }
     }
     Ok(Catalogue::new(found))
-}
-
-fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Status> {
-    serde_json::from_str(json).map_err(|error| {
-        // It may quote all of the document.
-        let error = one_line(&error.to_string(), ERROR_BYTES_MAX).into_owned();
-        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
-    })
 }
 
 /// The resource; none for Secrets, and where it cannot be listed and watched.
