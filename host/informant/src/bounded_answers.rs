@@ -14,7 +14,7 @@ use tower::service_fn;
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// The bytes of an error's text.
-pub(crate) const ERROR_BYTES_MAX: usize = 1 << 10;
+const ERROR_BYTES_MAX: usize = 1 << 10;
 
 /// The entries of all lists of an answer that is read as a tree are at most one more than its commas. A discovery of
 /// 10,000 resources has 250,000.
@@ -25,10 +25,14 @@ pub(crate) fn has_few_entries(answer: &str) -> bool {
     memchr_iter(b',', answer.as_bytes()).count() <= COMMAS_MAX
 }
 
-/// Reads an answer, or a part of one. The error has at most 1 KiB: it may quote all of the answer.
+/// An error's text on one line of at most 1 KiB. It may quote all of an answer.
+pub(crate) fn short(error: &str) -> String {
+    one_line(error, ERROR_BYTES_MAX).into_owned()
+}
+
+/// Reads an answer, or a part of one. The error is [`short`].
 pub(crate) fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
-    let cut = |error: serde_json::Error| one_line(&error.to_string(), ERROR_BYTES_MAX).into_owned();
-    serde_json::from_str(json).map_err(cut)
+    serde_json::from_str(json).map_err(|error| short(&error.to_string()))
 }
 
 /// The same client, which gives up an answer above [`ANSWER_BYTES_MAX`].

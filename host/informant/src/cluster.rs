@@ -71,7 +71,10 @@ fn read(path: &Path) -> Result<Kubeconfig> {
 fn without_content(error: &KubeconfigError) -> String {
     let KubeconfigError::Parse(error) = error else { return error.to_string() };
     match error.location() {
-        Some(location) => format!("line {} is not as in a kubeconfig", location.line()),
+        Some(location) => format!(
+            "line {} is not valid in a kubeconfig, and is not shown because it may have a secret",
+            location.line()
+        ),
         None => "it is no kubeconfig".to_owned(),
     }
 }
@@ -137,7 +140,9 @@ mod tests {
 
     #[test]
     fn an_error_of_a_kubeconfig_has_nothing_of_its_content() {
-        check("users:\n- name: a\n  user: [token: SECRET", "line 3 is not as in a kubeconfig");
-        check("users:\n- name: a\n  user: SECRET", "line 3 is not as in a kubeconfig");
+        let expect =
+            "line 3 is not valid in a kubeconfig, and is not shown because it may have a secret";
+        check("users:\n- name: a\n  user: [token: SECRET", expect);
+        check("users:\n- name: a\n  user: SECRET", expect);
     }
 }

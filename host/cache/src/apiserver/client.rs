@@ -104,14 +104,11 @@ fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     };
     // `Uri` leaves them as they are written.
     let user: Vec<u8> = percent_decode_str(user).collect();
-    match HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(user))) {
-        Ok(mut header) => {
-            header.set_sensitive(true);
-            tunnel.with_auth(header)
-        }
-        // Base64 is always a header's value.
-        Err(_) => tunnel,
-    }
+    let header = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(user)));
+    // Base64 is always a header's value.
+    let Ok(mut header) = header else { return tunnel };
+    header.set_sensitive(true);
+    tunnel.with_auth(header)
 }
 
 /// A client over this connector.

@@ -151,7 +151,7 @@ fn problem(error: Option<&AuthError>) -> String {
         }
         Some(AuthError::AuthExecStart(error)) => format!("{program} cannot be started: {error}"),
         Some(AuthError::UnrefreshableTokenResponse) => {
-            format!("{program} gave a token without an end, and earlier one with it")
+            format!("{program} gave a token without an expirationTimestamp; the one before had it")
         }
         Some(
             AuthError::AuthExecParse(_)

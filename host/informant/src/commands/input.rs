@@ -11,11 +11,19 @@ pub(super) fn read(file: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let opened = File::open(file).with_context(unreadable)?;
     // The length of a pipe is 0.
     let is_short = opened.metadata().with_context(unreadable)?.len() <= bytes_max;
-    ensure!(is_short, "{} has more than {bytes_max} bytes; so many are read", file.display());
+    ensure!(
+        is_short,
+        "{} has more than {bytes_max} bytes; at most so many are read",
+        file.display()
+    );
     let mut content = Vec::new();
     opened.take(bytes_max + 1).read_to_end(&mut content).with_context(unreadable)?;
     let is_short = content.len() as u64 <= bytes_max;
-    ensure!(is_short, "{} has more than {bytes_max} bytes; so many are read", file.display());
+    ensure!(
+        is_short,
+        "{} has more than {bytes_max} bytes; at most so many are read",
+        file.display()
+    );
     Ok(content)
 }
 
@@ -26,7 +34,7 @@ mod tests {
     #[test]
     fn a_file_without_an_end_is_read_up_to_its_bound() {
         let error = read(Path::new("/dev/zero"), 10).expect_err("it has no end").to_string();
-        assert_eq!(error, "/dev/zero has more than 10 bytes; so many are read");
+        assert_eq!(error, "/dev/zero has more than 10 bytes; at most so many are read");
         assert_eq!(read(Path::new("/dev/null"), 0).expect("nothing"), b"");
     }
 }

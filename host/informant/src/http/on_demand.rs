@@ -2,7 +2,7 @@
 
 use super::callers::Caller;
 use super::shares::{Share, Shares};
-use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed};
+use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed, short};
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::aside;
@@ -144,7 +144,7 @@ impl OnDemand {
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                 check_listed(gvr, namespace, &[])
             }
-            Ok(Err(error)) => Err(failed(format!("{:#}", anyhow::Error::from(error)))),
+            Ok(Err(error)) => Err(failed(short(&format!("{:#}", anyhow::Error::from(error))))),
             Err(_) => {
                 let seconds = DISCOVERY_DEADLINE.as_secs();
                 let text = format!("the API server did not say within {seconds} s what {gvr} is");

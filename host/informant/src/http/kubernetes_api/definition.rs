@@ -73,12 +73,12 @@ pub(super) fn apply(resource: &ResourceInfo, document: &str) -> Option<ResourceI
     let version = versions.find(|version| version.name == resource.gvr.version).unwrap_or_default();
     let fields = part::<Vec<SelectableField>>(version.selectable_fields, FIELDS_BYTES_MAX);
     let fields = fields.unwrap_or_default().into_iter().map(|field| field.json_path);
-    let columns = part(version.additional_printer_columns, COLUMNS_BYTES_MAX);
+    let columns = part::<Vec<Value>>(version.additional_printer_columns, COLUMNS_BYTES_MAX);
     let list_kind = spec.names.list_kind.filter(|kind| kind.len() <= NAME_BYTES_MAX);
     Some(ResourceInfo {
         list_kind: list_kind.unwrap_or_else(|| resource.list_kind.clone()),
         selectable_fields: fields.map(|path| path.trim_start_matches('.').to_owned()).collect(),
-        printer_columns: columns.unwrap_or(Value::Null),
+        printer_columns: columns.map_or(Value::Null, Value::from),
         ..resource.clone()
     })
 }

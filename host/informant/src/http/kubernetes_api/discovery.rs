@@ -1,11 +1,10 @@
 //! The cluster's discovery as a catalogue of the resources that the cache can serve.
 
-use crate::bounded_answers::{COMMAS_MAX, ERROR_BYTES_MAX, has_few_entries, parsed};
+use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed, short};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
 use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
 use informant_devcluster::built_in_resources;
-use informant_runtime::one_line;
 use kube::core::discovery::v2::APIResourceDiscovery;
 use serde::Deserialize;
 use serde_json::Value;
@@ -69,44 +68,58 @@ async fn ask(client: &kube::Client, path: &str) -> Result<String, Status> {
 /// The API server gave no answer to a request for this path.
 fn unavailable(path: &str, error: kube::Error) -> Status {
     let error = anyhow::Error::from(error);
-    let error = one_line(&format!("{error:#}"), ERROR_BYTES_MAX).into_owned();
+    let error = short(&format!("{error:#}"));
     Status::service_unavailable(format!("the API server could not be asked for {path}: {error}"))
 }
 
 /// The resources of a discovery's documents, which takes a moment.
 pub(super) fn catalogue(documents: &[String]) -> Result<Catalogue, Status> {
-    let unreadable = |error: String| {
-        Status::service_unavailable(format!("the API server's discovery cannot be read: {error}"))
-    };
-    let too_many = |count: usize, entries: &str| {
-        let message = format!("the API server's discovery has more than {count} {entries}");
-        Err(Status::service_unavailable(message))
-    };
     let built_in = built_in_resources();
     let built_in = built_in.iter().map(|info| (&*info.gvr.group, &*info.gvr.resource)).collect();
     let mut found = Vec::new();
-    for document in documents {
-        if !has_few_entries(document) {
-            return too_many(COMMAS_MAX, "entries");
-        }
-        for group in parsed::<Groups<'_>>(document).map_err(unreadable)?.items.unwrap_or_default() {
-            let group: DiscoveredGroup<'_> = parsed(group.get()).map_err(unreadable)?;
-            let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
-            for version in group.versions.unwrap_or_default() {
-                let version: GroupVersion<'_> = parsed(version.get()).map_err(unreadable)?;
-                let named = version.version.unwrap_or_default();
-                for resource in version.resources.unwrap_or_default() {
-                    // Aggregated API servers have entries without verbs, for subresources without a resource.
-                    let Ok(resource) = serde_json::from_str(resource.get()) else { continue };
-                    found.extend(served(&name, &named, resource, &built_in).map(Arc::new));
-                    if found.len() > RESOURCES_MAX {
-                        return too_many(RESOURCES_MAX, "resources");
-                    }
-                }
-            }
+    let added =
+        documents.iter().try_for_each(|document| add_groups(document, &built_in, &mut found));
+    let refused =
+        |problem| Status::service_unavailable(format!("the API server's discovery {problem}"));
+    added.map_err(refused)?;
+    Ok(Catalogue::new(found.into_iter().map(Arc::new)))
+}
+
+fn add_groups(
+    document: &str,
+    built_in: &HashSet<(&str, &str)>,
+    found: &mut Vec<ResourceInfo>,
+) -> Result<(), String> {
+    if !has_few_entries(document) {
+        return Err(format!("has more than {COMMAS_MAX} entries"));
+    }
+    let unreadable = |error| format!("cannot be read: {error}");
+    for group in parsed::<Groups<'_>>(document).map_err(unreadable)?.items.unwrap_or_default() {
+        let group: DiscoveredGroup<'_> = parsed(group.get()).map_err(unreadable)?;
+        let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+        for version in group.versions.unwrap_or_default() {
+            add_version(&name, parsed(version.get()).map_err(unreadable)?, built_in, found)?;
         }
     }
-    Ok(Catalogue::new(found))
+    Ok(())
+}
+
+fn add_version(
+    group: &str,
+    GroupVersion { version, resources }: GroupVersion<'_>,
+    built_in: &HashSet<(&str, &str)>,
+    found: &mut Vec<ResourceInfo>,
+) -> Result<(), String> {
+    let version = version.unwrap_or_default();
+    for resource in resources.unwrap_or_default() {
+        // Aggregated API servers have entries without verbs, for subresources without a resource.
+        let Ok(resource) = serde_json::from_str(resource.get()) else { continue };
+        found.extend(served(group, &version, resource, built_in));
+        if found.len() > RESOURCES_MAX {
+            return Err(format!("has more than {RESOURCES_MAX} resources"));
+        }
+    }
+    Ok(())
 }
 
 /// The resource; none for Secrets, and where it cannot be listed and watched.
@@ -251,7 +264,7 @@ mod tests {
     fn an_error_is_as_long_as_it_may_be() {
         let document = json!({"items": [{"versions": "x".repeat(1 << 20)}]}).to_string();
         let status = catalogue(&[document]).expect_err("it is no discovery");
-        assert!(status.message.len() < 2 * ERROR_BYTES_MAX, "{} bytes", status.message.len());
+        assert!(status.message.len() < 2 << 10, "{} bytes", status.message.len());
     }
 
     #[test]
