@@ -88,17 +88,27 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, context: Option<&str>) -> Resul
         let known: Vec<&str> = kubeconfig.contexts.iter().map(|c| c.name.as_str()).collect();
         bail!("the kubeconfig has no context {context:?}; it has: {}", known.join(", "));
     }
-    let user = context.as_ref().and_then(named).and_then(|context| context.context.as_ref());
-    let user = user.and_then(|context| context.user.clone()).unwrap_or_else(|| "anonymous".into());
+    let used = context.as_ref().and_then(named).and_then(|context| context.context.as_ref());
+    let user = used.and_then(|context| context.user.clone()).unwrap_or_else(|| "anonymous".into());
+    let authorities = used.and_then(|context| authorities_file(&kubeconfig, &context.cluster));
     let options = KubeConfigOptions { context: context.clone(), cluster: None, user: None };
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+    let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .map_err(|error| anyhow!("the kubeconfig cannot be used: {}", without_content(&error)))?;
+    config.root_cert_file = authorities;
     let name = match context {
         Some(context) => format!("{} (context {context})", config.cluster_url),
         None => config.cluster_url.to_string(),
     };
     cluster(config, name, user)
+}
+
+/// The file that a kubeconfig's cluster names. kube reads it once and forgets its path.
+fn authorities_file(kubeconfig: &Kubeconfig, cluster: &str) -> Option<PathBuf> {
+    let named = kubeconfig.clusters.iter().find(|named| named.name == cluster)?;
+    let cluster = named.cluster.as_ref()?;
+    let file = cluster.certificate_authority.as_ref();
+    file.filter(|_| cluster.certificate_authority_data.is_none()).map(PathBuf::from)
 }
 
 fn in_cluster(args: &ConnectionArgs, plugins: &[PathBuf]) -> Result<Cluster> {

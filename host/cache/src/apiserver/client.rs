@@ -9,8 +9,9 @@ use super::turns::TurnTaking;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use http::uri::Authority;
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, Response, Uri};
 use http_body::Body as HttpBody;
+use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
@@ -21,8 +22,8 @@ use kube::{Config, Error};
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
 use tokio::time::timeout;
-use tower::filter::AsyncFilterLayer;
-use tower::{Service, ServiceBuilder, ServiceExt as _};
+use tower::util::BoxCloneService;
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _, service_fn};
 
 /// When a connection is probed, and when it is given up. The default finds a lost peer within 45 s, as client-go does.
 /// Invariant 16.
@@ -58,6 +59,9 @@ const PROBES_MAX: u32 = 3;
 /// retries, because its users wait and report by themselves. The configuration's read and write timeouts are not used:
 /// a watch without changes is quiet.
 ///
+/// Tokens and files of certificates that the configuration names are read again while the client is used. kube's
+/// configuration has no path of a kubeconfig's `certificate-authority`: set `root_cert_file` to have that file read again.
+///
 /// Behind a proxy (`proxy_url`) the connection to the proxy is probed.
 pub fn client_for_config(config: Config) -> Result<Client, Error> {
     client_with_keep_alive(config, KeepAlive::default())
@@ -76,7 +80,27 @@ pub fn client_with_bodies<B>(
 ) -> Result<Client, Error>
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Into<tower::BoxError>,
+    B::Error: Into<BoxError>,
+{
+    let (base_uri, namespace) = (config.base_uri_layer(), config.default_namespace.clone());
+    let connect = move |config: &Config| connect(config, keep_alive, bodies.clone());
+    let credentials = Credentials::new(config, connect)?;
+    let service = service_fn(move |request| credentials.clone().send(request));
+    let service = ServiceBuilder::new().layer(base_uri).service(service);
+    Ok(ClientBuilder::new(service, namespace).build())
+}
+
+/// Sends requests over connections that are kept.
+type Connections = BoxCloneService<Request<Body>, Response<Incoming>, BoxError>;
+
+fn connect<B>(
+    config: &Config,
+    keep_alive: KeepAlive,
+    bodies: impl Fn(Body) -> B + Clone + Send + 'static,
+) -> Result<Connections, Error>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
 {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
@@ -111,19 +135,18 @@ fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     tunnel.with_auth(header)
 }
 
-/// A client over this connector.
 fn over<C, B>(
     connector: C,
-    config: Config,
+    config: &Config,
     bodies: impl Fn(Body) -> B + Clone + Send + 'static,
-) -> Result<Client, Error>
+) -> Result<Connections, Error>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Read + Write + Connection + Send + Unpin + 'static,
     C::Future: Send + 'static,
     C::Error: std::error::Error + Send + Sync + 'static,
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Into<tower::BoxError>,
+    B::Error: Into<BoxError>,
 {
     let connector = config.rustls_https_connector_with_connector(connector)?;
     let limit = config.connect_timeout.unwrap_or(Duration::MAX);
@@ -134,16 +157,12 @@ where
     });
     let mut client = HttpClient::builder(TokioExecutor::new());
     let client = client.http1_max_buf_size(BUFFER_BYTES).build::<_, B>(connector);
-    let authorize = Credentials::new(&config)?
-        .map(|credentials| AsyncFilterLayer::new(move |request| credentials.clone().add(request)));
     let service = ServiceBuilder::new()
-        .layer(config.base_uri_layer())
-        .option_layer(authorize)
         .layer(config.extra_headers_layer()?)
         .map_request(move |request: Request<Body>| request.map(&bodies))
-        .map_err(tower::BoxError::from)
+        .map_err(BoxError::from)
         .service(client);
-    Ok(ClientBuilder::new(service, config.default_namespace).build())
+    Ok(BoxCloneService::new(service))
 }
 
 fn probe(connector: &mut HttpConnector, keep_alive: KeepAlive) {

@@ -1,4 +1,4 @@
-//! The credentials of each request, asked for by one thread at a time.
+//! The credentials of each request, and the connections that are made with them. One thread at a time asks for both.
 //!
 //! kube reads a token file or runs a program when the last token is about to expire. A file on a lost volume and a
 //! program without its network may never answer. So a thread of its own asks. No second one begins before its end, also
@@ -7,6 +7,9 @@
 //! kube's errors quote the program's arguments, environment and output, among which are secrets. Callers without rights
 //! can read the errors of an informer. So no error here has kube's words about a program.
 
+mod tls_files;
+
+use crate::error_causes::with_causes;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response};
 use kube::Config;
@@ -15,11 +18,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io, panic, thread};
+use tls_files::TlsFiles;
 use tokio::runtime;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::{Instant, timeout};
 use tower::util::BoxCloneSyncService;
-use tower::{BoxError, Layer as _, ServiceExt as _};
+use tower::{BoxError, Layer as _, Service, ServiceExt as _};
+use tracing::warn;
 
 /// The time for which one answer is used. kube renews a token with an end a minute before it.
 const KEPT: Duration = Duration::from_secs(10);
@@ -27,41 +32,134 @@ const KEPT: Duration = Duration::from_secs(10);
 const FAILURE_KEPT: Duration = Duration::from_secs(2);
 /// The longest wait of a request. A program may ask a server of its own.
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// A service account's token has some 1,000 bytes.
-const TOKEN_BYTES_MAX: u64 = 1 << 20;
+/// A service account's token has some 1,000 bytes, some hundred authorities have 200 KiB.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 const NO_HEADER: &str =
     "the token for the API server has characters that no header may have, such as a line end";
 
-/// The `authorization` header of the next request. A clone shares the last answer.
-#[derive(Clone)]
-pub(super) struct Credentials {
+/// The `authorization` header and the connections of the next request. A clone shares the last answer.
+///
+/// `S` sends requests over connections of its own. Another one replaces it when a file of certificates changes, because
+/// an API server refuses a connection's requests after the end of the certificate with which the connection began.
+pub(super) struct Credentials<S> {
     source: CredentialSource,
-    last: Arc<Mutex<Option<Answer>>>,
+    last: Arc<Mutex<Last<S>>>,
+}
+
+impl<S> Clone for Credentials<S> {
+    fn clone(&self) -> Self {
+        Self { source: self.source.clone(), last: self.last.clone() }
+    }
 }
 
 #[derive(Clone)]
 struct CredentialSource {
     token_file: Option<PathBuf>,
+    /// Whether an answer may differ from the one before.
+    changes: bool,
     /// Answers with the headers that kube adds to a request. It may block.
-    kube: BoxCloneSyncService<Request<Body>, Response<()>, BoxError>,
+    kube: Option<BoxCloneSyncService<Request<Body>, Response<()>, BoxError>>,
+}
+
+/// Makes connections by a configuration, and reads no file.
+type Connect<S> = dyn Fn(&Config) -> Result<S, kube::Error> + Send;
+
+struct Last<S> {
+    answer: Option<Answer>,
+    files: TlsFiles,
+    connect: Box<Connect<S>>,
+    connections: S,
 }
 
 struct Answer {
     header: Result<Option<HeaderValue>, String>,
-    since: Instant,
+    /// `None`: for ever.
+    until: Option<Instant>,
 }
 
-impl Answer {
-    fn is_kept(&self) -> bool {
-        let kept = if self.header.is_ok() { KEPT } else { FAILURE_KEPT };
-        self.since.elapsed() < kept
+impl<S> Last<S> {
+    /// Makes other connections if a file has changed. Those before stay if that cannot be used, as in kube and client-go.
+    fn renew_connections(&mut self) {
+        let renewed = self.files.read().and_then(|changed| {
+            if changed {
+                self.connections = (self.connect)(self.files.config())?;
+            }
+            Ok(())
+        });
+        if let Err(error) = renewed {
+            warn!(
+                error = with_causes(&error),
+                "renewed certificates for the API server cannot be used; those before stay in use"
+            );
+        }
     }
 }
 
-impl Credentials {
-    /// `None` for a configuration without credentials in headers. Asks for them a first time, and blocks meanwhile.
-    pub(super) fn new(config: &Config) -> Result<Option<Self>, kube::Error> {
+impl<S> Credentials<S>
+where
+    S: Service<Request<Body>, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
+{
+    /// Reads the files of a configuration, asks for a token a first time, and blocks meanwhile. `connect` must read no
+    /// file.
+    pub(super) fn new(
+        config: Config,
+        connect: impl Fn(&Config) -> Result<S, kube::Error> + Send + 'static,
+    ) -> Result<Self, kube::Error> {
+        let mut files = TlsFiles::new(config);
+        files.read()?;
+        let source = CredentialSource::new(files.config(), !files.is_empty())?;
+        let connections = connect(files.config())?;
+        let last = Last { answer: None, files, connect: Box::new(connect), connections };
+        Ok(Self { source, last: Arc::new(Mutex::new(last)) })
+    }
+
+    /// Sends a request with the header.
+    ///
+    /// # Errors
+    /// The credentials cannot be had, or not within 30 s; and those of `S`.
+    pub(super) async fn send(self, mut request: Request<Body>) -> Result<S::Response, BoxError> {
+        let late = |_| {
+            let seconds = WAIT_MAX.as_secs();
+            format!("the credentials for the API server did not come within {seconds} s")
+        };
+        let (header, connections) = timeout(WAIT_MAX, self.current()).await.map_err(late)??;
+        if let Some(header) = header {
+            request.headers_mut().insert(AUTHORIZATION, header);
+        }
+        connections.oneshot(request).await.map_err(Into::into)
+    }
+
+    async fn current(self) -> Result<(Option<HeaderValue>, S), BoxError> {
+        let mut last = self.last.lock_owned().await;
+        let now = Instant::now();
+        let is_kept = |answer: &&Answer| answer.until.is_none_or(|until| now < until);
+        if let Some(answer) = last.answer.as_ref().filter(is_kept) {
+            return Ok((answer.header.clone()?, last.connections.clone()));
+        }
+        let (sender, receiver) = oneshot::channel();
+        // The thread holds the lock until its answer. Its runtime is its own: the end of a runtime waits for its blocking
+        // work, which kube begins.
+        thread::Builder::new().name("credentials".to_owned()).spawn(move || {
+            last.renew_connections();
+            let runtime = runtime::Builder::new_current_thread().enable_all().build();
+            let changes = self.source.changes;
+            let header = runtime
+                .map_err(|error| error.to_string())
+                .and_then(|runtime| runtime.block_on(self.source.ask()));
+            let kept = if header.is_ok() { KEPT } else { FAILURE_KEPT };
+            let until = (changes || header.is_err()).then(|| Instant::now() + kept);
+            last.answer = Some(Answer { header: header.clone(), until });
+            let connections = last.connections.clone();
+            drop(last);
+            let _ = sender.send(header.map(|header| (header, connections)));
+        })?;
+        Ok(receiver.await??)
+    }
+}
+
+impl CredentialSource {
+    fn new(config: &Config, has_files: bool) -> Result<Self, kube::Error> {
         let user = &config.auth_info;
         // kube takes the file last but for a program.
         let has_password = user.username.is_some() && user.password.is_some();
@@ -74,53 +172,17 @@ impl Credentials {
         // kube panics for a token that no header may have.
         let layer = panic::catch_unwind(panic::AssertUnwindSafe(|| config.auth_layer()));
         let layer = layer.unwrap_or_else(|_| Err(kube::Error::Service(NO_HEADER.into())));
-        let Some(layer) = layer.map_err(without_secrets)? else { return Ok(None) };
+        let layer = layer.map_err(without_secrets)?;
         let headers = tower::service_fn(|request: Request<Body>| async {
             let mut response = Response::new(());
             *response.headers_mut() = request.into_parts().0.headers;
             Ok::<_, BoxError>(response)
         });
-        let kube = BoxCloneSyncService::new(layer.layer(headers));
-        Ok(Some(Self { source: CredentialSource { token_file, kube }, last: Arc::default() }))
+        let kube = layer.map(|layer| BoxCloneSyncService::new(layer.layer(headers)));
+        let asks = token_file.is_some() || user.exec.is_some() || user.auth_provider.is_some();
+        Ok(Self { token_file, changes: asks || has_files, kube })
     }
 
-    /// Adds the header to a request.
-    ///
-    /// # Errors
-    /// The credentials cannot be had, or not within 30 s.
-    pub(super) async fn add(self, mut request: Request<Body>) -> Result<Request<Body>, BoxError> {
-        let late = |_| {
-            let seconds = WAIT_MAX.as_secs();
-            format!("the credentials for the API server did not come within {seconds} s")
-        };
-        if let Some(header) = timeout(WAIT_MAX, self.header()).await.map_err(late)?? {
-            request.headers_mut().insert(AUTHORIZATION, header);
-        }
-        Ok(request)
-    }
-
-    async fn header(self) -> Result<Option<HeaderValue>, BoxError> {
-        let mut last = self.last.lock_owned().await;
-        if let Some(answer) = last.as_ref().filter(|answer| answer.is_kept()) {
-            return Ok(answer.header.clone()?);
-        }
-        let (sender, receiver) = oneshot::channel();
-        // The thread holds the lock until its answer. Its runtime is its own: the end of a runtime waits for its blocking
-        // work, which kube begins.
-        thread::Builder::new().name("credentials".to_owned()).spawn(move || {
-            let runtime = runtime::Builder::new_current_thread().enable_all().build();
-            let header = runtime
-                .map_err(|error| error.to_string())
-                .and_then(|runtime| runtime.block_on(self.source.ask()));
-            *last = Some(Answer { header: header.clone(), since: Instant::now() });
-            drop(last);
-            let _ = sender.send(header);
-        })?;
-        Ok(receiver.await??)
-    }
-}
-
-impl CredentialSource {
     async fn ask(self) -> Result<Option<HeaderValue>, String> {
         // Without the file kube goes on with the last token, as client-go does (kubernetes/kubernetes#68164).
         if let Some(path) = self.token_file.as_ref().filter(|path| path.exists()) {
@@ -128,7 +190,8 @@ impl CredentialSource {
                 format!("the token file {} cannot be read: {error}", path.display())
             })?;
         }
-        let response = self.kube.oneshot(Request::new(Body::empty())).await;
+        let Some(kube) = self.kube else { return Ok(None) };
+        let response = kube.oneshot(Request::new(Body::empty())).await;
         let response = response.map_err(|error| problem(error.downcast_ref()))?;
         Ok(response.headers().get(AUTHORIZATION).cloned())
     }
@@ -169,14 +232,14 @@ fn problem(error: Option<&AuthError>) -> String {
     }
 }
 
-/// Whether the token file may be read: kube reads all of it.
+/// Whether a file may be read whole.
 fn check(path: &Path) -> io::Result<()> {
     let file = fs::metadata(path)?;
     if !file.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
-    if file.len() > TOKEN_BYTES_MAX {
-        return Err(io::Error::other(format!("it has more than {TOKEN_BYTES_MAX} bytes")));
+    if file.len() > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
     }
     Ok(())
 }
@@ -184,12 +247,29 @@ fn check(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
     use parking_lot::Mutex as Lock;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::sync::mpsc;
 
+    /// Connections that answer each request with its own headers.
+    type Echo = BoxCloneSyncService<Request<Body>, Response<()>, BoxError>;
+
+    fn echo(_: &Config) -> Result<Echo, kube::Error> {
+        let echo = tower::service_fn(|request: Request<Body>| async {
+            let mut response = Response::new(());
+            *response.headers_mut() = request.into_parts().0.headers;
+            Ok::<_, BoxError>(response)
+        });
+        Ok(BoxCloneSyncService::new(echo))
+    }
+
+    fn config() -> Config {
+        Config::new("http://127.0.0.1:1".parse().expect("a URI"))
+    }
+
     /// Credentials whose source blocks until a token is sent, and the count of its calls.
-    fn blocking() -> (Credentials, mpsc::Sender<&'static str>, Arc<AtomicUsize>) {
+    fn blocking() -> (Credentials<Echo>, mpsc::Sender<&'static str>, Arc<AtomicUsize>) {
         let (sender, receiver) = mpsc::channel();
         let (receiver, asked) = (Arc::new(Lock::new(receiver)), Arc::<AtomicUsize>::default());
         let counted = asked.clone();
@@ -201,22 +281,27 @@ mod tests {
                 Ok::<_, BoxError>(Response::builder().header(AUTHORIZATION, token).body(())?)
             }
         });
-        let source = CredentialSource { token_file: None, kube: BoxCloneSyncService::new(kube) };
-        (Credentials { source, last: Arc::default() }, sender, asked)
+        let kube = Some(BoxCloneSyncService::new(kube));
+        let source = CredentialSource { token_file: None, changes: true, kube };
+        let credentials = Credentials::new(config(), echo).expect("no files");
+        (Credentials { source, ..credentials }, sender, asked)
+    }
+
+    async fn send(credentials: &Credentials<Echo>) -> Result<Option<HeaderValue>, BoxError> {
+        let response = credentials.clone().send(Request::new(Body::empty())).await?;
+        Ok(response.headers().get(AUTHORIZATION).cloned())
     }
 
     #[tokio::test]
     async fn requests_that_give_up_ask_no_second_time() {
         let (credentials, sender, asked) = blocking();
         for _ in 0..3 {
-            let header = credentials.clone().header();
-            let given_up = timeout(Duration::from_millis(1), header).await;
+            let given_up = timeout(Duration::from_millis(1), send(&credentials)).await;
             assert!(given_up.is_err(), "no token was sent yet");
         }
         sender.send("Bearer a").expect("the source waits");
-        let request = credentials.clone().add(Request::new(Body::empty())).await;
-        let request = request.expect("the first thread's answer");
-        assert_eq!(request.headers()[AUTHORIZATION], "Bearer a");
+        let header = send(&credentials).await.expect("the first thread's answer");
+        assert_eq!(header.expect("a header"), "Bearer a");
         assert_eq!(asked.load(Relaxed), 1);
     }
 
@@ -224,8 +309,7 @@ mod tests {
     async fn a_source_that_hangs_fails_each_request_by_itself() {
         let (credentials, _sender, asked) = blocking();
         for _ in 0..2 {
-            let error = credentials.clone().add(Request::new(Body::empty())).await;
-            let error = error.expect_err("no token is sent").to_string();
+            let error = send(&credentials).await.expect_err("no token is sent").to_string();
             assert_eq!(error, "the credentials for the API server did not come within 30 s");
         }
         assert!(asked.load(Relaxed) <= 1, "one thread");
@@ -236,13 +320,13 @@ mod tests {
         let (credentials, sender, asked) = blocking();
         sender.send("no\nheader").expect("the source waits");
         for _ in 0..2 {
-            assert!(credentials.clone().header().await.is_err());
+            assert!(send(&credentials).await.is_err());
         }
         assert_eq!(asked.load(Relaxed), 1);
-        *credentials.last.lock().await = None;
+        credentials.last.lock().await.answer = None;
         sender.send("Bearer b").expect("the source waits");
         for _ in 0..2 {
-            let header = credentials.clone().header().await.expect("an answer");
+            let header = send(&credentials).await.expect("an answer");
             assert_eq!(header.expect("a header"), "Bearer b");
         }
         assert_eq!(asked.load(Relaxed), 2);
@@ -259,7 +343,7 @@ mod tests {
             .expect("a program"),
             ..Default::default()
         };
-        let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
+        let mut config = config();
         config.auth_info = user;
         config
     }
@@ -271,7 +355,7 @@ mod tests {
 
     #[track_caller]
     fn check_start(script: &str, expect: &str) {
-        let error = Credentials::new(&of_script(script)).err().expect("it gives no token");
+        let error = Credentials::new(of_script(script), echo).err().expect("it gives no token");
         check_problem(&error.to_string(), expect);
     }
 
@@ -301,8 +385,8 @@ mod tests {
             "if [ -e {0} ]; then echo SECRET >&2; exit 4; fi; touch {0}; echo '{token}'",
             begun.display()
         );
-        let credentials = Credentials::new(&of_script(&script)).expect("a token");
-        let error = credentials.expect("it is a header").add(Request::new(Body::empty())).await;
+        let credentials = Credentials::new(of_script(&script), echo).expect("a token");
+        let error = send(&credentials).await;
         let error = error.expect_err("the token is over, and the program fails").to_string();
         check_problem(&error, "failed with exit status: 4; run it by hand to see its reason");
     }
@@ -312,19 +396,55 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("token");
         fs::write(&path, "a").expect("it is written");
-        let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
+        let mut config = config();
         config.auth_info.token_file = Some(path.display().to_string());
-        let credentials = Credentials::new(&config).expect("it can be read").expect("a token");
+        let credentials = Credentials::new(config, echo).expect("it can be read");
         fs::remove_file(&path).expect("it is there");
-        let header = credentials.header().await.expect("the last token");
+        let header = send(&credentials).await.expect("the last token");
         assert_eq!(header.expect("a header"), "Bearer a");
+    }
+
+    /// The certificate of the connections that a request gets.
+    async fn certificate(credentials: &Credentials<Echo>) -> String {
+        let header = send(credentials).await.expect("connections").expect("a certificate");
+        let bytes = BASE64_STANDARD.decode(header.as_bytes()).expect("base64");
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[tokio::test]
+    async fn a_renewed_certificate_gets_connections_of_its_own() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("client.crt");
+        let mut config = config();
+        config.auth_info.client_certificate = Some(path.display().to_string());
+        let of_certificate = |config: &Config| {
+            let certificate = config.auth_info.client_certificate_data.clone();
+            let answer = tower::service_fn(move |_| {
+                let certificate = certificate.clone().unwrap_or_default();
+                async move { Ok(Response::builder().header(AUTHORIZATION, certificate).body(())?) }
+            });
+            Ok(BoxCloneSyncService::new(answer))
+        };
+        let error = Credentials::new(config.clone(), of_certificate).err();
+        let error = error.expect("there is no file").to_string();
+        assert!(error.contains("client certificate") && error.contains("client.crt"), "{error}");
+        fs::write(&path, "a").expect("it is written");
+        let credentials = Credentials::new(config, of_certificate).expect("it can be read");
+        assert_eq!(certificate(&credentials).await, "a");
+        fs::write(&path, "b").expect("it is written");
+        assert_eq!(certificate(&credentials).await, "a", "while the answer is kept");
+        credentials.last.lock().await.answer = None;
+        assert_eq!(certificate(&credentials).await, "b");
+        fs::remove_file(&path).expect("it is there");
+        credentials.last.lock().await.answer = None;
+        assert_eq!(certificate(&credentials).await, "b", "the last one that could be read");
     }
 
     #[test]
     fn a_token_with_a_line_end_is_an_error() {
-        let mut config = Config::new("http://127.0.0.1:1".parse().expect("a URI"));
+        let mut config = config();
         config.auth_info.token = Some("SECRET\n".to_owned().into());
-        let error = Credentials::new(&config).err().expect("no header takes it").to_string();
+        let error = Credentials::new(config, echo).err().expect("no header takes it").to_string();
         assert!(!error.contains("SECRET"), "{error}");
     }
 
@@ -333,9 +453,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("token");
         let file = fs::File::create(&path).expect("it is new");
-        file.set_len(TOKEN_BYTES_MAX).expect("a length");
+        file.set_len(FILE_BYTES_MAX).expect("a length");
         check(&path).expect("as long as may be");
-        file.set_len(TOKEN_BYTES_MAX + 1).expect("a length");
+        file.set_len(FILE_BYTES_MAX + 1).expect("a length");
         assert_eq!(
             check(&path).expect_err("too long").to_string(),
             "it has more than 1048576 bytes"
