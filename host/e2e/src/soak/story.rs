@@ -43,7 +43,7 @@ const fn named(
 }
 
 /// All of them.
-pub const SINNERS: [Sinner; 40] = [
+pub const SINNERS: [Sinner; 41] = [
     one("absent-resource", PluginEnd::Runs, "late.example.com/v1/widgets"),
     one("allocate", PluginEnd::Tripped, "more than 64 MiB of memory were asked for"),
     one("asks-for-secrets", PluginEnd::Refused, "asks to read v1/secrets, which is not granted"),
@@ -61,6 +61,7 @@ pub const SINNERS: [Sinner; 40] = [
     one("huge-return", PluginEnd::Tripped, "\"trap\":"),
     one("invalid-utf8", PluginEnd::Tripped, "utf-8"),
     one("log-flood", PluginEnd::Runs, "\"logLinesDropped\":"),
+    one("moods", PluginEnd::Refused, "missing field `as`"),
     one("no-exports", PluginEnd::Refused, "does not export"),
     one("not-wasm", PluginEnd::Refused, "not a WebAssembly file"),
     one("re-enters", PluginEnd::Tripped, "cannot leave component instance"),
@@ -131,4 +132,27 @@ pub fn complaint(sinner: &Sinner, plugins: &[Value]) -> Option<String> {
 pub fn entry<'a>(name: &str, plugins: &'a [Value]) -> anyhow::Result<&'a Value> {
     let found = plugins.iter().find(|plugin| plugin["name"] == name);
     found.with_context(|| format!("/plugins does not know {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const GOOD_GUESTS: [&str; 4] = ["witness", "storm", "storm-in-shards", "answers"];
+
+    #[test]
+    fn every_test_guest_has_a_story() {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/test-guests");
+        let files = ["examples", "wat"].map(|directory| std::fs::read_dir(sources.join(directory)));
+        let names = files.into_iter().flat_map(|files| files.expect("a directory")).map(|file| {
+            let path = file.expect("an entry").path();
+            path.file_stem().expect("a name").to_string_lossy().into_owned()
+        });
+        let has_story = |guest: &str| {
+            GOOD_GUESTS.contains(&guest) || SINNERS.iter().any(|sinner| sinner.guest == guest)
+        };
+        let without: Vec<String> = names.filter(|name| !has_story(name)).collect();
+        assert!(without.is_empty(), "add their ends to SINNERS: {without:?}");
+    }
 }
