@@ -178,8 +178,8 @@ pub use reflector::{WatchErrorHandler, WatchFailure};
 pub use relist_cause::RelistCause;
 pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{
-    Cause, FilteringResourceEventHandler, FinalState, Notification, Reason, ResourceEventHandler,
-    ResourceEventHandlerFuncs,
+    Cause, FilteringResourceEventHandler, FinalState, Interest, Notification, Reason,
+    ResourceEventHandler, ResourceEventHandlerFuncs,
 };
 pub use scope::{Namespaces, Scope, ScopeError, field_pointer};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};

@@ -10,6 +10,8 @@ pub use notification::Notification;
 
 use crate::indexer::Indexer;
 use crate::object::Object;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The reason of a notification.
@@ -47,6 +49,23 @@ pub enum FinalState {
     LeftScope,
 }
 
+/// The objects whose changes concern a handler: those of which one state, before or after the change, is among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Interest {
+    /// All.
+    #[default]
+    All,
+    /// Those of these namespaces.
+    Namespaces(Arc<BTreeSet<String>>),
+    /// Those whose label has one of these values.
+    Label {
+        /// The label.
+        key: String,
+        /// The values.
+        values: Vec<String>,
+    },
+}
+
 /// Gets every change of one resource, each object's changes in order, after the indexer was
 /// written.
 ///
@@ -58,6 +77,11 @@ pub enum FinalState {
 /// ([`InformerStats::handler_panics`](crate::InformerStats::handler_panics)); its notification
 /// counts as delivered.
 pub trait ResourceEventHandler: Send + Sync + 'static {
+    /// The objects whose changes concern the handler. Asked once, before it begins. A handler with an interest costs
+    /// nothing for most changes of other objects. It gets some of them all the same, and its replay has all objects.
+    fn interest(&self) -> Interest {
+        Interest::All
+    }
     /// The object is new to this handler.
     fn on_add(&self, object: &Object, cause: Cause);
     /// The object changed, or comes again (`Reason::Resync`, where both are the same version).

@@ -5,12 +5,14 @@ use crate::controller::Controller;
 use crate::door::Door;
 use crate::history::History;
 use crate::manner::Manner;
+use crate::narrow::Narrow;
 use crate::reads::{INDEXES, check_indexes, check_pages, index};
 use crate::slot::{HANDLERS_MAX, Hold, Kind, Slot, next, pull};
 use crate::tenant::{Tenant, mischief, told};
 use informant_apimachinery::GroupVersionResource;
 use informant_cache::{
-    HandlerOptions, HighWaterMark, InformerState, Object, Scope, SharedInformerFactory,
+    HandlerOptions, HighWaterMark, InformerState, Object, ResourceEventHandler, Scope,
+    SharedInformerFactory,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -124,7 +126,11 @@ impl Clients {
             return;
         }
         let kind = Kind::random(&mut self.random);
+        let may_narrow = kind != Kind::Pulled && matches!(tenant.door, Door::Informer(_));
+        let narrow =
+            (may_narrow && self.random.u32(..3) == 0).then(|| Narrow::random(&mut self.random));
         let manner = Manner {
+            narrow,
             panics: if kind != Kind::Pulled && self.random.u32(..4) == 0 { 0.1 } else { 0.0 },
             mischief: if self.random.u32(..4) == 0 { 0.05 } else { 0.0 },
             replay: self.random.u32(..6) > 0,
@@ -149,9 +155,13 @@ impl Clients {
             tenant.gvr
         ));
         let door = &tenant.door;
+        let handler: Arc<dyn ResourceEventHandler> = match manner.narrow {
+            Some(narrow) => narrow.handler(told.clone()),
+            None => told.clone(),
+        };
         let hold = match kind {
-            Kind::Inline => Hold::Called(door.add_inline(told.clone(), options)),
-            Kind::Queued => Hold::Called(door.add_queued(told.clone(), options)),
+            Kind::Inline => Hold::Called(door.add_inline(handler, options)),
+            Kind::Queued => Hold::Called(door.add_queued(handler, options)),
             Kind::Pulled => {
                 let notifications = door.notifications(options);
                 let pulling = pull(notifications, told.clone(), mark, self.random.fork());

@@ -87,7 +87,10 @@ impl Told {
         Self {
             number,
             gvr,
-            scope: door.scope(),
+            scope: manner
+                .narrow
+                .as_ref()
+                .map_or_else(|| door.scope(), |narrow| narrow.scope.clone()),
             door,
             server,
             journal,

@@ -29,6 +29,7 @@ mod journal;
 mod manner;
 mod many;
 mod mutation;
+mod narrow;
 mod one_step;
 mod reads;
 mod run;

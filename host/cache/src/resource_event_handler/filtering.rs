@@ -5,7 +5,7 @@
 //! deletion. It is asked for every state that goes by, so it should be cheap and always answer the same for the same state.
 
 use super::Notification;
-use super::{Cause, FinalState, ResourceEventHandler};
+use super::{Cause, FinalState, Interest, ResourceEventHandler};
 use crate::indexer::Indexer;
 use crate::object::Object;
 
@@ -37,6 +37,10 @@ where
     F: Fn(&Object) -> bool + Send + Sync + 'static,
     H: ResourceEventHandler,
 {
+    fn interest(&self) -> Interest {
+        self.handler.interest()
+    }
+
     fn on_add(&self, object: &Object, cause: Cause) {
         if (self.filter)(object) {
             self.handler.on_add(object, cause);

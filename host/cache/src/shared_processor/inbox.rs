@@ -1,11 +1,12 @@
 //! New handlers that wait for the informer's task: adding one takes no lock that a notification needs.
 
+use super::Arrivals;
 use super::listener::{Listener, ListenerPlace, Registration, Told};
 use crate::handler_queue::{HandlerOptions, HandlerQueue, Wake};
 use crate::resource_event_handler::ResourceEventHandler;
 use crate::scope::Scope;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::sync::Notify;
 
@@ -14,6 +15,8 @@ use tokio::sync::Notify;
 pub(crate) struct Inbox {
     waiting: Mutex<InboxContent>,
     woken: Notify,
+    /// Whether there is a new entry, or another reason to check, since the last [`Self::take_signal`].
+    is_signalled: AtomicBool,
     /// The number of handlers that were added and not removed.
     handlers: Arc<AtomicUsize>,
 }
@@ -121,8 +124,15 @@ impl Inbox {
         self.woken.notified().await;
     }
 
+    /// Whether the informer's task was woken since the last call.
+    pub(super) fn take_signal(&self) -> bool {
+        // The load alone takes no cache line from other processors.
+        self.is_signalled.load(Ordering::Relaxed) && self.is_signalled.swap(false, Ordering::AcqRel)
+    }
+
     /// Wakes the informer's task.
     pub(crate) fn look_again(&self) {
+        self.is_signalled.store(true, Ordering::Release);
         self.woken.notify_one();
     }
 
@@ -144,8 +154,7 @@ impl Inbox {
 
     /// Takes the new handlers that can begin. The others wait here. A handler that replaces one of those replaces that
     /// one's predecessor. All together look at about so many objects before they begin: those for which none are left wait.
-    /// Returns also whether there may be such.
-    pub(super) fn take_ready(&self, looks_max: usize) -> (Vec<Arrival>, bool) {
+    pub(super) fn take_ready(&self, looks_max: usize) -> (Vec<Arrival>, Arrivals) {
         let mut looks_left = looks_max;
         let arrivals = std::mem::take(&mut self.waiting.lock().arrivals);
         let (mut ready, mut later) = (Vec::new(), Vec::<Arrival>::new());
@@ -160,11 +169,15 @@ impl Inbox {
             let is_at_end = listener.is_removed() || listener.is_ready(&mut looks_left);
             if is_at_end { &mut ready } else { &mut later }.push(arrival);
         }
-        let are_left = !later.is_empty() && looks_left == 0;
+        let left = match (later.is_empty(), looks_left) {
+            (true, _) => Arrivals::None,
+            (false, 0) => Arrivals::Left,
+            (false, _) => Arrivals::Wait,
+        };
         if !later.is_empty() {
             self.waiting.lock().arrivals.splice(0..0, later);
         }
-        (ready, are_left)
+        (ready, left)
     }
 
     pub(super) fn take_calls(&self) -> Vec<TaskCall> {

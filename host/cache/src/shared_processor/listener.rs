@@ -7,7 +7,7 @@ use crate::handler_queue::{HandlerQueue, QueueStats};
 use crate::informer_state::Progress;
 use crate::latch::Latch;
 use crate::object::Object;
-use crate::resource_event_handler::{Notification, ResourceEventHandler};
+use crate::resource_event_handler::{Interest, Notification, ResourceEventHandler};
 use crate::scope::Scope;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -96,6 +96,16 @@ impl Listener {
     /// Whether the object is in its scope, in any form.
     pub(super) fn selects(&self, object: &Object) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope.selects(object))
+    }
+
+    /// The objects whose changes concern the handler.
+    pub(super) fn interest(&self) -> Interest {
+        match &self.told {
+            Told::Inline(handler) | Told::ByTask { handler, .. } => {
+                catch_unwind(AssertUnwindSafe(|| handler.interest())).unwrap_or_default()
+            }
+            Told::Pulls(_) => Interest::All,
+        }
     }
 
     pub(super) fn is_removed(&self) -> bool {

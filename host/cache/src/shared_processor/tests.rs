@@ -5,9 +5,10 @@ use crate::handler_queue::{HandlerOptions, HighWaterMark};
 use crate::indexer::Write;
 use crate::informer_factory::{FactoryOptions, SharedInformerFactory};
 use crate::notifications::Notifications;
+use crate::object::{Object, ObjectKey};
 use crate::recorder::{Recorder, at};
 use crate::resource_event_handler::{
-    FilteringResourceEventHandler, FinalState, ResourceEventHandler,
+    Cause, FilteringResourceEventHandler, FinalState, Reason, ResourceEventHandler,
 };
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::FakeControllerSource;

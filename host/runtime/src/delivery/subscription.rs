@@ -26,7 +26,8 @@ use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
 use evaluation::{Asked, Judged};
 use informant_cache::{
-    Cause, FinalState, Indexer, Notification, Object, ResourceEventHandler, SharedProjection,
+    Cause, FinalState, Indexer, Interest, Notification, Object, ResourceEventHandler,
+    SharedProjection,
 };
 use known::Known;
 pub(crate) use known::Present;
@@ -290,6 +291,10 @@ impl SubscriptionHandler {
 }
 
 impl ResourceEventHandler for SubscriptionHandler {
+    fn interest(&self) -> Interest {
+        self.view.interest()
+    }
+
     fn on_add(&self, object: &Object, cause: Cause) {
         let initial = cause.reason == informant_cache::Reason::Initial;
         // The objects of a first list existed before the subscription.

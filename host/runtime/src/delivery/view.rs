@@ -4,9 +4,10 @@ use crate::contract::descriptor::{NamespaceSet, ReadSpec, SubscriptionSpec};
 use crate::delivery::namespaces::FollowedNamespaces;
 use crate::namespace_labels::NamespaceLabels;
 use informant_apimachinery::{
-    FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector, selectable_fields,
+    FieldSelector, GroupVersionResource, LabelRequirement, LabelSelector, LabelTest,
+    selectable_fields,
 };
-use informant_cache::{Indexer, Object, ObjectKey, Projection, field_pointer};
+use informant_cache::{Indexer, Interest, Object, ObjectKey, Projection, field_pointer};
 use std::sync::Arc;
 
 /// Namespaces and selectors. An object that enters the view is `added`, and one that leaves it is `deleted`.
@@ -198,6 +199,22 @@ impl View {
         unmet.map(|(_, test)| test)
     }
 
+    /// The objects whose changes can concern the view, by its namespaces or else by one of its labels.
+    pub(crate) fn interest(&self) -> Interest {
+        if !self.namespaces.is_empty() {
+            return Interest::Namespaces(self.namespaces.clone());
+        }
+        let values = |requirement: &LabelRequirement| match &requirement.test {
+            LabelTest::Equals(value) => Some(vec![value.clone()]),
+            LabelTest::In(values) => Some(values.iter().cloned().collect()),
+            _ => None,
+        };
+        let label = self.labels.requirements().iter().find_map(|requirement| {
+            Some(Interest::Label { key: requirement.key.clone(), values: values(requirement)? })
+        });
+        label.unwrap_or(Interest::All)
+    }
+
     /// Whether the view contains every object of the resource.
     pub(crate) fn is_everything(&self) -> bool {
         let of_namespace =
@@ -329,5 +346,30 @@ mod tests {
         assert!(view(""));
         assert!(!view("metadata.name=web"));
         assert!(!view("spec.n=7"));
+    }
+
+    /// The interest of a view of these namespaces with this label selector.
+    #[track_caller]
+    fn check_interest(namespaces: &[&str], labels: &str, expect: Interest) {
+        let resource = "v1/pods".parse().expect("a resource");
+        let namespaces = NamespaceSet::new(namespaces.iter().copied().map(str::to_owned).collect());
+        let labels = labels.parse().expect("a label selector");
+        let view = View::new(&resource, namespaces, labels, &FieldSelector::default());
+        assert_eq!(view.interest(), expect);
+    }
+
+    #[test]
+    fn a_view_names_its_namespaces_or_the_values_of_one_label() {
+        let of_label = |values: &[&str]| Interest::Label {
+            key: "app".to_owned(),
+            values: values.iter().copied().map(str::to_owned).collect(),
+        };
+        let a = NamespaceSet::new(["a".to_owned()].into());
+        check_interest(&["a"], "app=x", Interest::Namespaces(a));
+        check_interest(&[], "app=x", of_label(&["x"]));
+        check_interest(&[], "!gone,app in (x,y),tier=web", of_label(&["x", "y"]));
+        for without_values in ["", "app", "!app", "app!=x", "app notin (x)", "app>1"] {
+            check_interest(&[], without_values, Interest::All);
+        }
     }
 }
