@@ -11,6 +11,7 @@ mod field;
 mod list;
 mod managed_fields;
 mod protobuf;
+mod selection;
 mod server;
 mod template;
 mod watch;
@@ -18,6 +19,7 @@ mod workload;
 
 pub use cluster::Report;
 pub use server::{Options, other_resource, run};
+pub use workload::{CHOSEN_LABEL, Layout, namespace};
 
 /// The annotation that carries the time of an update, in nanoseconds since 1970, always 19 digits.
 pub const STAMP_ANNOTATION: &str = "bench.informant.dev/stamp";

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
-use informant_bench::load_server::{self, Options};
+use informant_bench::load_server::{self, Layout, Options};
 
 /// A cluster of pods that costs its server next to nothing.
 #[derive(Parser)]
@@ -22,6 +22,12 @@ struct Args {
     /// Workloads, among which pods are shared out evenly.
     #[arg(long, default_value_t = 500)]
     workloads: usize,
+    /// Namespaces `ns-0` and so on, among which pods are shared out evenly; with 0 pods are in those of their workloads.
+    #[arg(long, default_value_t = 0)]
+    namespaces: usize,
+    /// The pods of one workload in so many have the label `bench.informant.dev/chosen: yes`; with 0 none has.
+    #[arg(long, default_value_t = 0)]
+    chosen: usize,
     /// What every pod follows from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -39,8 +45,11 @@ struct Args {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let Args { api, control, pods, workloads, seed, encoder, resources, objects } = args;
-    let options = Options { api, control, pods, workloads, seed, encoder, resources, objects };
+    let Args { api, control, pods, workloads, namespaces, chosen, seed, .. } = args;
+    let Args { encoder, resources, objects, .. } = args;
+    let layout = Layout { namespaces, chosen };
+    let options =
+        Options { api, control, pods, workloads, layout, seed, encoder, resources, objects };
     load_server::run(options, |api, control| {
         let _ = writeln!(std::io::stdout(), "READY {api} {control}");
     })

@@ -7,6 +7,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::load_server::field::{Field, Version};
+use crate::load_server::selection::{Place, Selection};
+use crate::load_server::server::Encoding;
 use crate::load_server::template::Template;
 
 /// ResourceVersions have ten digits from the first to the last.
@@ -23,11 +25,24 @@ pub(crate) struct Templates {
     pub json: Vec<Template>,
     /// Empty where nobody asked for protobuf.
     pub protobuf: Vec<Template>,
+    /// Their metadata alone, in JSON.
+    pub metadata: Vec<Template>,
     /// What the keys of a workload's pods begin with.
     pub keys: Vec<String>,
+    /// Where a workload's pods are.
+    pub places: Vec<Place>,
 }
 
 impl Templates {
+    /// Those of an encoding.
+    pub fn of(&self, encoding: Encoding) -> &[Template] {
+        match encoding {
+            Encoding::Json => &self.json,
+            Encoding::Protobuf => &self.protobuf,
+            Encoding::Metadata => &self.metadata,
+        }
+    }
+
     /// Pods in the order of their keys, as etcd has them and servers list them.
     fn in_order(&self, pods: u32) -> Vec<u32> {
         let key = |pod: u32| {
@@ -60,9 +75,16 @@ impl Kind {
     }
 }
 
+/// What metadata alone say that they are.
+fn metadata_kind() -> Kind {
+    let [kind, api_version] = ["PartialObjectMetadata", "meta.k8s.io/v1"].map(str::to_owned);
+    Kind { kind, api_version }
+}
+
 /// The pods, or objects of another resource that look like them, and who waits for their changes.
 pub(crate) struct Cluster {
-    pub kind: Kind,
+    kind: Kind,
+    metadata_kind: Kind,
     pub templates: Arc<Templates>,
     state: Mutex<State>,
     /// Rises with every change of the state.
@@ -108,6 +130,8 @@ pub struct Report {
     pub updates: u64,
     /// Initial states that were sent to their end, by list or watch.
     pub initial_states: u64,
+    /// Objects of initial states that were sent, by list or watch.
+    pub objects_sent: u64,
     /// Updates sent, to all watches together.
     pub updates_sent: u64,
     /// Watches that are open.
@@ -117,8 +141,8 @@ pub struct Report {
 /// What a watch has to send next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// These updates, never none.
-    Updates(Vec<Version>),
+    /// These updates, none of them where the watch has none of those since, and the newest resourceVersion that was looked at.
+    Updates(Vec<Version>, u64),
     /// Nothing before the next change.
     Wait,
     /// Its place in the log is gone.
@@ -139,7 +163,16 @@ impl Cluster {
             report: Report::default(),
         };
         let changes = watch::Sender::new(0);
-        Arc::new(Self { kind, templates, state: Mutex::new(state), changes })
+        let metadata_kind = metadata_kind();
+        Arc::new(Self { kind, metadata_kind, templates, state: Mutex::new(state), changes })
+    }
+
+    /// What objects in this encoding say that they are.
+    pub fn kind_of(&self, encoding: Encoding) -> &Kind {
+        match encoding {
+            Encoding::Metadata => &self.metadata_kind,
+            Encoding::Json | Encoding::Protobuf => &self.kind,
+        }
     }
 
     /// Sets the number of pods; watches end, and everybody lists again.
@@ -201,20 +234,29 @@ impl Cluster {
         self.changes.subscribe()
     }
 
-    /// All pods, the resourceVersion that they are of, and the age for [`Self::next`].
-    pub fn snapshot(&self) -> (Vec<Version>, u64, u64) {
-        let state = self.state.lock();
-        let versions = state.order.iter().map(|pod| state.version(*pod));
-        (versions.collect(), state.resource_version, state.age)
+    /// All selected pods, the resourceVersion that they are of, and the age for [`Self::next`].
+    pub fn snapshot(&self, selection: &Selection) -> (Vec<Version>, u64, u64) {
+        let mut state = self.state.lock();
+        let versions: Vec<_> = state.selected(selection).collect();
+        state.report.objects_sent += versions.len() as u64;
+        (versions, state.resource_version, state.age)
     }
 
-    /// A page of pods, the resourceVersion, and whether there are more.
-    pub fn page(&self, begin: usize, limit: usize) -> (Vec<Version>, u64, bool) {
-        let state = self.state.lock();
-        let rest = state.order.get(begin..).unwrap_or_default();
-        let page = if limit == 0 { rest } else { &rest[..limit.min(rest.len())] };
-        let versions = page.iter().map(|pod| state.version(*pod));
-        (versions.collect(), state.resource_version, page.len() < rest.len())
+    /// A page of the selected pods, the resourceVersion, and whether there are more.
+    pub fn page(
+        &self,
+        begin: usize,
+        limit: usize,
+        selection: &Selection,
+    ) -> (Vec<Version>, u64, bool) {
+        let limit = if limit == 0 { PODS_MAX as usize } else { limit };
+        let mut state = self.state.lock();
+        let mut rest = state.selected(selection).skip(begin);
+        let versions: Vec<_> = rest.by_ref().take(limit).collect();
+        let more = rest.next().is_some();
+        drop(rest);
+        state.report.objects_sent += versions.len() as u64;
+        (versions, state.resource_version, more)
     }
 
     /// The present age, if a watch may begin after this resourceVersion.
@@ -223,25 +265,29 @@ impl Cluster {
         (resource_version >= state.oldest).then_some(state.age)
     }
 
-    /// The updates after this resourceVersion, so many at most.
-    pub fn next(&self, after: u64, age: u64, max: usize) -> Next {
+    /// The updates of selected pods after this resourceVersion, so many at most.
+    pub fn next(&self, after: u64, age: u64, max: usize, selection: &Selection) -> Next {
         let mut state = self.state.lock();
         if age != state.age || after < state.log_begin {
             return Next::Expired;
         }
         let begin = ((after - state.log_begin) as usize).min(state.log.len());
-        let updates = &state.log[begin..state.log.len().min(begin + max)];
-        if updates.is_empty() {
+        let (mut versions, mut newest) = (Vec::new(), after);
+        for update in &state.log[begin..] {
+            newest += 1;
+            if selection.has(update.pod) {
+                let Update { pod, stamp } = *update;
+                versions.push(Version { pod, resource_version: newest, stamp });
+            }
+            if versions.len() == max {
+                break;
+            }
+        }
+        if newest == after {
             return Next::Wait;
         }
-        let version = |(update, resource_version): (&Update, u64)| Version {
-            pod: update.pod,
-            resource_version,
-            stamp: update.stamp,
-        };
-        let versions: Vec<Version> = updates.iter().zip(after + 1..).map(version).collect();
         state.report.updates_sent += versions.len() as u64;
-        Next::Updates(versions)
+        Next::Updates(versions, newest)
     }
 
     /// Counts in the report.
@@ -269,6 +315,12 @@ impl State {
     fn touch(&mut self, pod: u32, stamp: u64) {
         let resource_version = self.resource_version;
         self.pods[pod as usize] = PodState { resource_version, stamp };
+    }
+
+    /// Selected pods as they are listed.
+    fn selected(&self, selection: &Selection) -> impl Iterator<Item = Version> {
+        let pods = self.order.iter().filter(|pod| selection.has(**pod));
+        pods.map(|pod| self.version(*pod))
     }
 
     fn version(&self, pod: u32) -> Version {

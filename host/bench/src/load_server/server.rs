@@ -24,12 +24,17 @@ use tokio::net::TcpListener;
 
 use crate::load_server::cluster::{Cluster, Kind, Templates};
 use crate::load_server::list::list;
+use crate::load_server::selection::{Place, Selection};
 use crate::load_server::template::Template;
 use crate::load_server::watch::{Start, watch};
+use crate::load_server::workload::Layout;
 use crate::load_server::{control, protobuf, workload};
 
 /// Stamp of what is there from the begin: always 19 digits.
 const BEGIN: u64 = 1_000_000_000_000_000_000;
+
+/// What the media type begins with that asks for metadata alone, as objects or as their list.
+const METADATA: &str = "application/json;as=PartialObjectMetadata";
 
 /// How the server begins.
 pub struct Options {
@@ -41,6 +46,8 @@ pub struct Options {
     pub pods: u32,
     /// Workloads, among which pods are shared out evenly.
     pub workloads: usize,
+    /// Where pods are, and their labels.
+    pub layout: Layout,
     /// What every pod follows from.
     pub seed: u64,
     /// A program that turns pods in JSON into protobuf; without it there is none.
@@ -56,19 +63,21 @@ pub struct Options {
 pub(crate) enum Encoding {
     Json,
     Protobuf,
+    /// Metadata alone, in JSON.
+    Metadata,
 }
 
 impl Encoding {
     pub fn media_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Metadata => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
         }
     }
 
     pub fn watch_media_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Metadata => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         }
     }
@@ -109,14 +118,20 @@ pub async fn run(
 }
 
 fn templates(options: &Options) -> anyhow::Result<Templates> {
-    let pods: Vec<String> =
-        (0..options.workloads.max(1)).map(|number| workload::pod(number, options.seed)).collect();
+    // Each namespace has a workload at least.
+    let workloads = options.workloads.max(options.layout.namespaces).max(1);
+    let pod = |number| workload::pod(number, options.seed, &options.layout);
+    let pods: Vec<String> = (0..workloads).map(pod).collect();
     let typed = |pod: &String| format!(r#"{{"kind":"Pod","apiVersion":"v1",{pod}"#);
     let protobuf = match &options.encoder {
         None => Vec::new(),
         Some(encoder) => protobuf::encode(encoder, &pods.iter().map(typed).collect::<Vec<_>>())?,
     };
-    let keys = pods.iter().map(|pod| key(&typed(pod))).collect::<anyhow::Result<_>>()?;
+    let places =
+        pods.iter().map(|pod| Place::of(&typed(pod))).collect::<anyhow::Result<Vec<_>>>()?;
+    let (places, keys) = places.into_iter().unzip();
+    let metadata =
+        pods.iter().map(|pod| metadata_of(&typed(pod))).collect::<anyhow::Result<_>>()?;
     let json: Vec<Template> =
         pods.into_iter().map(|pod| Template::of_json(pod.into_bytes())).collect();
     let protobuf: Vec<Template> = protobuf.into_iter().map(Template::of_protobuf).collect();
@@ -124,14 +139,14 @@ fn templates(options: &Options) -> anyhow::Result<Templates> {
         let (expect, found) = (json.holes(), protobuf.holes());
         anyhow::ensure!(expect == found, "{expect} holes in JSON are {found} in protobuf");
     }
-    Ok(Templates { json, protobuf, keys })
+    Ok(Templates { json, protobuf, metadata, keys, places })
 }
 
-/// What the keys of a template's pods begin with.
-fn key(pod: &str) -> anyhow::Result<String> {
+/// The metadata of a pod, as what follows the opening brace.
+fn metadata_of(pod: &str) -> anyhow::Result<Template> {
     let pod: Value = serde_json::from_str(pod)?;
-    let text = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
-    Ok(format!("{}/{}", text("namespace"), text("generateName")))
+    let metadata = format!(r#""metadata":{}}}"#, pod["metadata"]);
+    Ok(Template::of_json(metadata.into_bytes()))
 }
 
 struct Server {
@@ -143,41 +158,47 @@ async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response 
     let route = Route::parse(request.uri().path());
     let query = request.uri().query();
     let known = match &route {
-        Route::Resource(path) if path.name.is_none() => server.resources.get(&path.gvr),
+        Route::Resource(path) if path.name.is_none() => {
+            server.resources.get(&path.gvr).map(|cluster| (cluster, path.namespace.as_deref()))
+        }
         _ => None,
     };
-    let Some(cluster) = known else {
+    let Some((cluster, namespace)) = known else {
         let options = ServeOptions::default();
         let headers = request.headers();
         return apiserver::serve(&server.documents, &route, query, headers, &options).await;
     };
     let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    let answer = serve_objects(cluster, query, accept.unwrap_or_default());
+    let answer = serve_objects(cluster, namespace, query, accept.unwrap_or_default());
     answer.unwrap_or_else(|status| status_response(&status))
 }
 
 fn serve_objects(
     cluster: &Arc<Cluster>,
+    namespace: Option<&str>,
     query: Option<&str>,
     accept: &str,
 ) -> Result<Response, Status> {
     let options = ListOptions::parse(&QueryParameters::parse(query))?;
-    let protobuf = accept.trim_start().starts_with(Encoding::Protobuf.media_type());
+    let accept = accept.trim_start();
+    let protobuf = accept.starts_with(Encoding::Protobuf.media_type());
     let encoding = match protobuf && !cluster.templates.protobuf.is_empty() {
         true => Encoding::Protobuf,
+        false if accept.starts_with(METADATA) => Encoding::Metadata,
         false => Encoding::Json,
     };
+    let selection = Selection::of(&cluster.templates.places, namespace, &options.labels);
     if !options.watch {
-        return list(cluster, &options, encoding);
+        return list(cluster, &options, &selection, encoding);
     }
     if options.send_initial_events == Some(true) {
-        return Ok(watch(cluster.clone(), &Start::Initial, encoding));
+        return Ok(watch(cluster.clone(), &Start::Initial, selection, encoding));
     }
     let after = options.resource_version.parse().unwrap_or(0);
     if cluster.age_for(after).is_none() {
         return Err(Status::failure(410, "Expired", "too old resource version"));
     }
-    Ok(watch(cluster.clone(), &Start::After(after), encoding))
+    Ok(watch(cluster.clone(), &Start::After(after), selection, encoding))
 }
 
 fn pods() -> GroupVersionResource {

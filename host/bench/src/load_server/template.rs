@@ -82,14 +82,15 @@ fn text_holes(bytes: &[u8]) -> Vec<(usize, Field)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load_server::workload;
+    use crate::load_server::workload::{self, Layout};
     use serde_json::Value;
     use std::collections::HashSet;
 
     const WORKLOADS: usize = 100;
 
     fn pods(numbers: std::ops::Range<u32>) -> Vec<Vec<u8>> {
-        let template = |number| Template::of_json(workload::pod(number, 1).into_bytes());
+        let template =
+            |number| Template::of_json(workload::pod(number, 1, &Layout::default()).into_bytes());
         let templates: Vec<Template> = (0..WORKLOADS).map(template).collect();
         let render = |pod: u32| {
             let version = Version {

@@ -11,6 +11,7 @@ use tokio::sync::watch::Receiver;
 use crate::load_server::cluster::{Cluster, Next, workload_of};
 use crate::load_server::field::Version;
 use crate::load_server::protobuf;
+use crate::load_server::selection::Selection;
 use crate::load_server::server::{Encoding, body_response};
 
 /// Events in one write while more are waiting: about 100 KB. A quiet watch writes each event by itself.
@@ -29,16 +30,22 @@ pub(crate) enum Start {
 }
 
 /// Answers with a body that ends only when the cluster expires or the client goes.
-pub(crate) fn watch(cluster: Arc<Cluster>, start: &Start, encoding: Encoding) -> Response {
+pub(crate) fn watch(
+    cluster: Arc<Cluster>,
+    start: &Start,
+    selection: Selection,
+    encoding: Encoding,
+) -> Response {
     let changes = cluster.changes();
     let (initial, sent, age) = match start {
-        Start::Initial => cluster.snapshot(),
+        Start::Initial => cluster.snapshot(&selection),
         Start::After(version) => (Vec::new(), *version, cluster.age_for(*version).unwrap_or(0)),
     };
     cluster.count(|report| report.watches += 1);
     let initial = matches!(start, Start::Initial).then(|| initial.into_iter());
-    let head = cluster.kind.head();
-    let feed = Feed { cluster, head, changes, initial, sent, age, encoding, ended: false };
+    let head = cluster.kind_of(encoding).head();
+    let ended = false;
+    let feed = Feed { cluster, head, changes, initial, sent, age, selection, encoding, ended };
     let body = stream::unfold(feed, async |mut feed| {
         let bytes = feed.next().await?;
         Some((Ok::<_, std::convert::Infallible>(Bytes::from(bytes)), feed))
@@ -56,6 +63,7 @@ struct Feed {
     /// The newest resourceVersion that was sent.
     sent: u64,
     age: u64,
+    selection: Selection,
     encoding: Encoding,
     ended: bool,
 }
@@ -82,10 +90,12 @@ impl Feed {
         }
         loop {
             self.changes.mark_unchanged();
-            match self.cluster.next(self.sent, self.age, EVENTS_PER_WRITE) {
-                Next::Updates(updates) => {
-                    self.sent += updates.len() as u64;
-                    return Some(self.events("MODIFIED", &updates));
+            match self.cluster.next(self.sent, self.age, EVENTS_PER_WRITE, &self.selection) {
+                Next::Updates(updates, newest) => {
+                    self.sent = newest;
+                    if !updates.is_empty() {
+                        return Some(self.events("MODIFIED", &updates));
+                    }
                 }
                 Next::Expired => {
                     self.ended = true;
@@ -104,9 +114,9 @@ impl Feed {
     fn events(&self, change: &str, versions: &[Version]) -> Vec<u8> {
         let mut out = Vec::with_capacity(versions.len() * 8_192);
         for version in versions {
+            let template = workload_of(version.pod, self.cluster.templates.of(self.encoding));
             match self.encoding {
-                Encoding::Json => {
-                    let template = workload_of(version.pod, &self.cluster.templates.json);
+                Encoding::Json | Encoding::Metadata => {
                     out.extend_from_slice(b"{\"type\":\"");
                     out.extend_from_slice(change.as_bytes());
                     out.extend_from_slice(b"\",\"object\":{");
@@ -115,7 +125,6 @@ impl Feed {
                     out.extend_from_slice(b"}\n");
                 }
                 Encoding::Protobuf => {
-                    let template = workload_of(version.pod, &self.cluster.templates.protobuf);
                     protobuf::begin_event(change, "Pod", template.len(), &mut out);
                     template.render(version, &mut out);
                 }

@@ -70,6 +70,23 @@ const VARIABLES: &[&str] = &[
     "GRPC_ENDPOINT",
 ];
 
+/// Where pods are and which labels they have, beside what all benchmarks share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Pods are in so many namespaces of these names, evenly; with 0 in those of their workloads.
+    pub namespaces: usize,
+    /// Pods of one workload in so many have the label of [`CHOSEN_LABEL`]; with 0 none has.
+    pub chosen: usize,
+}
+
+/// The label of chosen pods; its value is `yes`.
+pub const CHOSEN_LABEL: &str = "bench.informant.dev/chosen";
+
+/// The namespace of this number, of those of a [`Layout`].
+pub fn namespace(number: usize) -> String {
+    format!("ns-{number}")
+}
+
 /// One container, as far as more than one place shows it.
 pub(crate) struct Container {
     pub name: String,
@@ -81,13 +98,20 @@ pub(crate) struct Container {
 }
 
 /// A pod of a workload in JSON, with placeholders and without its type, as in a list: what follows the opening brace.
-pub(crate) fn pod(number: usize, seed: u64) -> String {
+pub(crate) fn pod(number: usize, seed: u64, layout: &Layout) -> String {
     let mut random = fastrand::Rng::with_seed(seed ^ (number as u64).wrapping_mul(0x9e37_79b9));
     let area = AREAS[random.usize(..AREAS.len())];
     let role = ROLES[random.usize(..ROLES.len())];
     let workload = format!("{area}-{role}-{number}");
     let containers = containers(&mut random, role);
-    let labels = labels(&mut random, area, role, &workload);
+    let mut labels = labels(&mut random, area, role, &workload);
+    if layout.chosen > 0 && number % layout.chosen == 0 {
+        labels.insert(CHOSEN_LABEL.to_owned(), "yes".into());
+    }
+    let namespace = match layout.namespaces {
+        0 => format!("{area}-{}", ["prod", "staging", "eu", "us"][number % 4]),
+        namespaces => namespace(number % namespaces),
+    };
     let annotations = annotations(&mut random);
     let hash = hex(&mut random, 10);
     let managed_fields = managed_fields::of(&containers, &labels, &annotations);
@@ -95,7 +119,7 @@ pub(crate) fn pod(number: usize, seed: u64) -> String {
         "metadata": {
             "name": format!("{workload}-{hash}-@n~~~"),
             "generateName": format!("{workload}-{hash}-"),
-            "namespace": format!("{area}-{}", ["prod", "staging", "eu", "us"][number % 4]),
+            "namespace": namespace,
             "uid": format!("@u{}", "~".repeat(34)),
             "resourceVersion": "@r~~~~~~~~",
             "generation": 1,
