@@ -25,6 +25,8 @@ type counts struct {
 	// From the server's stamp to the end of the handler, in nanoseconds.
 	latencies []int64
 	compare   bool
+	// The one namespace that the handler is for; all of them if it is empty.
+	namespace string
 	// By key, in order: the event, the object's version, a hash of the whole object.
 	events map[string][]string
 }

@@ -25,10 +25,11 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the cluster")
 	encoding := flag.String("encoding", "json", "json or protobuf")
 	handlers := flag.Int("handlers", 1, "event handlers of the one informer")
+	ownNamespaces := flag.Bool("own-namespaces", false, "each handler compares the namespace first and counts its own: ns-0, ns-1, ...")
 	compare := flag.Bool("compare", false, "keep a hash of each event's object for /events")
 	keepManagedFields := flag.Bool("keep-managed-fields", false, "cache them, as client-go does by itself")
 	flag.Parse()
-	exit(run(*kubeconfig, *encoding, *handlers, *compare, *keepManagedFields))
+	exit(run(*kubeconfig, *encoding, *handlers, *ownNamespaces, *compare, *keepManagedFields))
 }
 
 func exit(err error) {
@@ -39,7 +40,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(kubeconfig, encoding string, handlers int, compare, keepManagedFields bool) error {
+func run(kubeconfig, encoding string, handlers int, ownNamespaces, compare, keepManagedFields bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -63,6 +64,9 @@ func run(kubeconfig, encoding string, handlers int, compare, keepManagedFields b
 	seen := make([]*counts, handlers)
 	for i := range seen {
 		seen[i] = &counts{compare: compare, events: map[string][]string{}}
+		if ownNamespaces {
+			seen[i].namespace = fmt.Sprintf("ns-%d", i)
+		}
 		if _, err := informer.AddEventHandler(seen[i].handler()); err != nil {
 			return err
 		}
@@ -76,10 +80,16 @@ func run(kubeconfig, encoding string, handlers int, compare, keepManagedFields b
 func (c *counts) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(pod any, _ bool) {
+			if !c.concerns(pod) {
+				return
+			}
 			c.keep("added", pod)
 			c.added.Add(1)
 		},
 		UpdateFunc: func(_, pod any) {
+			if !c.concerns(pod) {
+				return
+			}
 			c.keep("updated", pod)
 			c.updated.Add(1)
 			if c.recording.Load() {
@@ -91,6 +101,11 @@ func (c *counts) handler() cache.ResourceEventHandler {
 			c.deleted.Add(1)
 		},
 	}
+}
+
+// concerns says whether the handler is for this pod.
+func (c *counts) concerns(pod any) bool {
+	return c.namespace == "" || pod.(*corev1.Pod).Namespace == c.namespace
 }
 
 func withoutManagedFields(object any) (any, error) {

@@ -36,6 +36,9 @@ struct Args {
     /// Handlers of the one informer.
     #[arg(long, default_value_t = 1)]
     handlers: usize,
+    /// Each handler compares the namespace first and counts its own: ns-0, ns-1 and so on.
+    #[arg(long)]
+    own_namespaces: bool,
     /// Starts a process for each event.
     #[arg(long)]
     process: bool,
@@ -74,12 +77,13 @@ async fn main() -> anyhow::Result<()> {
     let served = tokio::spawn(counts::serve(listener, counts.clone()));
     match (args.process, args.handlers) {
         (true, _) => follow_with_processes(events, &counts).await,
-        (false, 1) => follow(events, reflector::store().1, &counts, true).await,
+        (false, 1) if !args.own_namespaces => follow(events, reflector::store().1, &counts, true).await,
         (false, handlers) => {
             let (_, writer) = reflector::store_shared(SHARED_EVENTS_MAX);
-            for _ in 0..handlers {
+            for number in 0..handlers {
                 let handle = writer.subscribe().context("the store is not shared")?;
-                tokio::spawn(follow_shared(handle, counts.clone()));
+                let namespace = args.own_namespaces.then(|| format!("ns-{number}"));
+                tokio::spawn(follow_shared(handle, counts.clone(), namespace));
             }
             follow(events, writer, &counts, false).await;
         }
@@ -108,9 +112,15 @@ async fn follow(
     }
 }
 
-async fn follow_shared(mut pods: ReflectHandle<Pod>, counts: Arc<Counts>) {
+async fn follow_shared(
+    mut pods: ReflectHandle<Pod>,
+    counts: Arc<Counts>,
+    namespace: Option<String>,
+) {
     while let Some(pod) = pods.next().await {
-        counts.updated(&pod);
+        if namespace.is_none() || namespace == pod.metadata.namespace {
+            counts.updated(&pod);
+        }
     }
 }
 
