@@ -72,9 +72,10 @@ target/bench/client-go: $(wildcard $(BENCH_CLIENT_GO)/*.go) $(BENCH_CLIENT_GO)/g
 	  || echo "SKIPPED: client-go as a contender could not be built; its rows are left out." >&2
 
 bench-guest: prerequisites
-	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p bench-stamp
+	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p bench-stamp -p bench-subscriber
 	@mkdir -p target/bench
 	@$(call put,$(WASM_BUILT)/bench_stamp.wasm,target/bench/stamp.wasm)
+	@$(call put,$(WASM_BUILT)/bench_subscriber.wasm,target/bench/subscriber.wasm)
 
 bench-lint: prerequisites
 	cargo fmt --manifest-path $(BENCH_KUBE_RS)/Cargo.toml --check

@@ -36,6 +36,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("informant-e2e", &["informant-cache", "informant-devcluster", "informant-apimachinery"]),
     ("informant-bench", &["informant-e2e", "informant-apiserver", "informant-apimachinery"]),
     ("bench-stamp", FOR_PLUGINS),
+    ("bench-subscriber", FOR_PLUGINS),
 ];
 
 /// Crates that all tests may use.
