@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use informant_e2e::child::Child;
-use informant_e2e::host::Host;
-use informant_e2e::{http, paths};
+use informant_e2e::host::{Host, Line};
+use informant_e2e::http;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::first_line;
+use crate::programs::{Programs, Purpose};
 use crate::subject::Subject;
 
 /// A way to follow the pods of a cluster.
@@ -45,24 +46,15 @@ pub enum Contender {
     Process,
 }
 
-/// What a run is for: the host's plugin depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Events are counted.
-    Count,
-    /// Every update's latency is told.
-    Latency,
-}
-
 /// A line for each update, at the highest rate at which latencies are taken and while it catches up: as many as the host lets such a file say.
-const LOGS_MUCH: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n\
-    limits: {logLines: 20000}\n";
+const LOGS_MUCH: &str = "limits: {logLines: 20000}\n";
 
-/// Programs and plugins, where they were built.
-pub struct Programs {
-    release: PathBuf,
-    target: PathBuf,
-}
+/// What the file beside a plugin begins with.
+const CONFIGURATION: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
+
+/// What stands before the digits of the mark in the plugin that subscribes as its configuration says; of its log lines, too.
+pub(crate) const MARK: &str = "bench-mark-";
+const MARK_DIGITS: usize = 4;
 
 /// What a contender has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,48 +101,6 @@ impl Contender {
     }
 }
 
-impl Programs {
-    /// Beside this program, and in the target directory.
-    pub fn find() -> anyhow::Result<Self> {
-        let own = std::env::current_exe().context("where this program is")?;
-        let release = own.parent().context("this program is nowhere")?.to_owned();
-        Ok(Self { release, target: paths::target_directory() })
-    }
-
-    /// The load server.
-    pub fn load_server(&self) -> PathBuf {
-        self.release.join("bench-load-server")
-    }
-
-    /// client-go's program, if it was built.
-    pub fn client_go(&self) -> Option<PathBuf> {
-        let built = self.target.join("bench/client-go");
-        built.exists().then_some(built)
-    }
-
-    pub(crate) fn informant(&self) -> PathBuf {
-        self.release.join("informant")
-    }
-
-    /// A plugin of this subject's kind that has nothing to do, if there is such a kind; it may not be built.
-    pub fn idle_plugin(&self, subject: Subject) -> Option<PathBuf> {
-        let file = match subject {
-            Subject::IdleRust => "plugins/counter.wasm",
-            Subject::IdleText => "plugins/hello-wat.wasm",
-            Subject::IdleC => "plugins-c/hello-c.wasm",
-            Subject::Pods | Subject::Reload | Subject::Resources => return None,
-        };
-        Some(self.target.join(file))
-    }
-
-    fn plugin(&self, purpose: Purpose) -> (&'static str, PathBuf) {
-        match purpose {
-            Purpose::Count => ("counter", self.target.join("plugins/counter.wasm")),
-            Purpose::Latency => ("stamp", self.target.join("bench/stamp.wasm")),
-        }
-    }
-}
-
 /// A running contender. Dropping it kills it.
 pub struct Running {
     program: Program,
@@ -180,10 +130,7 @@ impl Running {
                     let place = directory.path().join(format!("{plugin}-{number}.wasm"));
                     std::fs::copy(&file, &place)
                         .with_context(|| format!("copy {}", file.display()))?;
-                    if purpose == Purpose::Latency {
-                        std::fs::write(place.with_extension("yaml"), LOGS_MUCH)
-                            .context("write the plugin's configuration")?;
-                    }
+                    configure(&place, purpose, number)?;
                 }
                 let host =
                     Host::start(&programs.informant(), kubeconfig, directory.path(), &[]).await?;
@@ -193,6 +140,9 @@ impl Running {
                 let mut command = comparator(other, programs)?;
                 command.arg("--kubeconfig").arg(kubeconfig);
                 command.args(["--handlers", &handlers.to_string()]).stdout(Stdio::piped());
+                if purpose == Purpose::Subscribe(Subject::OwnNamespaces) {
+                    command.arg("--own-namespaces");
+                }
                 let mut child = Child::spawn(other.title(), &mut command)?;
                 let line = first_line(&mut child)?;
                 let address = line.strip_prefix("READY ").with_context(|| {
@@ -274,16 +224,57 @@ impl Running {
 
     /// Puts the host's plugin in place anew, as another version of the same code.
     pub fn replace_plugin(&self, version: u8) -> anyhow::Result<()> {
+        // A custom section that nobody reads: its kind, its size, the size of its name, its name.
+        self.replace(|bytes| {
+            bytes.extend([0, 6, 5, b'b', b'e', b'n', b'c', version]);
+            Ok(())
+        })
+    }
+
+    /// The same with another mark in its data, which its lines show.
+    pub(crate) fn replace_mark(&self, mark: u16) -> anyhow::Result<()> {
+        self.replace(|bytes| {
+            let begin = memchr::memmem::find(bytes, MARK.as_bytes()).context("it has no mark")?;
+            let digits = begin + MARK.len()..begin + MARK.len() + MARK_DIGITS;
+            let place = bytes.get_mut(digits).context("its mark is cut off")?;
+            place.copy_from_slice(format!("{mark:0MARK_DIGITS$}").as_bytes());
+            Ok(())
+        })
+    }
+
+    fn replace(
+        &self,
+        change: impl FnOnce(&mut Vec<u8>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let Program::Host { plugin, .. } = &self.program else {
             bail!("only the host's handlers can be replaced while it runs")
         };
         let place = self.directory.path().join(format!("{plugin}-0.wasm"));
         let mut bytes = std::fs::read(&place).context("read the plugin")?;
-        // A custom section that nobody reads: its kind, its size, the size of its name, its name.
-        bytes.extend([0, 6, 5, b'b', b'e', b'n', b'c', version]);
+        change(&mut bytes)?;
         let partial = place.with_extension("partial");
         std::fs::write(&partial, bytes).context("write the plugin")?;
         std::fs::rename(&partial, &place).context("rename the plugin into place")
+    }
+
+    /// When the host's first plugin was called since the last time that this was asked, with the mark of its code, in the order of the calls.
+    pub(crate) fn marks(&self) -> anyhow::Result<Vec<(jiff::Timestamp, u16)>> {
+        let Program::Host { host, .. } = &self.program else {
+            bail!("only the host's plugins have a mark")
+        };
+        let marked = |line: &Line| {
+            let mark = line.message().strip_prefix(MARK)?.parse().ok()?;
+            // No other one tells of its mark.
+            Some((line.field("timestamp")?.parse().ok()?, mark))
+        };
+        Ok(host.take_lines().iter().filter_map(marked).collect())
+    }
+
+    /// Objects in the host's cache.
+    pub(crate) fn cached(&self) -> anyhow::Result<f64> {
+        let Program::Host { host, .. } = &self.program else { bail!("only the host says that") };
+        let cached = host.get("/metrics")?.series("informant_cache_objects{resource=\"v1/pods\"}");
+        cached.context("the host does not say how many objects it has")
     }
 
     /// Lets a garbage collector that can give everything back to the system do so.
@@ -295,9 +286,24 @@ impl Running {
     }
 }
 
+/// The file beside the plugin of this number, where it has one.
+fn configure(plugin: &Path, purpose: Purpose, number: usize) -> anyhow::Result<()> {
+    let settings = match purpose {
+        Purpose::Count => return Ok(()),
+        Purpose::Latency => LOGS_MUCH.to_owned(),
+        // JSON is YAML.
+        Purpose::Subscribe(subject) => {
+            let logs = if subject == Subject::Replaced { LOGS_MUCH } else { "" };
+            format!("config: {}\n{logs}", subject.configuration(number))
+        }
+    };
+    let text = format!("{CONFIGURATION}{settings}");
+    std::fs::write(plugin.with_extension("yaml"), text).context("write the plugin's configuration")
+}
+
 fn comparator(contender: Contender, programs: &Programs) -> anyhow::Result<Command> {
     let go = || programs.client_go().context("client-go's program was not built");
-    let kube_rs = programs.release.join("bench-kube-rs");
+    let kube_rs = programs.kube_rs();
     let (program, arguments): (PathBuf, &[&str]) = match contender {
         Contender::ClientGoJson => (go()?, &["--encoding", "json"]),
         Contender::ClientGoProtobuf => (go()?, &["--encoding", "protobuf"]),
@@ -330,7 +336,7 @@ pub(crate) fn handled_by_plugins(metrics: &str) -> anyhow::Result<Handled> {
 }
 
 /// From the stamp that the plugin logged to the time at which the host took the line.
-fn latency_of(line: &informant_e2e::host::Line) -> Option<u64> {
+fn latency_of(line: &Line) -> Option<u64> {
     let stamp: u64 = line.message().parse().ok()?;
     let taken: jiff::Timestamp = line.field("timestamp")?.parse().ok()?;
     u64::try_from(taken.as_nanosecond()).ok()?.checked_sub(stamp)

@@ -9,8 +9,9 @@ use informant_e2e::host::Host;
 use informant_e2e::poll;
 use informant_e2e::process_stats::resident;
 
-use crate::contender::{Contender, Programs};
+use crate::contender::Contender;
 use crate::load::Load;
+use crate::programs::Programs;
 use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
 use crate::subject::Subject;

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::contender::Programs;
 use crate::load::Load;
+use crate::load_server::Layout;
+use crate::programs::Programs;
 use crate::session::say;
 use crate::stolen::ProcessorTime;
 pub use language::Language;
@@ -116,7 +117,7 @@ pub async fn measure(
         projects.push(built.ok());
     }
     say_skipped(&rows)?;
-    let load = Load::start(&programs.load_server(), None, directory)?;
+    let load = Load::start(&programs.load_server(), None, Layout::default(), directory)?;
     let (begin, mut longest) = (Instant::now(), Duration::ZERO);
     for round in 1..=scale.rounds {
         if !has_time(begin.elapsed(), longest) {

@@ -5,6 +5,7 @@
 //! other people's informers (`comparators/`), with the settings that suit them best.
 
 pub mod contender;
+pub mod crowd;
 pub mod idle;
 pub mod languages;
 pub mod load;
@@ -12,10 +13,12 @@ pub mod load_server;
 pub mod machine;
 pub mod measure;
 pub mod parts;
+pub mod programs;
 pub mod report;
 pub mod resources;
 pub mod results;
 pub mod session;
+pub mod started;
 pub mod stolen;
 pub mod subject;
 pub mod watchers;

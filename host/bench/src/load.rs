@@ -11,7 +11,7 @@ use informant_e2e::http;
 use serde_json::Value;
 
 use crate::first_line;
-use crate::load_server::Report;
+use crate::load_server::{Layout, Report};
 
 /// A running load server.
 pub struct Load {
@@ -22,8 +22,15 @@ pub struct Load {
 
 impl Load {
     /// Starts it; its kubeconfig goes to the directory. Without an encoder it speaks JSON only.
-    pub fn start(program: &Path, encoder: Option<&Path>, directory: &Path) -> anyhow::Result<Self> {
+    pub fn start(
+        program: &Path,
+        encoder: Option<&Path>,
+        layout: Layout,
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
+        let Layout { namespaces, chosen } = layout;
+        command.args(["--namespaces", &namespaces.to_string(), "--chosen", &chosen.to_string()]);
         if let Some(encoder) = encoder {
             command.arg("--encoder").arg(encoder);
         }

@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use informant_bench::contender::{Contender, Programs};
+use informant_bench::contender::Contender;
+use informant_bench::crowd::Crowds;
 use informant_bench::load::Load;
+use informant_bench::load_server::Layout;
 use informant_bench::machine::machine;
 use informant_bench::measure::{Bench, Plan};
 use informant_bench::parts;
+use informant_bench::programs::Programs;
 use informant_bench::report::{self, Scale};
 use informant_bench::results::Results;
 use informant_bench::session::{Session, say};
@@ -50,12 +53,15 @@ struct Args {
     /// Measures nothing: reads what the benches of single parts have printed, and writes host/bench/PARTS.md below the directory of `--report`.
     #[arg(long, value_name = "FILE", requires = "report")]
     parts: Option<PathBuf>,
-    /// Measures nothing: takes the numbers that were kept, of the same options on the same machine.
-    #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
-    /// With `--from`: measures these anew all the same, of what only the host has.
+    /// Measures nothing: takes the numbers that were kept, of the same options on the same machine. Several files are put together.
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    from: Vec<PathBuf>,
+    /// With `--from`: measures these anew all the same.
     #[arg(long, value_enum, value_delimiter = ',', requires = "from")]
     anew: Vec<Subject>,
+    /// Measures only many plugins and as many handlers of the others; with `--from`, anew beside what was kept.
+    #[arg(long, conflicts_with = "anew")]
+    only_plugins: bool,
 }
 
 /// Pods of the run that others are compared with, to take off what the program itself costs.
@@ -87,18 +93,19 @@ fn plan(args: &Args) -> Plan {
 /// Sizes of everything that is measured for a report.
 fn scale(args: &Args) -> Scale {
     let numbers = |quick: &[u32], full: &[u32]| if args.quick { quick } else { full }.to_vec();
+    let crowds = if args.quick { Crowds::quick() } else { Crowds::full() };
     Scale {
+        tick_of_crowds: plan(args).tick_at(crowds.lowest_rate()),
         few: FEW_PODS,
         main: args.pods,
         others: numbers(&[200], &[1_000, 5_000, 50_000, 100_000]),
-        handlers: numbers(&[1, 2], &[1, 10, 100]),
-        fan_out_pods: if args.quick { 150 } else { 2_000 },
+        crowds,
+        reload_pods: if args.quick { 150 } else { 2_000 },
         idle: if args.quick { 3 } else { 100 },
         resources: if args.quick { [(12, 20), (1, 240)] } else { [(100, 200), (1, 20_000)] },
         rounds: args.rounds,
         rung: plan(args).rung,
         settle: plan(args).settle,
-        tick_of_fan_out: plan(args).tick_of_fan_out(),
         machine: machine(),
         updates: plan(args).burst,
     }
@@ -113,22 +120,10 @@ async fn main() -> anyhow::Result<()> {
         return parts::write(&printed, &machine(), directory);
     }
     let scale = scale(&args);
-    let results = match &args.from {
-        Some(file) => {
-            let kept = serde_json::from_slice::<Results>(&std::fs::read(file)?);
-            let kept = kept.with_context(|| format!("read {}", file.display()))?;
-            measure_anew(&args, &scale, kept).await?
-        }
-        None => measure(&args, &scale).await?,
+    let results = match args.from.is_empty() && !args.only_plugins {
+        true => measure(&args, &scale).await?,
+        false => measure_anew(&args, &scale, kept(&args)?).await?,
     };
-    let rounds = Contender::ALL.iter().map(|one| results.rounds(*one, args.pods, 1)).max();
-    let rounds = rounds.unwrap_or(0);
-    ensure!(
-        args.from.is_none() || rounds == args.rounds as usize,
-        "the numbers that were kept are of {rounds} rounds with {} pods, not of {}: say --pods and --rounds as they were",
-        args.pods,
-        args.rounds
-    );
     if let Some(file) = &args.json {
         std::fs::write(file, serde_json::to_vec_pretty(&results)?)?;
     }
@@ -136,6 +131,26 @@ async fn main() -> anyhow::Result<()> {
         report::write(&results, &scale, directory)?;
     }
     say(&format!("\n{}", report::summary(&results, FEW_PODS, args.pods)))
+}
+
+/// What was kept in all files, of as many rounds as are asked for.
+fn kept(args: &Args) -> anyhow::Result<Results> {
+    let mut all = Results::default();
+    for file in &args.from {
+        let kept = serde_json::from_slice::<Results>(&std::fs::read(file)?);
+        let Results { runs, notes } = kept.with_context(|| format!("read {}", file.display()))?;
+        all.runs.extend(runs);
+        all.notes.extend(notes);
+    }
+    let rounds = Contender::ALL.iter().map(|one| all.rounds(*one, args.pods, 1)).max();
+    let rounds = rounds.unwrap_or(0);
+    ensure!(
+        args.from.is_empty() || rounds == args.rounds as usize,
+        "the numbers that were kept are of {rounds} rounds with {} pods, not of {}: say --pods and --rounds as they were",
+        args.pods,
+        args.rounds
+    );
+    Ok(all)
 }
 
 async fn measure(args: &Args, scale: &Scale) -> anyhow::Result<Results> {
@@ -147,8 +162,7 @@ async fn measure(args: &Args, scale: &Scale) -> anyhow::Result<Results> {
     }
     if args.report.is_some() {
         session.sizes(&scale.others).await?;
-        session.fan_out(scale.fan_out_pods, &scale.handlers).await?;
-        session.of_the_host(scale, Subject::value_variants()).await?;
+        session.subjects(scale, Subject::value_variants()).await?;
     }
     Ok(session.into_results())
 }
@@ -159,14 +173,17 @@ async fn measure_anew(args: &Args, scale: &Scale, mut kept: Results) -> anyhow::
         !args.anew.contains(&Subject::Pods),
         "pods are measured anew with all else: leave out --from"
     );
-    if args.anew.is_empty() {
+    let anew = if args.only_plugins { &Subject::OF_CROWDS[..] } else { &args.anew[..] };
+    if anew.is_empty() {
         return Ok(kept);
     }
-    kept.runs.retain(|run| !args.anew.contains(&run.subject));
-    kept.notes.push(format!("Measured later than the rest: {:?}.", args.anew));
+    kept.runs.retain(|run| !anew.contains(&run.subject));
+    if !args.from.is_empty() && !args.only_plugins {
+        kept.notes.push(format!("Measured later than the rest: {:?}.", args.anew));
+    }
     let scratch = tempfile::tempdir()?;
     let mut session = session(args, scratch.path(), kept)?;
-    session.of_the_host(scale, &args.anew).await?;
+    session.subjects(scale, anew).await?;
     Ok(session.into_results())
 }
 
@@ -174,7 +191,8 @@ async fn measure_anew(args: &Args, scale: &Scale, mut kept: Results) -> anyhow::
 fn session(args: &Args, directory: &Path, results: Results) -> anyhow::Result<Session> {
     let programs = Programs::find()?;
     let encoder = programs.client_go();
-    let load = Load::start(&programs.load_server(), encoder.as_deref(), directory)?;
+    let load =
+        Load::start(&programs.load_server(), encoder.as_deref(), Layout::default(), directory)?;
     let bench = Bench { load, programs };
     let contenders = contenders(args, encoder.is_some())?;
     let patience = Duration::from_secs(args.patience);

@@ -1,5 +1,6 @@
 //! One contender, measured from its start to its end.
 
+mod crowd;
 mod ladder;
 mod latency;
 mod relist;
@@ -10,11 +11,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use informant_e2e::poll;
 
-use crate::contender::{Contender, Handled, Programs, Purpose, Running};
+use crate::contender::{Contender, Handled, Running};
 use crate::load::Load;
+use crate::programs::{Programs, Purpose};
 use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
 use crate::subject::Subject;
+pub(crate) use crowd::REPLACEMENTS;
 use informant_e2e::process_stats::{cpu, peak, resident};
 pub(crate) use ladder::overstated_max;
 use latency::is_latency;
@@ -27,8 +30,6 @@ pub(crate) const MEASURES: u32 = 2;
 pub(crate) const RELOAD_MEASURES: u32 = 3;
 /// A hundred thousand pods in the slowest of them, on a machine that does something else, too.
 const SYNC_DEADLINE: Duration = Duration::from_secs(240);
-/// The rate at which processor time of several handlers is taken, a second.
-const FAN_OUT_RATE: u32 = 1_000;
 /// The steady rate at which processor time is taken, a second.
 const PACED_RATE: u32 = 5_000;
 /// How long after the last update of a rate the last one may be handled: small beside a rung of the ladder.
@@ -53,16 +54,6 @@ pub struct Plan {
     pub rung: Duration,
 }
 
-/// Linux counts processor time in hundredths of a second.
-const TICK: f64 = 0.01;
-
-impl Plan {
-    /// What one of those is of an update where handlers are added, in seconds.
-    pub fn tick_of_fan_out(&self) -> f64 {
-        TICK / updates_of(FAN_OUT_RATE, self.paced) as f64
-    }
-}
-
 /// The world that contenders are measured in.
 pub struct Bench {
     /// Plays the cluster.
@@ -74,6 +65,7 @@ pub struct Bench {
 struct Measuring<'b> {
     load: &'b Load,
     running: Running,
+    /// Those that are told of each update.
     handlers: u64,
     /// Updates of which a plugin that tells latencies has told.
     told: u64,
@@ -84,7 +76,7 @@ impl Bench {
     /// Everything of one contender that the plan names.
     pub async fn run(&self, contender: Contender, pods: u32, plan: &Plan) -> anyhow::Result<Run> {
         let begin = ProcessorTime::now()?;
-        let mut measuring = self.start(contender, Purpose::Count, pods, 1).await?;
+        let mut measuring = self.start(contender, Purpose::Count, pods).await?;
         measuring.settled(plan.settle, Metric::Settled).await?;
         if contender.is_go() {
             measuring.running.release()?;
@@ -105,51 +97,52 @@ impl Bench {
         let mut metrics = measuring.metrics;
         drop(measuring.running);
         if contender == Contender::Informant && plan.burst > 0 {
-            let mut measuring = self.start(contender, Purpose::Latency, pods, 1).await?;
+            let mut measuring = self.start(contender, Purpose::Latency, pods).await?;
             measuring.latency(plan.latency, true).await?;
             let of_latency = measuring.metrics.into_iter();
             metrics.extend(of_latency.filter(|(metric, _)| is_latency(*metric)));
         }
         metrics.insert(Metric::Stolen, ProcessorTime::now()?.stolen_since(begin));
-        Ok(run_of(contender, pods, 1, metrics))
+        let subject = Subject::Pods;
+        Ok(Run { contender, subject, pods, handlers: 1, metrics, series: Vec::new() })
     }
 
-    /// Only what several handlers of one informer cost.
-    pub async fn fan_out(
-        &self,
-        contender: Contender,
-        pods: u32,
-        handlers: u32,
-        plan: &Plan,
-    ) -> anyhow::Result<Run> {
-        let all = usize::try_from(handlers)?;
-        let begin = ProcessorTime::now()?;
-        let mut measuring = self.start(contender, Purpose::Count, pods, all).await?;
-        measuring.settled(plan.settle, Metric::Settled).await?;
-        measuring.paced_at(FAN_OUT_RATE, plan.paced).await?;
-        measuring.note(Metric::Stolen, ProcessorTime::now()?.stolen_since(begin));
-        Ok(run_of(contender, pods, handlers, measuring.metrics))
-    }
-
-    /// Starts a contender and waits until every handler has seen every pod.
+    /// One handler of a contender.
     async fn start(
         &self,
         contender: Contender,
         purpose: Purpose,
         pods: u32,
-        handlers: usize,
     ) -> anyhow::Result<Measuring<'_>> {
-        self.load.pods(pods)?;
+        self.start_on(&self.load, contender, purpose, (pods, 1)).await
+    }
+
+    /// Starts a contender and waits until every handler has seen every pod that it is told of.
+    async fn start_on<'b>(
+        &self,
+        load: &'b Load,
+        contender: Contender,
+        purpose: Purpose,
+        (pods, handlers): (u32, usize),
+    ) -> anyhow::Result<Measuring<'b>> {
+        load.pods(pods)?;
         let begin = Instant::now();
-        let kubeconfig = self.load.kubeconfig();
+        let kubeconfig = load.kubeconfig();
         let started = Running::start(contender, purpose, handlers, kubeconfig, &self.programs);
         let running = started.await?;
-        let handlers = handlers as u64;
-        let mut measuring =
-            Measuring { load: &self.load, running, handlers, told: 0, metrics: BTreeMap::new() };
-        // The guest that tells latencies is called for updates only.
-        let counts = purpose == Purpose::Count && !(contender == Contender::KubeRs && handlers > 1);
-        let events = if counts { handlers * u64::from(pods) } else { 0 };
+        let (handlers, pods) = (handlers as u64, u64::from(pods));
+        let (handlers, events) = match purpose {
+            // The guest that tells latencies is called for updates only.
+            Purpose::Latency => (handlers, 0),
+            Purpose::Count => (handlers, handlers * pods),
+            // Those that share a store are told of updates only.
+            Purpose::Subscribe(subject) if contender == Contender::KubeRs => {
+                (subject.told(handlers), 0)
+            }
+            Purpose::Subscribe(subject) => (subject.told(handlers), subject.listed(handlers, pods)),
+        };
+        let metrics = BTreeMap::new();
+        let mut measuring = Measuring { load, running, handlers, told: 0, metrics };
         let what = format!("{} to sync {pods} pods", contender.title());
         let synced = |handled: Handled| handled.synced && handled.events >= events;
         measuring.until(&what, SYNC_DEADLINE, synced).await?;
@@ -159,10 +152,6 @@ impl Bench {
         measuring.note(Metric::SyncPeak, peak(process)? as f64);
         Ok(measuring)
     }
-}
-
-fn run_of(contender: Contender, pods: u32, handlers: u32, metrics: BTreeMap<Metric, f64>) -> Run {
-    Run { contender, subject: Subject::Pods, pods, handlers, metrics, series: Vec::new() }
 }
 
 impl Measuring<'_> {

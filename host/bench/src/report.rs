@@ -1,5 +1,6 @@
 //! From numbers to BENCHMARKS.md and its plots.
 
+mod crowds;
 mod drawings;
 mod goals;
 mod plots;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::contender::Contender;
+use crate::crowd::Crowds;
 use crate::idle::KINDS;
 use crate::measure::{MEASURES, RELOAD_MEASURES, RELOAD_RATE, RELOADS, burst_of, overstated_max};
 use crate::results::{Metric, Results};
@@ -29,10 +31,10 @@ pub struct Scale {
     pub main: u32,
     /// Numbers of pods at which memory was measured, without these two.
     pub others: Vec<u32>,
-    /// Numbers of handlers.
-    pub handlers: Vec<u32>,
-    /// Pods while handlers are added.
-    pub fan_out_pods: u32,
+    /// Many plugins.
+    pub crowds: Crowds,
+    /// Pods while a plugin is replaced again and again.
+    pub reload_pods: u32,
     /// Plugins that have nothing to do.
     pub idle: u32,
     /// Resources that are followed at once, and objects of each: many small ones, and as many objects of one.
@@ -43,8 +45,8 @@ pub struct Scale {
     pub rung: Duration,
     /// How long memory settles.
     pub settle: Duration,
-    /// What a tick of the kernel's count of processor time is of an update where handlers are added, in seconds.
-    pub tick_of_fan_out: f64,
+    /// What a tick of the kernel's count of processor time is of an update at the lowest rate of many plugins, in seconds.
+    pub tick_of_crowds: f64,
     /// The machine, in a line.
     pub machine: String,
     /// Updates of the burst.
@@ -95,21 +97,21 @@ fn text(results: &Results, scale: &Scale) -> String {
         text,
         "\n**How wrong it may be.** What is shown as sustained is at most {overstated:.1} % more than what could be kept up for ever, because 150 ms of backlog are allowed \
          at the end of {} s; and it may be less, by the distance to the next step: at most 15 % from 7,000 a second on, more below, and a doubling below 1,000. Linux counts processor time in hundredths \
-         of a second, which is {:.1} µs of an update where handlers are added, and less elsewhere. Memory is counted in pages.\n",
+         of a second, which is {:.1} µs of an update at the lowest rate of many plugins, and less elsewhere. Memory is counted in pages.\n",
         scale.rung.as_secs_f64(),
-        scale.tick_of_fan_out * 1e6
+        scale.tick_of_crowds * 1e6
     );
     let _ = writeln!(
         text,
         "Measured on {machine}, the load server on the same machine; medians of {rounds} rounds, of {variants} for client-go over JSON, paged lists and a process per event; what \
-         has other sizes, several handlers, many resources and idle plugins was measured {MEASURES} times, but a first list that takes more than 10 s once, and reloads {RELOAD_MEASURES} times.{}\n",
+         has other sizes, many plugins, many resources and idle plugins was measured {MEASURES} times, but a first list that takes more than 10 s once, and reloads {RELOAD_MEASURES} times.{}\n",
         results.notes.iter().map(|note| format!(" {note}")).collect::<String>()
     );
     wanted(&mut text, results, scale);
     let _ = writeln!(text, "## {main} pods\n");
     speed(&mut text, results, scale);
     memory(&mut text, results, scale);
-    handlers(&mut text, results, scale);
+    crowds::section(&mut text, results, &scale.crowds);
     of_the_host(&mut text, results, scale);
     text
 }
@@ -177,46 +179,6 @@ fn memory(text: &mut String, results: &Results, scale: &Scale) {
     plot(text, "memory", "memory by number of pods");
 }
 
-fn handlers(text: &mut String, results: &Results, scale: &Scale) {
-    let pods = scale.fan_out_pods;
-    let _ = writeln!(text, "## Several handlers of one informer, {pods} pods\n");
-    let _ = writeln!(text, "{}", tables::fan_out(results, pods, &scale.handlers));
-    if let Some(sentence) = each_further(results, scale) {
-        let _ = writeln!(text, "{sentence} {}", include_str!("report/handlers.md").trim_end());
-        let _ = writeln!(text);
-    }
-    plot(text, "fan-out", "CPU time by number of handlers");
-}
-
-/// What one more handler adds, of the host and of the best of the others.
-fn each_further(results: &Results, scale: &Scale) -> Option<String> {
-    let (first, last) = (*scale.handlers.first()?, *scale.handlers.last()?);
-    let adds = |contender, metric| {
-        let [few, many] = [first, last]
-            .map(|handlers| results.median(contender, scale.fan_out_pods, handlers, metric));
-        Some((many? - few?) / f64::from(last.checked_sub(first).filter(|more| *more > 0)?))
-    };
-    let of = |contender| {
-        let processor = adds(contender, Metric::PacedCpu)? * 1e6;
-        let memory = adds(contender, Metric::Settled)? / 1024.0;
-        Some(format!(
-            "{processor:.1} µs of processor time to an update and {memory:.0} KiB of memory"
-        ))
-    };
-    let (own, other) = (of(Contender::Informant)?, of(Contender::ClientGoProtobuf)?);
-    let ratio = |handlers: &u32| {
-        let of = |one| results.median(one, scale.fan_out_pods, *handlers, Metric::PacedCpu);
-        Some((*handlers, of(Contender::Informant)? / of(Contender::ClientGoProtobuf)?))
-    };
-    let ratios = scale.handlers.iter().filter_map(ratio);
-    let times = ratios.map(|(handlers, ratio)| format!("{ratio:.2} of it with {handlers}"));
-    Some(format!(
-        "**Many handlers are where Informant is behind.** An update's processor time beside client-go's over protobuf is {}. Each further plugin adds {own}, each further \
-         handler in client-go's process {other}.",
-        times.collect::<Vec<_>>().join(", ")
-    ))
-}
-
 fn of_the_host(text: &mut String, results: &Results, scale: &Scale) {
     if let Some((_, wait)) = results.highest(Subject::Reload, Metric::ReloadWait) {
         let wait = shown(Metric::ReloadWait, wait);
@@ -256,57 +218,144 @@ fn plot(text: &mut String, name: &str, what: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crowd::Crowd;
     use crate::results::Run;
 
-    fn run(contender: Contender, handlers: u32, numbers: &[(Metric, f64)]) -> Run {
-        let (subject, metrics) = (Subject::Pods, numbers.iter().copied().collect());
+    fn run(
+        subject: Subject,
+        contender: Contender,
+        handlers: u32,
+        numbers: &[(Metric, f64)],
+    ) -> Run {
+        let metrics = numbers.iter().copied().collect();
         Run { contender, subject, pods: 2_000, handlers, metrics, series: Vec::new() }
     }
 
     fn scale() -> Scale {
+        let of = |handlers| Crowd { handlers, pods: 2_000, rate: 1_000 };
         Scale {
             few: 100,
             main: 2_000,
             others: vec![200],
-            handlers: vec![1, 101],
-            fan_out_pods: 2_000,
+            crowds: Crowds { everything: vec![of(1), of(101)], ..Crowds::full() },
+            reload_pods: 2_000,
             idle: 3,
             resources: [(2, 2), (1, 4)],
             rounds: 3,
             rung: Duration::from_secs(3),
             settle: Duration::from_secs(3),
-            tick_of_fan_out: 2.5e-6,
+            tick_of_crowds: 2.5e-6,
             machine: "some machine".to_owned(),
             updates: 1_000,
         }
     }
 
-    #[test]
-    fn the_page_says_what_it_is_worse_at_and_how_wrong_it_may_be() {
-        let of = |processor: f64, kib: f64| {
-            [(Metric::PacedCpu, processor * 1e-6), (Metric::Settled, kib * 1024.0)]
-        };
-        let mut own = of(20.0, 1_000.0).to_vec();
-        own.push((Metric::BurstCpu, 18e-6));
-        let runs = vec![
-            run(Contender::Informant, 1, &own),
-            run(Contender::Informant, 101, &of(720.0, 51_000.0)),
-            run(Contender::ClientGoProtobuf, 1, &of(80.0, 9_000.0)),
-            run(Contender::ClientGoProtobuf, 101, &of(180.0, 9_100.0)),
-        ];
-        let text = text(&Results { runs, notes: vec!["It rained.".to_owned()] }, &scale());
-        for words in [
-            "reloads 3 times. It rained.",
-            "at most 5.0 % more than what could be kept up for ever",
-            "**An update costs 20.0 µs** of processor time at 5,000 a second and 18.0 µs in a burst",
-            "is 0.25 of it with 1, 4.00 of it with 101.",
-            "adds 7.0 µs of processor time to an update and 500 KiB of memory",
-            "handler in client-go's process 1.0 µs of processor time to an update and 1 KiB of memory.",
-            "of 1000 updates at once, of 250 for client-go over JSON",
-        ] {
+    /// A page with all kinds of handlers.
+    fn page(runs: Vec<Run>) -> String {
+        text(&Results { runs, notes: vec!["It rained.".to_owned()] }, &scale())
+    }
+
+    #[track_caller]
+    fn check(text: &str, words: &[&str]) {
+        for words in words {
             assert!(text.contains(words), "{words:?} in {text}");
         }
-        assert!(!text.contains("## Reload") && !text.contains("## Idle"), "{text}");
+    }
+
+    fn of_handlers(processor: f64, kib: f64) -> [(Metric, f64); 2] {
+        [(Metric::PacedCpu, processor * 1e-6), (Metric::Settled, kib * 1024.0)]
+    }
+
+    #[test]
+    fn the_page_says_how_wrong_it_may_be() {
+        let mut own = of_handlers(20.0, 1_000.0).to_vec();
+        own.push((Metric::BurstCpu, 18e-6));
+        let text = page(vec![run(Subject::Pods, Contender::Informant, 1, &own)]);
+        check(
+            &text,
+            &[
+                "reloads 3 times. It rained.",
+                "at most 5.0 % more than what could be kept up for ever",
+                "which is 2.5 µs of an update at the lowest rate of many plugins",
+                "**An update costs 20.0 µs** of processor time at 5,000 a second and 18.0 µs in a burst",
+                "of 1000 updates at once, of 250 for client-go over JSON",
+            ],
+        );
+        for absent in ["## Reload", "## Idle", "## Many plugins"] {
+            assert!(!text.contains(absent), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_page_shows_handlers_beside_those_of_others() {
+        let of = |contender, handlers, numbers: [(Metric, f64); 2]| {
+            run(Subject::Everything, contender, handlers, &numbers)
+        };
+        let text = page(vec![
+            of(Contender::Informant, 1, of_handlers(20.0, 1_024.0)),
+            of(Contender::Informant, 101, of_handlers(720.0, 51_024.0)),
+            of(Contender::ClientGoProtobuf, 1, of_handlers(80.0, 9_000.0)),
+            of(Contender::ClientGoProtobuf, 101, of_handlers(180.0, 9_100.0)),
+        ]);
+        check(
+            &text,
+            &[
+                "| handlers | pods | updates | Informant: CPU per update | memory | client-go, protobuf: CPU per update | memory |",
+                "| 1 | 2000 | 1000/s | 20.0 µs | 1.0 MiB | 80.0 µs | 8.8 MiB |",
+                "is 0.25 of it with 1, 4.00 of it with 101. Up to 101 handlers, each further plugin adds 7.0 µs of processor time to an update and 500 KiB of memory",
+                "handler in client-go's process 1.0 µs of processor time to an update and 1 KiB of memory.",
+            ],
+        );
+        assert!(!text.contains("### Updates that are refused"), "{text}");
+    }
+
+    #[test]
+    fn the_page_has_each_part_of_many_plugins_that_was_measured() {
+        let own = |subject, handlers, numbers: &[(Metric, f64)]| {
+            run(subject, Contender::Informant, handlers, numbers)
+        };
+        let paced = |seconds| [(Metric::PacedCpu, seconds), (Metric::Settled, 1e6)];
+        let mut metadata = [
+            own(Subject::MetadataAlone, 10, &[(Metric::Settled, 1e6)]),
+            own(Subject::MetadataAlone, 10, &[(Metric::Settled, 3e6)]),
+        ];
+        metadata[1].pods = 12_000;
+        let runs = vec![
+            own(Subject::OwnNamespaces, 1_000, &paced(30e-6)),
+            own(Subject::RefusedByNone, 1, &paced(20e-6)),
+            own(Subject::RefusedByFilter, 301, &paced(32e-6)),
+            own(Subject::Lazy, 100, &paced(90e-6)),
+            own(
+                Subject::Started,
+                1_000,
+                &[(Metric::AllRun, 9.0), (Metric::IdlePlugins, 51_148_800.0)],
+            ),
+            own(
+                Subject::Replaced,
+                1_000,
+                &[(Metric::ReplacedWithin, 0.6), (Metric::ReplacedGap, 0.02)],
+            ),
+            own(
+                Subject::Chosen,
+                10,
+                &[(Metric::CachedObjects, 1e3), (Metric::SentObjects, 1e3), (Metric::Settled, 1e6)],
+            ),
+        ];
+        let text = page(runs.into_iter().chain(metadata).collect());
+        check(
+            &text,
+            &[
+                "| 1000 | 2000 | 1000/s | 30.0 µs | 1.0 MiB |",
+                "300 plugins refuse every update",
+                "| a simple `filter` each | 32.0 µs | 40 ns |",
+                "| `lazy`, and nothing is read | 90.0 µs | 1.0 MiB |",
+                "has all of them running after 9.00 s",
+                "each of them takes 50.0 KiB",
+                "within 600.0 ms of the file, and the plugin's longest gap between two calls was 20.0 ms",
+                "take 200 B each",
+                "Of 20000 pods the server sent 1000, and the host's cache has 1000.",
+            ],
+        );
     }
 
     #[test]

@@ -9,9 +9,10 @@ use informant_e2e::host::Host;
 use informant_e2e::poll;
 use informant_e2e::process_stats::{cpu, peak, resident, threads};
 
-use crate::contender::{Contender, Handled, Programs, handled_by_plugins};
+use crate::contender::{Contender, Handled, handled_by_plugins};
 use crate::load::Load;
 use crate::load_server::other_resource;
+use crate::programs::Programs;
 use crate::results::{Metric, Run};
 use crate::stolen::ProcessorTime;
 use crate::subject::Subject;

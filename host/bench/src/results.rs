@@ -70,6 +70,16 @@ pub enum Metric {
     RelistChangedSettled,
     /// Threads of the process.
     Threads,
+    /// Seconds from the start of the program until all plugins run.
+    AllRun,
+    /// Seconds from a plugin's new file to the first call of its code, the 99th percentile.
+    ReplacedWithin,
+    /// The longest time between two calls of that plugin meanwhile, in seconds, the 99th percentile.
+    ReplacedGap,
+    /// Objects in the host's cache.
+    CachedObjects,
+    /// Objects of first lists that the server has sent.
+    SentObjects,
     /// The longest that an update waited while the plugin was replaced, in seconds.
     ReloadWait,
     /// Resident bytes that idle plugins added, all together.
@@ -149,6 +159,19 @@ impl Results {
     ) -> Option<f64> {
         let wanted = (subject, handlers, pods);
         let same = move |run: &Run| (run.subject, run.handlers, run.pods) == wanted;
+        median(self.undisturbed(same, metric).map(|(_, value)| value).collect())
+    }
+
+    /// The same of any contender, where the subject has several numbers of handlers.
+    pub fn median_of_crowd(
+        &self,
+        subject: Subject,
+        contender: Contender,
+        handlers: u32,
+        metric: Metric,
+    ) -> Option<f64> {
+        let wanted = (subject, contender, handlers);
+        let same = move |run: &Run| (run.subject, run.contender, run.handlers) == wanted;
         median(self.undisturbed(same, metric).map(|(_, value)| value).collect())
     }
 

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::contender::Contender;
+use crate::crowd::{Crowd, JSON_HANDLERS_MAX};
 use crate::idle::idle;
 use crate::measure::{Bench, MEASURES, Plan, RELOAD_MEASURES};
 use crate::report::{self, Scale};
 use crate::resources::resources;
 use crate::results::{Metric, Results, Run, STOLEN_MAX};
+use crate::started::started;
 use crate::stolen::{CALM_MAX, await_calm};
 use crate::subject::Subject;
 
@@ -86,34 +88,51 @@ impl Session {
         self.calmly(contender.title(), run).await
     }
 
-    /// Several handlers.
-    pub async fn fan_out(&mut self, pods: u32, handlers: &[u32]) -> anyhow::Result<()> {
-        for number in handlers {
-            for contender in self.informers() {
-                for _ in 0..MEASURES {
-                    let plan = self.plan;
-                    let run =
-                        async |bench: &Bench| bench.fan_out(contender, pods, *number, &plan).await;
-                    self.calmly(contender.title(), run).await?;
-                }
+    /// These subjects, but for the one of the rounds: reloads, many resources, idle plugins, many plugins.
+    pub async fn subjects(&mut self, scale: &Scale, subjects: &[Subject]) -> anyhow::Result<()> {
+        for subject in subjects {
+            for crowd in scale.crowds.of_subject(*subject) {
+                self.crowd(*subject, crowd).await?;
+            }
+            if self.contenders.contains(&Contender::Informant) {
+                self.of_the_host(scale, *subject).await?;
             }
         }
         Ok(())
     }
 
-    /// What only the host has, of these subjects: reloads, many resources, idle plugins.
-    pub async fn of_the_host(&mut self, scale: &Scale, subjects: &[Subject]) -> anyhow::Result<()> {
-        if !self.contenders.contains(&Contender::Informant) {
-            return Ok(());
+    /// What only the host has.
+    async fn of_the_host(&mut self, scale: &Scale, subject: Subject) -> anyhow::Result<()> {
+        match subject {
+            Subject::Reload => self.reloads(scale.reload_pods).await,
+            Subject::Resources => self.resources(&scale.resources).await,
+            Subject::IdleRust | Subject::IdleText | Subject::IdleC => {
+                self.idle_plugins(subject, (scale.few, scale.idle)).await
+            }
+            _ => Ok(()),
         }
-        for subject in subjects {
-            match subject {
-                Subject::Pods => {}
-                Subject::Reload => self.reloads(scale.fan_out_pods).await?,
-                Subject::Resources => self.resources(&scale.resources).await?,
-                Subject::IdleRust | Subject::IdleText | Subject::IdleC => {
-                    self.idle_plugins(*subject, (scale.few, scale.idle)).await?;
-                }
+    }
+
+    /// Many plugins, and as many handlers of other contenders where they can have such.
+    async fn crowd(&mut self, subject: Subject, crowd: Crowd) -> anyhow::Result<()> {
+        let plan = self.plan;
+        let has = |one: &Contender| match one {
+            Contender::Informant => true,
+            Contender::ClientGoJson => {
+                subject == Subject::Everything && crowd.handlers <= JSON_HANDLERS_MAX
+            }
+            _ => subject.is_of_all(),
+        };
+        for contender in self.informers().into_iter().filter(has) {
+            for _ in 0..MEASURES {
+                let run = async |bench: &Bench| match subject {
+                    Subject::Started => {
+                        started(&bench.load, &bench.programs, crowd, plan.settle).await
+                    }
+                    Subject::Replaced => bench.replaced(crowd, &plan).await,
+                    _ => bench.crowd(contender, subject, crowd, &plan).await,
+                };
+                self.calmly(contender.title(), run).await?;
             }
         }
         Ok(())

@@ -16,9 +16,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::contender::Programs;
 use crate::load::Load;
+use crate::load_server::Layout;
 use crate::load_server::STAMP_ANNOTATION;
+use crate::programs::Programs;
 
 /// Digits of a stamp: nanoseconds since 1970.
 const STAMP_DIGITS: usize = 19;
@@ -60,7 +61,7 @@ pub struct Watched {
 /// Starts a cluster, the host with one plugin, and the watchers, and measures them.
 pub async fn measure(scale: &WatchersScale, programs: &Programs) -> anyhow::Result<Watched> {
     let directory = tempfile::tempdir().context("a directory for the run")?;
-    let load = Load::start(&programs.load_server(), None, directory.path())?;
+    let load = Load::start(&programs.load_server(), None, Layout::default(), directory.path())?;
     load.pods(scale.pods)?;
     let host = start_host(&load, directory.path(), programs).await?;
     let before = process_stats::resident(host.id())?;

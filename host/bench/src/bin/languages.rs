@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
-use informant_bench::contender::Programs;
 use informant_bench::languages::{self, Language, LanguagesScale};
 use informant_bench::machine::machine;
+use informant_bench::programs::Programs;
 use informant_bench::session::say;
 use informant_e2e::paths;
 

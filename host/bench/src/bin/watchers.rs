@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Parser;
-use informant_bench::contender::Programs;
 use informant_bench::machine::machine;
+use informant_bench::programs::Programs;
 use informant_bench::session::say;
 use informant_bench::watchers::{WatchersScale, measure};
 

@@ -10,8 +10,9 @@ use informant_e2e::process_stats::{cpu, resident};
 use tempfile::TempDir;
 
 use super::{LanguagesScale, Measure};
-use crate::contender::{Programs, handled_by_plugins};
+use crate::contender::handled_by_plugins;
 use crate::load::Load;
+use crate::programs::Programs;
 
 /// For the slowest of them to be compiled, in a build that is not optimised and beside other work.
 const LOAD_DEADLINE: Duration = Duration::from_secs(300);

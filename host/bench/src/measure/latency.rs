@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::{BACKLOG_MAX, Bench, Measuring, Plan, SYNC_DEADLINE, updates_of};
-use crate::contender::{Contender, Purpose};
+use crate::contender::Contender;
+use crate::programs::Purpose;
 use crate::results::{Metric, Run, SERIES_UPDATES, percentile};
 use crate::stolen::ProcessorTime;
 use crate::subject::Subject;
@@ -128,7 +129,7 @@ impl Bench {
     pub async fn reload(&self, pods: u32, plan: &Plan) -> anyhow::Result<Run> {
         let contender = Contender::Informant;
         let begin = ProcessorTime::now()?;
-        let mut measuring = self.start(contender, Purpose::Latency, pods, 1).await?;
+        let mut measuring = self.start(contender, Purpose::Latency, pods).await?;
         let before = measuring.running.handled()?;
         let load = &self.load;
         let pause = plan.latency / (RELOADS + 1);

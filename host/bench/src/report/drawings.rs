@@ -47,11 +47,12 @@ fn by_number(results: &Results, scale: &Scale, plots: &Path) -> anyhow::Result<(
     let lines = contenders_lines(&sizes(scale), &settled);
     plots::lines(&plots.join("memory.svg"), &axes, &lines)?;
     let fan_out = |contender, handlers| {
-        results.median(contender, scale.fan_out_pods, handlers, Metric::PacedCpu)
+        results.median_of_crowd(Subject::Everything, contender, handlers, Metric::PacedCpu)
     };
+    let handlers: Vec<u32> = scale.crowds.everything.iter().map(|crowd| crowd.handlers).collect();
     let title = "CPU time per update, all handlers together";
     let axes = Axes { title, x: "handlers", y: "CPU time per update", unit: 1.0, shown: time };
-    let lines = contenders_lines(&scale.handlers, &fan_out);
+    let lines = contenders_lines(&handlers, &fan_out);
     plots::lines(&plots.join("fan-out.svg"), &axes, &lines)
 }
 

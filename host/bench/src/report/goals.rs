@@ -1,5 +1,7 @@
 //! The host beside the best of the others, or beside itself, and what is wanted of it.
 
+mod crowds;
+
 use std::fmt::Write;
 
 use crate::contender::Contender;
@@ -71,6 +73,7 @@ fn goals(results: &Results, few: u32, pods: u32, most: u32) -> Vec<Goal> {
     goals.extend(speed(results, few, pods));
     goals.extend(peaks(results, pods, most));
     goals.extend(idle(results));
+    goals.extend(crowds::goals(results));
     goals
 }
 

@@ -11,7 +11,7 @@ use crate::subject::Subject;
 /// A number as it is shown, with its unit.
 pub fn shown(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::SyncSeconds | Metric::SyncCpu => format!("{value:.2} s"),
+        Metric::SyncSeconds | Metric::SyncCpu | Metric::AllRun => format!("{value:.2} s"),
         Metric::SyncPeak
         | Metric::Settled
         | Metric::Released
@@ -34,8 +34,10 @@ pub fn shown(metric: Metric, value: f64) -> String {
         | Metric::LatencyP90
         | Metric::LatencyP99
         | Metric::LatencyMax => format!("{:.0} µs", value * 1e6),
-        Metric::Threads => format!("{value:.0}"),
-        Metric::ReloadWait => format!("{:.1} ms", value * 1e3),
+        Metric::Threads | Metric::CachedObjects | Metric::SentObjects => format!("{value:.0}"),
+        Metric::ReloadWait | Metric::ReplacedWithin | Metric::ReplacedGap => {
+            format!("{:.1} ms", value * 1e3)
+        }
         Metric::BurstRate | Metric::Sustained => format!("{value:.0}/s"),
         Metric::BurstCoalesced | Metric::LatencyStolen | Metric::Stolen => {
             format!("{:.1} %", value * 100.0)
@@ -155,27 +157,6 @@ pub(crate) fn by_size(results: &Results, sizes: &[u32]) -> String {
         columns.iter().map(|(head, cell)| (head.as_str(), Box::new(cell) as _)).collect();
     let any =
         |contender: &Contender| sizes.iter().any(|pods| results.rounds(*contender, *pods, 1) > 0);
-    let present: Vec<Contender> = Contender::ALL.into_iter().filter(any).collect();
-    table(&present, &columns)
-}
-
-/// Processor time and memory of several handlers, and what each further one adds to memory.
-pub(crate) fn fan_out(results: &Results, pods: u32, handlers: &[u32]) -> String {
-    let mut columns = Vec::new();
-    for number in handlers {
-        for (what, metric) in [("CPU per update", Metric::PacedCpu), ("memory", Metric::Settled)] {
-            let cell = move |contender: Contender| {
-                let value = results.median(contender, pods, *number, metric)?;
-                Some(shown(metric, value))
-            };
-            columns.push((format!("{number}: {what}"), cell));
-        }
-    }
-    let columns: Vec<Column<'_>> =
-        columns.iter().map(|(head, cell)| (head.as_str(), Box::new(cell) as _)).collect();
-    let any = |contender: &Contender| {
-        handlers.iter().any(|number| results.rounds(*contender, pods, *number) > 0)
-    };
     let present: Vec<Contender> = Contender::ALL.into_iter().filter(any).collect();
     table(&present, &columns)
 }
