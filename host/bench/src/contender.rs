@@ -106,6 +106,8 @@ pub struct Running {
     program: Program,
     /// Plugins, where there are any.
     directory: TempDir,
+    /// Where a host has compiled code of its own.
+    _code: TempDir,
 }
 
 enum Program {
@@ -123,6 +125,7 @@ impl Running {
         programs: &Programs,
     ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir().context("a directory for plugins")?;
+        let code = tempfile::tempdir().context("a directory for compiled code")?;
         let program = match contender {
             Contender::Informant => {
                 let (plugin, file) = programs.plugin(purpose);
@@ -132,8 +135,16 @@ impl Running {
                         .with_context(|| format!("copy {}", file.display()))?;
                     configure(&place, purpose, number)?;
                 }
+                // The host makes it.
+                let cache = code.path().join("code").display().to_string();
+                let arguments: &[&str] = match purpose {
+                    // Each replacement is compiled, though an earlier run had it.
+                    Purpose::Subscribe(Subject::Replaced) => &["--code-cache", &cache],
+                    _ => &[],
+                };
+                let plugins = directory.path();
                 let host =
-                    Host::start(&programs.informant(), kubeconfig, directory.path(), &[]).await?;
+                    Host::start(&programs.informant(), kubeconfig, plugins, arguments).await?;
                 Program::Host { host, plugin }
             }
             other => {
@@ -152,7 +163,7 @@ impl Running {
                 Program::Comparator { child, address }
             }
         };
-        Ok(Self { program, directory })
+        Ok(Self { program, directory, _code: code })
     }
 
     /// The process id.

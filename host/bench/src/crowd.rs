@@ -14,7 +14,7 @@ pub struct Crowd {
     pub handlers: u32,
     /// Pods.
     pub pods: u32,
-    /// Updates a second, low enough for all contenders; 0 where only memory is measured.
+    /// Updates a second; 0 where only memory is measured.
     pub rate: u32,
 }
 
@@ -60,11 +60,11 @@ impl Crowds {
                 of(1_000, 500, 50),
             ],
             namespaces: vec![of(1, 2_000, 1_000), of(100, 2_000, 1_000), of(1_000, 2_000, 1_000)],
-            refused: of(301, 2_000, 5_000),
+            refused: of(301, 2_000, 2_000),
             deliveries: of(100, 2_000, 1_000),
             started: of(1_000, 100, 0),
             replaced: of(1_000, 2_000, 1_000),
-            metadata_alone: [of(10, 2_000, 0), of(10, 100_000, 0)],
+            metadata_alone: [of(2, 2_000, 0), of(2, 100_000, 0)],
             chosen: of(10, 20_000, 0),
         }
     }

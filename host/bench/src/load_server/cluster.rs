@@ -335,3 +335,62 @@ impl State {
         self.oldest = self.resource_version;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two templates, the pods of even numbers in the namespace `a` and those of odd numbers in `b`.
+    fn cluster(pods: u32) -> Arc<Cluster> {
+        let place = |namespace: &str| {
+            let pod = format!(r#"{{"metadata":{{"namespace":"{namespace}"}}}}"#);
+            Place::of(&pod).expect("a pod").0
+        };
+        let templates = Templates {
+            json: Vec::new(),
+            protobuf: Vec::new(),
+            metadata: Vec::new(),
+            keys: vec!["a/".to_owned(), "b/".to_owned()],
+            places: vec![place("a"), place("b")],
+        };
+        let kind = Kind { kind: "Pod".to_owned(), api_version: "v1".to_owned() };
+        let cluster = Cluster::new(kind, Arc::new(templates));
+        cluster.reset(pods, 1).expect("few pods");
+        cluster
+    }
+
+    fn selection(cluster: &Cluster, namespace: Option<&str>) -> Selection {
+        Selection::of(&cluster.templates.places, namespace, &"".parse().expect("everything"))
+    }
+
+    #[test]
+    fn a_list_of_a_namespace_has_its_pods_page_by_page_and_counts_them() {
+        let cluster = cluster(10);
+        let of_b = selection(&cluster, Some("b"));
+        let (first, _, more) = cluster.page(0, 3, &of_b);
+        assert!(more && first.len() == 3 && first.iter().all(|version| version.pod % 2 == 1));
+        let (rest, _, more) = cluster.page(3, 3, &of_b);
+        assert!(!more && rest.len() == 2, "{rest:?}");
+        assert_eq!(cluster.snapshot(&of_b).0.len(), 5);
+        assert_eq!(cluster.snapshot(&selection(&cluster, None)).0.len(), 10);
+        assert_eq!(cluster.report().objects_sent, 20);
+    }
+
+    #[test]
+    fn a_watch_of_a_namespace_goes_on_after_updates_of_others() {
+        let cluster = cluster(10);
+        let (_, begin, age) = cluster.snapshot(&Selection::default());
+        cluster.update(10, 2).expect("there are pods");
+        let mut seen = Vec::new();
+        let mut after = begin;
+        let of_b = selection(&cluster, Some("b"));
+        while let Next::Updates(updates, newest) = cluster.next(after, age, 2, &of_b) {
+            assert!(updates.len() <= 2 && newest > after);
+            seen.extend(updates.iter().map(|update| (update.pod % 2, update.resource_version)));
+            after = newest;
+        }
+        assert_eq!(after, begin + 10);
+        let odd = (1..=10).filter(|update| update * STRIDE % 10 % 2 == 1);
+        assert_eq!(seen, odd.map(|update| (1, begin + update)).collect::<Vec<_>>());
+    }
+}

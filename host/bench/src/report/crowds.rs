@@ -67,7 +67,7 @@ fn everything(results: &Results, crowds: &Crowds) -> Option<String> {
     let table = table(results, Subject::Everything, &crowds.everything)?;
     let mut text = format!(
         "### Handlers that are told of everything\n\nEach handler gets old and new object in full. client-go over JSON is left out above {JSON_HANDLERS_MAX} handlers. A dash for processor time is \
-         for who did not keep up.\n\n{table}"
+         for merged events.\n\n{table}"
     );
     if let Some(sentence) = each_further(results, &crowds.everything) {
         let _ = write!(text, "\n\n{sentence}\n{}", include_str!("handlers.md").trim_end());
@@ -134,13 +134,12 @@ fn refused(results: &Results, crowds: &Crowds) -> Option<String> {
         shown(Metric::PacedCpu, alone)
     );
     for (subject, how) in REFUSALS {
-        let (Some(processor), Some(adds)) =
-            (results.median_of(subject, Metric::PacedCpu), refusal(results, subject))
-        else {
-            continue;
-        };
-        let processor = shown(Metric::PacedCpu, processor);
-        let _ = write!(text, "\n| {how} | {processor} | {:.0} ns |", adds * 1e9);
+        let dash = || "–".to_owned();
+        let processor = results.median_of(subject, Metric::PacedCpu);
+        let processor = processor.map_or_else(dash, |value| shown(Metric::PacedCpu, value));
+        let adds = refusal(results, subject);
+        let adds = adds.map_or_else(dash, |seconds| format!("{:.0} ns", seconds * 1e9));
+        let _ = write!(text, "\n| {how} | {processor} | {adds} |");
     }
     Some(text)
 }
@@ -174,7 +173,7 @@ fn started(results: &Results, crowds: &Crowds) -> Option<String> {
     let bytes = own(results, Subject::Started, crowd, Metric::IdlePlugins)?;
     let each = bytes / f64::from(crowd.handlers.max(2) - 1) / 1024.0;
     Some(format!(
-        "### Start\n\nA program that starts with {} copies of a plugin, whose code was compiled before, has all of them running after {}. {} pods later each of them takes {each:.1} KiB of memory; they \
+        "### Start\n\nA program that starts with {} copies of a plugin, whose code was compiled before, has all of them running after {}. After the first list of {} pods each of them takes {each:.1} KiB of memory; they \
          share their code, which is not counted.",
         crowd.handlers,
         shown(Metric::AllRun, seconds),
