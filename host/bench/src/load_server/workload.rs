@@ -105,7 +105,7 @@ pub(crate) fn pod(number: usize, seed: u64, layout: &Layout) -> String {
     let workload = format!("{area}-{role}-{number}");
     let containers = containers(&mut random, role);
     let mut labels = labels(&mut random, area, role, &workload);
-    if layout.chosen > 0 && number % layout.chosen == 0 {
+    if layout.chosen > 0 && number.is_multiple_of(layout.chosen) {
         labels.insert(CHOSEN_LABEL.to_owned(), "yes".into());
     }
     let namespace = match layout.namespaces {

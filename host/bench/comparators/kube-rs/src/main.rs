@@ -77,7 +77,9 @@ async fn main() -> anyhow::Result<()> {
     let served = tokio::spawn(counts::serve(listener, counts.clone()));
     match (args.process, args.handlers) {
         (true, _) => follow_with_processes(events, &counts).await,
-        (false, 1) if !args.own_namespaces => follow(events, reflector::store().1, &counts, true).await,
+        (false, 1) if !args.own_namespaces => {
+            follow(events, reflector::store().1, &counts, true).await
+        }
         (false, handlers) => {
             let (_, writer) = reflector::store_shared(SHARED_EVENTS_MAX);
             for number in 0..handlers {
