@@ -55,9 +55,9 @@ pub enum Interest {
     /// All.
     #[default]
     All,
-    /// Those of these namespaces.
+    /// Those of these namespaces; without a name, none.
     Namespaces(Arc<BTreeSet<String>>),
-    /// Those whose label has one of these values.
+    /// Those whose label has one of these values; without a value, none.
     Label {
         /// The label.
         key: String,
@@ -77,8 +77,9 @@ pub enum Interest {
 /// ([`InformerStats::handler_panics`](crate::InformerStats::handler_panics)); its notification
 /// counts as delivered.
 pub trait ResourceEventHandler: Send + Sync + 'static {
-    /// The objects whose changes concern the handler. Asked once, before it begins. A handler with an interest costs
-    /// nothing for most changes of other objects. It gets some of them all the same, and its replay has all objects.
+    /// The objects whose changes concern the handler: all that it acts on, in any state. Asked once, before it begins. Most
+    /// changes of other objects take no time for the handler. It gets some of them all the same, and its replay has all
+    /// objects.
     fn interest(&self) -> Interest {
         Interest::All
     }

@@ -51,16 +51,26 @@ pub(crate) struct SharedProcessor {
     active: Vec<Active>,
     /// The handler whose walk has the first turn in the next step.
     next_turn: usize,
-    /// Whether new handlers wait, or may begin in the next step: together they look at a step's objects before they do.
+    /// Whether new handlers wait, and whether some may begin in the next step.
     arrivals: Arrivals,
-    /// Whether the handlers are looked at in the next step. Else nothing but changes concerns any of them.
-    looks: bool,
+    /// The handlers that the next step looks at. Nothing but changes concerns the others.
+    looks: Looks,
     /// When the next resync is due, as of the last look.
     resync_due: Option<Instant>,
     /// The way of a change to the handlers, until they change.
     routes: Option<Routes>,
     /// One for each called handler with a queue.
     tasks: JoinSet<()>,
+}
+
+/// The handlers that a step looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    None,
+    /// Those that have not got all that existed.
+    Unsettled,
+    /// All, after a signal, or if a resync is due.
+    All,
 }
 
 /// The new handlers after the last look at them.
@@ -82,7 +92,7 @@ impl SharedProcessor {
             active: Vec::new(),
             next_turn: 0,
             arrivals: Arrivals::None,
-            looks: false,
+            looks: Looks::None,
             resync_due: None,
             routes: None,
             tasks: JoinSet::new(),
@@ -91,10 +101,11 @@ impl SharedProcessor {
 
     /// Admits new handlers, drops removed ones, and makes the requested calls, if the inbox was signalled.
     pub(crate) fn admit(&mut self, now: Instant) {
-        if !self.inbox.take_signal() && self.arrivals == Arrivals::None {
+        if self.inbox.take_signal() {
+            self.looks = Looks::All;
+        } else if self.arrivals == Arrivals::None {
             return;
         }
-        (self.looks, self.routes) = (true, None);
         let (arrivals, left) = self.inbox.take_ready(WALK_STEP_OBJECTS);
         self.arrivals = left;
         for arrival in arrivals {
@@ -114,8 +125,13 @@ impl SharedProcessor {
                 active.tell(&to_tell, &self.progress, now);
             }
             self.active.push(active);
+            (self.looks, self.routes) = (Looks::All, None);
         }
+        let handlers = self.active.len();
         self.active.retain(|active| !active.listener().is_removed());
+        if self.active.len() < handlers {
+            self.routes = None;
+        }
         while let Some(ended) = self.tasks.try_join_next() {
             note_ended(ended);
         }
@@ -130,6 +146,9 @@ impl SharedProcessor {
     /// replace the traces of this one in the caches. A handler that the changes cannot concern is not touched. Returns the
     /// number of handlers that passed changes on to another thread.
     pub(crate) fn distribute_all(&mut self, to_tell: &[ToTell], now: Instant) -> usize {
+        if to_tell.is_empty() {
+            return 0;
+        }
         let Self { active, progress, .. } = self;
         let routes = self.routes.get_or_insert_with(|| Routes::new(active));
         let mut passed_on = 0;
@@ -146,25 +165,37 @@ impl SharedProcessor {
     /// Makes the next step of the walks, and begins due resyncs. Returns whether any walk can go on at once, or any new
     /// handler may begin.
     pub(crate) fn walk(&mut self, indexer: &Indexer, now: Instant) -> bool {
-        if !self.looks && self.resync_due.is_none_or(|due| due > now) {
+        if self.resync_due.is_some_and(|due| due <= now) {
+            self.looks = Looks::All;
+        }
+        if self.looks == Looks::None {
             return false;
         }
-        self.routes = None;
-        for active in &mut self.active {
+        let all = self.looks == Looks::All;
+        let is_looked_at = |active: &&mut Active| all || !active.is_settled();
+        for active in self.active.iter_mut().filter(is_looked_at) {
             active.look(&self.progress, now);
         }
-        let left_out = self.step_in_turn(indexer, now);
-        for active in &mut self.active {
+        let left_out = self.step_in_turn(indexer, now, all);
+        // The step may have been the last one of a resync.
+        let is_open = |active: &&mut Active| is_looked_at(active) || active.in_batch;
+        for active in self.active.iter_mut().filter(is_open) {
             active.end_step(&self.progress, now);
         }
-        self.looks = left_out || self.active.iter().any(|active| !active.is_settled());
+        if self.active.iter().any(Active::is_routed_otherwise) {
+            self.routes = None;
+        }
+        if !left_out {
+            let are_settled = self.active.iter().all(Active::is_settled);
+            self.looks = if are_settled { Looks::None } else { Looks::Unsettled };
+        }
         self.resync_due = self.active.iter().filter_map(|active| active.resync_due).min();
         left_out || self.arrivals == Arrivals::Left || self.active.iter().any(Active::goes_on)
     }
 
     /// Lets the walks look at so many objects together, one handler after the other. Returns whether handlers are left
-    /// for the next step, which begins with them.
-    fn step_in_turn(&mut self, indexer: &Indexer, now: Instant) -> bool {
+    /// for the next step, which begins with them. `all`: also of those that have got all that existed.
+    fn step_in_turn(&mut self, indexer: &Indexer, now: Instant, all: bool) -> bool {
         let mut left = WALK_STEP_OBJECTS;
         let handlers = self.active.len();
         let first = self.next_turn;
@@ -174,6 +205,9 @@ impl SharedProcessor {
                 return true;
             }
             let active = &mut self.active[(first + turn) % handlers];
+            if !all && active.is_settled() {
+                continue;
+            }
             left -= active.step_both(left, indexer, &self.progress, now);
         }
         false

@@ -1,8 +1,8 @@
-//! The credentials of each request, and the connections that are made with them. One thread at a time asks for both.
+//! The credentials of each request, and the connections that are made with them. One thread at a time renews both.
 //!
 //! kube reads a token file or runs a program when the last token is about to expire. A file on a lost volume and a
 //! program without its network may never answer. So a thread of its own asks. No second one begins before its end, also
-//! if the request waits no longer.
+//! if the request waits no longer. Where nothing but files of certificates can change, no request waits for the thread.
 //!
 //! kube's errors quote the program's arguments, environment and output, among which are secrets. Callers without rights
 //! can read the errors of an informer. So no error here has kube's words about a program.
@@ -14,17 +14,19 @@ use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response};
 use kube::Config;
 use kube::client::{AuthError, Body, ConfigExt as _};
+use parking_lot::Mutex as Lock;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io, panic, thread};
 use tls_files::TlsFiles;
 use tokio::runtime;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::{Instant, timeout};
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, Layer as _, Service, ServiceExt as _};
-use tracing::warn;
+use tracing::{info, warn};
 
 /// The time for which one answer is used. kube renews a token with an end a minute before it.
 const KEPT: Duration = Duration::from_secs(10);
@@ -44,55 +46,71 @@ const NO_HEADER: &str =
 /// an API server refuses a connection's requests after the end of the certificate with which the connection began.
 pub(super) struct Credentials<S> {
     source: CredentialSource,
-    last: Arc<Mutex<Last<S>>>,
+    last: Arc<Lock<Option<Answer<S>>>>,
+    renewal: Arc<Mutex<Renewal<S>>>,
 }
 
 impl<S> Clone for Credentials<S> {
     fn clone(&self) -> Self {
-        Self { source: self.source.clone(), last: self.last.clone() }
+        let Self { source, last, renewal } = self;
+        Self { source: source.clone(), last: last.clone(), renewal: renewal.clone() }
     }
 }
 
 #[derive(Clone)]
 struct CredentialSource {
     token_file: Option<PathBuf>,
-    /// Whether an answer may differ from the one before.
-    changes: bool,
+    /// Whether the header may differ from the one before.
+    header_changes: bool,
     /// Answers with the headers that kube adds to a request. It may block.
     kube: Option<BoxCloneSyncService<Request<Body>, Response<()>, BoxError>>,
 }
 
-/// Makes connections by a configuration, and reads no file.
-type Connect<S> = dyn Fn(&Config) -> Result<S, kube::Error> + Send;
+/// The header and the connections of a request.
+type Ready<S> = (Option<HeaderValue>, S);
 
-struct Last<S> {
-    answer: Option<Answer>,
-    files: TlsFiles,
-    connect: Box<Connect<S>>,
-    connections: S,
-}
-
-struct Answer {
-    header: Result<Option<HeaderValue>, String>,
+#[derive(Clone)]
+struct Answer<S> {
+    ready: Result<Ready<S>, String>,
     /// `None`: for ever.
     until: Option<Instant>,
 }
 
-impl<S> Last<S> {
+/// The files of certificates, and the connections that were made with them.
+struct Renewal<S> {
+    files: TlsFiles,
+    connect: Box<Connect<S>>,
+    connections: S,
+    /// The last error, so that a lasting one is logged once.
+    complaint: Option<String>,
+}
+
+/// Makes connections by a configuration.
+type Connect<S> = dyn Fn(&Config) -> Result<S, kube::Error> + Send;
+
+impl<S> Renewal<S> {
     /// Makes other connections if a file has changed. Those before stay if that cannot be used, as in kube and client-go.
     fn renew_connections(&mut self) {
         let renewed = self.files.read().and_then(|changed| {
             if changed {
-                self.connections = (self.connect)(self.files.config())?;
+                let connections = (self.connect)(self.files.config());
+                self.connections = connections.inspect_err(|_| self.files.forget_contents())?;
             }
             Ok(())
         });
-        if let Err(error) = renewed {
-            warn!(
-                error = with_causes(&error),
-                "renewed certificates for the API server cannot be used; those before stay in use"
-            );
+        let complaint = renewed.err().map(|error| with_causes(&error));
+        if complaint == self.complaint {
+            return;
         }
+        match &complaint {
+            Some(error) => warn!(
+                error,
+                "the files of certificates for the API server cannot be used; the last certificates stay in use; write a \
+                 certificate with its key, or restore the file"
+            ),
+            None => info!("the files of certificates for the API server can be used again"),
+        }
+        self.complaint = complaint;
     }
 }
 
@@ -100,18 +118,24 @@ impl<S> Credentials<S>
 where
     S: Service<Request<Body>, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
 {
-    /// Reads the files of a configuration, asks for a token a first time, and blocks meanwhile. `connect` must read no
-    /// file.
+    /// Reads the files of a configuration, asks for a token a first time, and blocks meanwhile. `connect` gets a
+    /// configuration without tokens and without files.
     pub(super) fn new(
         config: Config,
         connect: impl Fn(&Config) -> Result<S, kube::Error> + Send + 'static,
     ) -> Result<Self, kube::Error> {
         let mut files = TlsFiles::new(config);
         files.read()?;
-        let source = CredentialSource::new(files.config(), !files.is_empty())?;
+        let source = CredentialSource::new(files.config())?;
+        match &source.kube {
+            Some(_) => files.forget_tokens(),
+            // The program gives a certificate. kube runs it for each new connector, and passes over its errors.
+            None if source.header_changes => files.forget_files(),
+            None => {}
+        }
         let connections = connect(files.config())?;
-        let last = Last { answer: None, files, connect: Box::new(connect), connections };
-        Ok(Self { source, last: Arc::new(Mutex::new(last)) })
+        let renewal = Renewal { files, connect: Box::new(connect), connections, complaint: None };
+        Ok(Self { source, last: Arc::default(), renewal: Arc::new(Mutex::new(renewal)) })
     }
 
     /// Sends a request with the header.
@@ -121,45 +145,76 @@ where
     pub(super) async fn send(self, mut request: Request<Body>) -> Result<S::Response, BoxError> {
         let late = |_| {
             let seconds = WAIT_MAX.as_secs();
-            format!("the credentials for the API server did not come within {seconds} s")
+            format!(
+                "the credentials for the API server did not come within {seconds} s: a token file, a file of certificates \
+                 or the kubeconfig's program for credentials does not answer"
+            )
         };
-        let (header, connections) = timeout(WAIT_MAX, self.current()).await.map_err(late)??;
+        let (header, connections) = timeout(WAIT_MAX, self.ready()).await.map_err(late)??;
         if let Some(header) = header {
             request.headers_mut().insert(AUTHORIZATION, header);
         }
         connections.oneshot(request).await.map_err(Into::into)
     }
 
-    async fn current(self) -> Result<(Option<HeaderValue>, S), BoxError> {
-        let mut last = self.last.lock_owned().await;
-        let now = Instant::now();
-        let is_kept = |answer: &&Answer| answer.until.is_none_or(|until| now < until);
-        if let Some(answer) = last.answer.as_ref().filter(is_kept) {
-            return Ok((answer.header.clone()?, last.connections.clone()));
+    async fn ready(self) -> Result<Ready<S>, BoxError> {
+        if let Some(answer) = self.kept() {
+            return Ok(answer.ready?);
         }
+        if let Some(ready) = self.constant() {
+            if let Ok(renewal) = self.renewal.clone().try_lock_owned() {
+                // The next request begins it, if there is no thread for it now.
+                drop(self.begin(renewal));
+            }
+            return Ok(ready);
+        }
+        let renewal = self.renewal.clone().lock_owned().await;
+        match self.kept() {
+            Some(answer) => Ok(answer.ready?),
+            None => Ok(self.begin(renewal)?.await??),
+        }
+    }
+
+    /// The last answer, while it is used.
+    fn kept(&self) -> Option<Answer<S>> {
+        let now = Instant::now();
+        let last = self.last.lock();
+        last.as_ref().filter(|answer| answer.until.is_none_or(|until| now < until)).cloned()
+    }
+
+    /// The last header and connections, if no other header can come.
+    fn constant(&self) -> Option<Ready<S>> {
+        let last = self.last.lock();
+        last.as_ref().filter(|_| !self.source.header_changes)?.ready.clone().ok()
+    }
+
+    /// Begins the thread that renews both. The thread holds the lock until its answer. Its runtime is its own: the end of
+    /// a runtime waits for its blocking work, which kube begins.
+    fn begin(
+        self,
+        mut renewal: OwnedMutexGuard<Renewal<S>>,
+    ) -> io::Result<oneshot::Receiver<Result<Ready<S>, String>>> {
         let (sender, receiver) = oneshot::channel();
-        // The thread holds the lock until its answer. Its runtime is its own: the end of a runtime waits for its blocking
-        // work, which kube begins.
         thread::Builder::new().name("credentials".to_owned()).spawn(move || {
-            last.renew_connections();
+            renewal.renew_connections();
             let runtime = runtime::Builder::new_current_thread().enable_all().build();
-            let changes = self.source.changes;
+            let changes = self.source.header_changes || !renewal.files.is_empty();
             let header = runtime
                 .map_err(|error| error.to_string())
                 .and_then(|runtime| runtime.block_on(self.source.ask()));
             let kept = if header.is_ok() { KEPT } else { FAILURE_KEPT };
             let until = (changes || header.is_err()).then(|| Instant::now() + kept);
-            last.answer = Some(Answer { header: header.clone(), until });
-            let connections = last.connections.clone();
-            drop(last);
-            let _ = sender.send(header.map(|header| (header, connections)));
+            let ready = header.map(|header| (header, renewal.connections.clone()));
+            *self.last.lock() = Some(Answer { ready: ready.clone(), until });
+            drop(renewal);
+            let _ = sender.send(ready);
         })?;
-        Ok(receiver.await??)
+        Ok(receiver)
     }
 }
 
 impl CredentialSource {
-    fn new(config: &Config, has_files: bool) -> Result<Self, kube::Error> {
+    fn new(config: &Config) -> Result<Self, kube::Error> {
         let user = &config.auth_info;
         // kube takes the file last but for a program.
         let has_password = user.username.is_some() && user.password.is_some();
@@ -179,8 +234,9 @@ impl CredentialSource {
             Ok::<_, BoxError>(response)
         });
         let kube = layer.map(|layer| BoxCloneSyncService::new(layer.layer(headers)));
-        let asks = token_file.is_some() || user.exec.is_some() || user.auth_provider.is_some();
-        Ok(Self { token_file, changes: asks || has_files, kube })
+        let header_changes =
+            token_file.is_some() || user.exec.is_some() || user.auth_provider.is_some();
+        Ok(Self { token_file, header_changes, kube })
     }
 
     async fn ask(self) -> Result<Option<HeaderValue>, String> {
@@ -232,6 +288,14 @@ fn problem(error: Option<&AuthError>) -> String {
     }
 }
 
+/// The content of a file that may be read whole.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    check(path)?;
+    let mut content = Vec::new();
+    fs::File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// Whether a file may be read whole.
 fn check(path: &Path) -> io::Result<()> {
     let file = fs::metadata(path)?;
@@ -248,7 +312,6 @@ fn check(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use base64::prelude::{BASE64_STANDARD, Engine as _};
-    use parking_lot::Mutex as Lock;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::sync::mpsc;
 
@@ -282,9 +345,16 @@ mod tests {
             }
         });
         let kube = Some(BoxCloneSyncService::new(kube));
-        let source = CredentialSource { token_file: None, changes: true, kube };
+        let source = CredentialSource { token_file: None, header_changes: true, kube };
         let credentials = Credentials::new(config(), echo).expect("no files");
         (Credentials { source, ..credentials }, sender, asked)
+    }
+
+    /// Lets the last answer be too old.
+    fn expire(credentials: &Credentials<Echo>) {
+        if let Some(answer) = &mut *credentials.last.lock() {
+            answer.until = Some(Instant::now());
+        }
     }
 
     async fn send(credentials: &Credentials<Echo>) -> Result<Option<HeaderValue>, BoxError> {
@@ -310,7 +380,10 @@ mod tests {
         let (credentials, _sender, asked) = blocking();
         for _ in 0..2 {
             let error = send(&credentials).await.expect_err("no token is sent").to_string();
-            assert_eq!(error, "the credentials for the API server did not come within 30 s");
+            assert!(
+                error.starts_with("the credentials for the API server did not come within 30 s: "),
+                "{error}"
+            );
         }
         assert!(asked.load(Relaxed) <= 1, "one thread");
     }
@@ -323,7 +396,7 @@ mod tests {
             assert!(send(&credentials).await.is_err());
         }
         assert_eq!(asked.load(Relaxed), 1);
-        credentials.last.lock().await.answer = None;
+        expire(&credentials);
         sender.send("Bearer b").expect("the source waits");
         for _ in 0..2 {
             let header = send(&credentials).await.expect("an answer");
@@ -404,6 +477,13 @@ mod tests {
         assert_eq!(header.expect("a header"), "Bearer a");
     }
 
+    /// Lets the last answer be too old, and the thread that the next request begins come to its end.
+    async fn renew(credentials: &Credentials<Echo>) {
+        expire(credentials);
+        send(credentials).await.expect("the last connections");
+        drop(credentials.renewal.lock().await);
+    }
+
     /// The certificate of the connections that a request gets.
     async fn certificate(credentials: &Credentials<Echo>) -> String {
         let header = send(credentials).await.expect("connections").expect("a certificate");
@@ -433,11 +513,23 @@ mod tests {
         assert_eq!(certificate(&credentials).await, "a");
         fs::write(&path, "b").expect("it is written");
         assert_eq!(certificate(&credentials).await, "a", "while the answer is kept");
-        credentials.last.lock().await.answer = None;
+        renew(&credentials).await;
         assert_eq!(certificate(&credentials).await, "b");
         fs::remove_file(&path).expect("it is there");
-        credentials.last.lock().await.answer = None;
+        renew(&credentials).await;
         assert_eq!(certificate(&credentials).await, "b", "the last one that could be read");
+    }
+
+    #[tokio::test]
+    async fn a_renewal_that_hangs_holds_up_no_request_with_a_constant_header() {
+        let mut config = config();
+        config.auth_info.token = Some("a".to_owned().into());
+        let credentials = Credentials::new(config, echo).expect("a token");
+        let bearer = async || send(&credentials).await.expect("connections").expect("a header");
+        assert_eq!(bearer().await, "Bearer a");
+        expire(&credentials);
+        let _hangs = credentials.renewal.clone().lock_owned().await;
+        assert_eq!(bearer().await, "Bearer a");
     }
 
     #[test]

@@ -49,7 +49,9 @@ pub(super) struct Active {
     /// Whether it has got `Synced`.
     told_synced: bool,
     /// Whether it was called since the end of its last batch.
-    in_batch: bool,
+    pub(super) in_batch: bool,
+    /// Whether the routes count it as settled.
+    pub(super) is_routed_as_settled: bool,
     /// Changes until their objects are whole, for a handler that replaces another.
     pub(super) postponed: Postponed,
 }
@@ -66,6 +68,7 @@ impl Active {
             covered: false,
             told_synced: false,
             in_batch: false,
+            is_routed_as_settled: false,
             postponed: Postponed::default(),
             place,
         }
@@ -146,6 +149,11 @@ impl Active {
     /// Whether the handler has got all that existed, so that only changes, calls and resyncs concern it.
     pub(super) fn is_settled(&self) -> bool {
         self.told_synced && self.walk.is_none() && !self.walks_itself
+    }
+
+    /// Whether its state differs from that in the routes.
+    pub(super) fn is_routed_otherwise(&self) -> bool {
+        self.is_settled() != self.is_routed_as_settled
     }
 
     /// Whether its walks can go on at once.

@@ -17,33 +17,36 @@ pub(super) struct Routes {
     by_label: HashMap<String, HashMap<String, Vec<usize>>>,
 }
 
-/// A handler and the position of a change that may concern it.
+/// A handler and the position of a change that may concern it. A batch has at most as many as calls of handlers, and a
+/// batch is bounded.
 type Visit = (usize, usize);
 
 impl Routes {
     /// A handler that is not settled gets every change: its replay may know objects of an earlier interest.
-    pub(super) fn new(handlers: &[Active]) -> Self {
-        let interest = |active: &Active| match active.is_settled() {
-            true => active.interest.clone(),
-            false => Interest::All,
-        };
-        Self::of_interests(handlers.iter().map(interest))
+    pub(super) fn new(handlers: &mut [Active]) -> Self {
+        for active in &mut *handlers {
+            active.is_routed_as_settled = active.is_settled();
+        }
+        Self::of_interests(handlers.iter().map(|active| match active.is_routed_as_settled {
+            true => &active.interest,
+            false => &Interest::All,
+        }))
     }
 
-    fn of_interests(interests: impl Iterator<Item = Interest>) -> Self {
+    fn of_interests<'a>(interests: impl Iterator<Item = &'a Interest>) -> Self {
         let mut routes = Self::default();
         for (handler, interest) in interests.enumerate() {
             match interest {
                 Interest::All => routes.every.push(handler),
                 Interest::Namespaces(names) => {
-                    for name in &*names {
+                    for name in &**names {
                         routes.by_namespace.entry_ref(name.as_str()).or_default().push(handler);
                     }
                 }
                 Interest::Label { key, values } => {
-                    let by_value = routes.by_label.entry(key).or_default();
+                    let by_value = routes.by_label.entry_ref(key.as_str()).or_default();
                     for value in values {
-                        by_value.entry(value).or_default().push(handler);
+                        by_value.entry_ref(value.as_str()).or_default().push(handler);
                     }
                 }
             }
@@ -167,7 +170,8 @@ mod tests {
     /// Checks the visits, as `handler: changes`.
     #[track_caller]
     fn check(interests: &[&str], changes: &[&str], expect: &[&str]) {
-        let routes = Routes::of_interests(interests.iter().copied().map(interest));
+        let interests: Vec<Interest> = interests.iter().copied().map(interest).collect();
+        let routes = Routes::of_interests(interests.iter());
         let told: Vec<ToTell> = changes.iter().copied().map(change).collect();
         let mut visits = Vec::new();
         routes.visit(&told, |handler, some| {

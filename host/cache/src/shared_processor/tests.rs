@@ -8,7 +8,7 @@ use crate::notifications::Notifications;
 use crate::object::{Object, ObjectKey};
 use crate::recorder::{Recorder, at};
 use crate::resource_event_handler::{
-    Cause, FilteringResourceEventHandler, FinalState, Reason, ResourceEventHandler,
+    Cause, FilteringResourceEventHandler, FinalState, Interest, Reason, ResourceEventHandler,
 };
 use crate::shared_informer::SharedIndexInformer;
 use crate::testing::FakeControllerSource;
@@ -529,6 +529,68 @@ async fn a_handler_begins_when_it_is_ready_and_until_then_the_replaced_one_goes_
     assert_eq!(third.told.lock()[..3], expect);
     assert_eq!(third.told.lock()[3..], ["update p0002@6"]);
     assert!(place.has_synced());
+    drop(place);
+    bench.factory.shutdown().await;
+}
+
+/// A handler that names a namespace without objects.
+#[derive(Default)]
+struct Elsewhere {
+    has_room: AtomicBool,
+    told: Mutex<Vec<String>>,
+}
+
+impl ResourceEventHandler for Elsewhere {
+    fn interest(&self) -> Interest {
+        Interest::Namespaces(Arc::new(["elsewhere".to_owned()].into()))
+    }
+    fn on_add(&self, object: &Object, _: Cause) {
+        self.told.lock().push(format!("add {}", at(object)));
+    }
+    fn on_update(&self, _: &Object, new: &Object, _: Cause) {
+        self.told.lock().push(format!("update {}", at(new)));
+    }
+    fn on_delete(&self, last: &Object, _: FinalState, _: Cause) {
+        self.told.lock().push(format!("delete {}", at(last)));
+    }
+    fn on_ahead(&self, notification: &Notification) {
+        let object = notification.object().expect("it has one");
+        self.told.lock().push(format!("ahead {}", at(object)));
+    }
+    fn has_room(&self) -> bool {
+        self.has_room.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_hears_of_other_namespaces_only_until_its_replay_is_over() {
+    let bench = Bench::start(2).await;
+    let informer = &bench.informer;
+    let options = HandlerOptions { paced: true, ..HandlerOptions::default() };
+    let [first, second] = [true, false].map(|has_room| {
+        let has_room = AtomicBool::new(has_room);
+        Arc::new(Elsewhere { has_room, ..Elsewhere::default() })
+    });
+    let place = informer.add_inline_handler(first.clone(), options.clone());
+    settle().await;
+    first.told.lock().clear();
+    bench.source.modify(&pod(0));
+    settle().await;
+    assert!(first.told.lock().is_empty(), "no object is in its namespace");
+    // The second one continues the first one's knowledge, which may have other objects.
+    let place = informer.replace_inline_handler(place, second.clone(), options);
+    settle().await;
+    bench.source.modify(&pod(1));
+    bench.source.delete(&pod(1));
+    settle().await;
+    assert_eq!(*second.told.lock(), ["ahead p0001@4", "ahead p0001@5"]);
+    second.has_room.store(true, Ordering::SeqCst);
+    informer.room_signal().send();
+    settle().await;
+    assert_eq!(second.told.lock()[2..], ["add p0000@3"], "the signal is heard");
+    bench.source.modify(&pod(0));
+    settle().await;
+    assert_eq!(second.told.lock().len(), 3);
     drop(place);
     bench.factory.shutdown().await;
 }

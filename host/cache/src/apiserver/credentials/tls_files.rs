@@ -3,14 +3,14 @@
 //! client-go reads those of a client certificate again (`k8s.io/client-go/transport/cert_rotation.go`). kube reads only a
 //! Pod's authorities again, within a handshake, where a file on a lost volume stops a thread of the runtime.
 
-use super::check;
+use super::read;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use kube::config::{AuthInfo, KubeconfigError, LoadDataError};
 use kube::{Config, Error};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
+use std::io;
 use std::path::PathBuf;
-use std::{fs, io};
 
 /// Files, and the configuration with their content.
 pub(super) struct TlsFiles {
@@ -55,6 +55,23 @@ impl TlsFiles {
         Self { files: files.collect(), contents: Vec::new(), config }
     }
 
+    /// Takes everything out of the configuration that makes a header.
+    pub(super) fn forget_tokens(&mut self) {
+        let user = &mut self.config.auth_info;
+        (user.exec, user.auth_provider, user.token_file) = (None, None, None);
+        (user.token, user.username, user.password) = (None, None, None);
+    }
+
+    /// Reads no file any more.
+    pub(super) fn forget_files(&mut self) {
+        self.files.clear();
+    }
+
+    /// The next [`Self::read`] returns every content as new.
+    pub(super) fn forget_contents(&mut self) {
+        self.contents.clear();
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -85,8 +102,7 @@ impl TlsFiles {
 
 impl TlsFile {
     fn read(&self) -> Result<Vec<u8>, Error> {
-        let content = check(&self.path).and_then(|()| fs::read(&self.path));
-        content.map_err(|error| self.problem(error))
+        read(&self.path).map_err(|error| self.problem(error))
     }
 
     fn put(&self, content: &[u8], config: &mut Config) -> Result<(), Error> {
@@ -123,6 +139,7 @@ impl TlsFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::path::Path;
 
     /// The form of a certificate in PEM; nothing here looks into it.
@@ -171,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_that_nobody_checks_are_not_read() {
+    fn authorities_are_not_read_if_the_server_is_not_checked() {
         let mut config = config();
         (config.accept_invalid_certs, config.root_cert_file) =
             (true, Some("/nowhere/ca.crt".into()));
