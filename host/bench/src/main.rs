@@ -178,8 +178,11 @@ async fn measure_anew(args: &Args, scale: &Scale, mut kept: Results) -> anyhow::
         return Ok(kept);
     }
     kept.runs.retain(|run| !anew.contains(&run.subject));
-    if !args.from.is_empty() && !args.only_plugins {
-        kept.notes.push(format!("Measured later than the rest: {:?}.", args.anew));
+    if !args.from.is_empty() {
+        kept.notes.push(match args.only_plugins {
+            true => "Many plugins in one host were measured later than the rest.".to_owned(),
+            false => format!("Measured later than the rest: {:?}.", args.anew),
+        });
     }
     let scratch = tempfile::tempdir()?;
     let mut session = session(args, scratch.path(), kept)?;
@@ -212,6 +215,6 @@ fn contenders(args: &Args, has_go: bool) -> anyhow::Result<Vec<Contender>> {
         )?;
         contenders.retain(|contender| !contender.is_go());
     }
-    ensure!(!contenders.is_empty(), "nobody is left to measure");
+    ensure!(!contenders.is_empty(), "no contender is left to measure");
     Ok(contenders)
 }

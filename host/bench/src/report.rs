@@ -302,7 +302,7 @@ mod tests {
             &[
                 "| handlers | pods | updates | Informant: CPU per update | memory | client-go, protobuf: CPU per update | memory |",
                 "| 1 | 2000 | 1000/s | 20.0 µs | 1.0 MiB | 80.0 µs | 8.8 MiB |",
-                "is 0.25 of it with 1, 4.00 of it with 101. Up to 101 handlers, each further plugin adds 7.0 µs of processor time to an update and 500 KiB of memory",
+                "0.25 times as much with 1 handler, 4.00 times as much with 101 handlers. Up to 101 handlers, each further plugin adds 7.0 µs of processor time to an update and 500 KiB of memory",
                 "handler in client-go's process 1.0 µs of processor time to an update and 1 KiB of memory.",
             ],
         );
@@ -349,9 +349,9 @@ mod tests {
                 "300 plugins refuse every update",
                 "| a simple `filter` each | 32.0 µs | 40 ns |",
                 "| `lazy`, and nothing is read | 90.0 µs | 1.0 MiB |",
-                "has all of them running after 9.00 s",
-                "each of them takes 50.0 KiB",
-                "within 600.0 ms of the file, and the plugin's longest gap between two calls was 20.0 ms",
+                "All of them run after 9.00 s",
+                "each takes 50.0 KiB",
+                "the first call of the new code was 600.0 ms, and the longest gap between two calls 20.0 ms",
                 "take 200 B each",
                 "Of 20000 pods the server sent 1000, and the host's cache has 1000.",
             ],

@@ -9,7 +9,7 @@ use informant_e2e::host::Host;
 use informant_e2e::poll;
 use informant_e2e::process_stats::resident;
 
-use crate::contender::Contender;
+use crate::contender::{Contender, handled_by_plugins};
 use crate::crowd::Crowd;
 use crate::load::Load;
 use crate::programs::Programs;
@@ -44,6 +44,8 @@ pub async fn started(
     all_run(&start().await?, 1).await?;
     let alone = start().await?;
     all_run(&alone, 1).await?;
+    // What is free goes back to the system within some seconds.
+    let settle = settle * 3;
     tokio::time::sleep(settle).await;
     let before = resident(alone.id())?;
     drop(alone);
@@ -54,6 +56,12 @@ pub async fn started(
     let together = start().await?;
     all_run(&together, handlers as usize).await?;
     let seconds = since.elapsed().as_secs_f64();
+    let events = f64::from(handlers) * f64::from(pods);
+    poll::until("the first list in all plugins", START_DEADLINE, async || {
+        let handled = handled_by_plugins(&together.get("/metrics").ok()?.body).ok()?;
+        (handled.events as f64 >= events).then_some(())
+    })
+    .await?;
     tokio::time::sleep(settle).await;
     let added = resident(together.id())? as f64 - before as f64;
     let metrics = BTreeMap::from([

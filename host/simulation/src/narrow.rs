@@ -34,7 +34,10 @@ impl Narrow {
     }
 
     /// The handler of this part.
-    pub(crate) fn handler(self, told: Arc<dyn ResourceEventHandler>) -> Arc<dyn ResourceEventHandler> {
+    pub(crate) fn handler(
+        self,
+        told: Arc<dyn ResourceEventHandler>,
+    ) -> Arc<dyn ResourceEventHandler> {
         let Self { interest, scope } = self;
         let handler = Interested { interest, told };
         Arc::new(FilteringResourceEventHandler::new(move |object| scope.contains(object), handler))

@@ -6,7 +6,7 @@ use super::plot;
 use super::tables::shown;
 use crate::contender::Contender;
 use crate::crowd::{CHOSEN, Crowd, Crowds, JSON_HANDLERS_MAX};
-use crate::measure::{MEASURES, REPLACEMENTS};
+use crate::measure::REPLACEMENTS;
 use crate::results::{Metric, Results};
 use crate::subject::Subject;
 
@@ -98,11 +98,13 @@ fn each_further(results: &Results, crowds: &[Crowd]) -> Option<String> {
     let ratio = |crowd: &Crowd| {
         let of = |one| value(one, *crowd, Metric::PacedCpu);
         let ratio = of(Contender::Informant)? / of(Contender::ClientGoProtobuf)?;
-        Some(format!("{ratio:.2} of it with {}", crowd.handlers))
+        let (handlers, noun) =
+            (crowd.handlers, if crowd.handlers == 1 { "handler" } else { "handlers" });
+        Some(format!("{ratio:.2} times as much with {handlers} {noun}"))
     };
     let ratios: Vec<String> = crowds.iter().filter_map(ratio).collect();
     Some(format!(
-        "An update's processor time beside client-go's over protobuf is {}. Up to {} handlers, each further plugin adds {own}, each further handler in client-go's process {other}.",
+        "An update costs, beside client-go's processor time over protobuf, {}. Up to {} handlers, each further plugin adds {own}, each further handler in client-go's process {other}.",
         ratios.join(", "),
         last.handlers
     ))
@@ -147,7 +149,7 @@ fn refused(results: &Results, crowds: &Crowds) -> Option<String> {
 fn deliveries(results: &Results, crowds: &Crowds) -> Option<String> {
     let crowd = crowds.deliveries;
     let mut text = format!(
-        "### Deliveries\n\n{} plugins that are told of everything, {} updates a second, {} pods.\n\n| delivery | CPU per update | memory |\n| --- | ---: | ---: |",
+        "### Deliveries\n\n{} plugins that are told of everything, {} updates a second, {} pods. With `metadata` in all plugins the host also asks the server for metadata alone.\n\n| delivery | CPU per update | memory |\n| --- | ---: | ---: |",
         crowd.handlers, crowd.rate, crowd.pods
     );
     let rows = [
@@ -173,7 +175,7 @@ fn started(results: &Results, crowds: &Crowds) -> Option<String> {
     let bytes = own(results, Subject::Started, crowd, Metric::IdlePlugins)?;
     let each = bytes / f64::from(crowd.handlers.max(2) - 1) / 1024.0;
     Some(format!(
-        "### Start\n\nA program that starts with {} copies of a plugin, whose code was compiled before, has all of them running after {}. After the first list of {} pods each of them takes {each:.1} KiB of memory; they \
+        "### Start\n\nA program starts with {} copies of a plugin, whose code was compiled before. All of them run after {}. When they have got the {} pods of the first list, each takes {each:.1} KiB of memory. They \
          share their code, which is not counted.",
         crowd.handlers,
         shown(Metric::AllRun, seconds),
@@ -188,10 +190,11 @@ fn replaced(results: &Results, crowds: &Crowds) -> Option<String> {
         Some(shown(metric, value))
     };
     let (within, gap) = (of(Metric::ReplacedWithin)?, of(Metric::ReplacedGap)?);
-    let times = u32::from(REPLACEMENTS) * MEASURES;
+    let runs = results.runs.iter().filter(|run| run.subject == Subject::Replaced).count();
+    let times = usize::from(REPLACEMENTS) * runs;
     Some(format!(
-        "### Replacement\n\nOne of {handlers} plugins is told of {rate} updates a second, and the others of a namespace each; {pods} pods. It was replaced by a file with other code {times} times. The first call of the new \
-         code came within {within} of the file, and the plugin's longest gap between two calls was {gap}, each the highest 99th percentile of a run. All events of all plugins were delivered, none merged.",
+        "### Replacement\n\nOne of {handlers} plugins is told of {rate} updates a second, and the others of a namespace each; {pods} pods. It was replaced by a file with other code {times} times. The longest time from \
+         the file to the first call of the new code was {within}, and the longest gap between two calls {gap}. All events of all plugins were delivered, none merged.",
     ))
 }
 
