@@ -49,5 +49,5 @@ pub use source::{
     ChangeFeed, InitialState, ListAt, ListPage, ListQuery, Source, Watch, WatchEnd, WatchQuery,
     WatchStart,
 };
-pub use unshown::{KeptUntil, StateForgotten, UnshownObjects};
+pub use unshown::{KeptUntil, NotAtHand, ObjectBatches, UnshownObjects};
 pub use watch_life::WatchLife;

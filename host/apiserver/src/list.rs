@@ -18,8 +18,8 @@ use crate::request::{LARGE_BYTES, Request};
 use crate::response::body_response;
 use crate::table::TableOptions;
 use crate::{
-    ApiObject, ListAt, ListPage, ListQuery, PiecesOn, Representation, ResourceInfo, Source,
-    StateForgotten, UnshownObjects, representation,
+    ApiObject, ListAt, ListPage, ListQuery, NotAtHand, PiecesOn, Representation, ResourceInfo,
+    Source, UnshownObjects, representation,
 };
 
 /// A piece of a streamed list is sent when it has grown to this: large enough that its cost in system
@@ -123,7 +123,7 @@ impl Rest {
         let query = ListQuery { at: ListAt::Any, start_after, ..self.query.clone() };
         let page = self.source.list(query).await;
         let page = page.map_err(|status| io::Error::other(status.message))?;
-        Ok(UnshownObjects::new(page.items, page.kept_until))
+        Ok(UnshownObjects::new(page.items, page.more, page.kept_until))
     }
 }
 
@@ -150,7 +150,7 @@ async fn in_pieces(
     let metadata = list_metadata(&page);
     head.put_slice(format!(r#"{{{first_members},"metadata":{metadata},{member}:["#).as_bytes());
     let is_large = is_large(&page.items, passes);
-    let items = UnshownObjects::new(page.items, page.kept_until);
+    let items = UnshownObjects::new(page.items, page.more, page.kept_until);
     let mut pieces =
         Pieces { items, passes, show, buffer: head, last: None, is_cut: false, ended: false };
     let begin = move || (pieces.next(), pieces);
@@ -167,6 +167,7 @@ async fn in_pieces(
                     pieces.items = rest.after(pieces.last.clone()).await?;
                     pieces.is_cut = false;
                 }
+                pieces.items.fill().await.map_err(|status| io::Error::other(status.message))?;
                 let piece;
                 (piece, pieces) = pieces_on
                     .make(move || (pieces.next(), pieces))
@@ -207,7 +208,7 @@ struct Pieces<F> {
 }
 
 impl<F: FnMut(&ApiObject, &mut BytesMut)> Pieces<F> {
-    /// The next piece. It may be empty where the items are cut.
+    /// The next piece, of items at hand. It may be empty where the items are cut.
     fn next(&mut self) -> Bytes {
         let (mut read, mut last) = (0, None);
         while self.buffer.len() < PIECE_BYTES && read < READ_BYTES {
@@ -218,7 +219,8 @@ impl<F: FnMut(&ApiObject, &mut BytesMut)> Pieces<F> {
                     self.ended = true;
                     break;
                 }
-                Err(StateForgotten) => {
+                Err(NotAtHand::Yet) => break,
+                Err(NotAtHand::StateForgotten) => {
                     self.is_cut = true;
                     break;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use informant_apimachinery::Status;
 
-use crate::{ApiObject, Catalogue, Change, KeptUntil, ResourceInfo, Selection};
+use crate::{ApiObject, Catalogue, Change, KeptUntil, ObjectBatches, ResourceInfo, Selection};
 
 /// Holds objects and can tell of their changes. Every method may wait a little, for instance for an
 /// informer to sync; none may hold a lock while it does.
@@ -62,6 +62,8 @@ pub struct ListQuery {
 pub struct ListPage {
     /// The selected objects in the order of their keys.
     pub items: Vec<Arc<ApiObject>>,
+    /// The selected objects after the items. None: the items are all of the page.
+    pub more: Option<Box<dyn ObjectBatches>>,
     /// The state that they belong to: where a watch may go on.
     pub resource_version: u64,
     /// The key of the last item, if there are more.
@@ -109,8 +111,10 @@ pub struct Watch {
 /// The state that a watch begins with.
 #[derive(Debug, Default)]
 pub struct InitialState {
-    /// All selected objects in the order of their keys.
+    /// The selected objects in the order of their keys.
     pub objects: Vec<Arc<ApiObject>>,
+    /// Those after these. None: these are all.
+    pub more: Option<Box<dyn ObjectBatches>>,
     /// The state's resourceVersion; the feed goes on right after it.
     pub resource_version: u64,
     /// When the source forgets the state: the next event of the feed is an error, and objects that the client does not

@@ -21,8 +21,9 @@ use crate::negotiation::JSON;
 use crate::request::Request;
 use crate::response::body_response;
 use crate::{
-    ApiObject, Change, ChangeFeed, PiecesOn, Representation, ResourceInfo, Selection, Source,
-    UnshownObjects, WatchEnd, WatchLife, WatchQuery, WatchStart, render_object, representation,
+    ApiObject, Change, ChangeFeed, NotAtHand, PiecesOn, Representation, ResourceInfo, Selection,
+    Source, UnshownObjects, WatchEnd, WatchLife, WatchQuery, WatchStart, render_object,
+    representation,
 };
 
 /// A chunk of events is sent when it has grown to this.
@@ -63,7 +64,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     };
     let initial = started.initial.map(|initial| Initial {
         begun: false,
-        objects: UnshownObjects::new(initial.objects, initial.kept_until),
+        objects: UnshownObjects::new(initial.objects, initial.more, initial.kept_until),
         end: options.wants_initial_events_end().then_some(initial.resource_version),
     });
     let room = Room {
@@ -196,6 +197,7 @@ impl Room {
 
     /// Some of the initial events. None: the server stops.
     async fn initial_chunk(&mut self, mut initial: Initial) -> Option<Bytes> {
+        initial.objects.fill().await.ok()?;
         let is_small = |object: &ApiObject| self.view.work(object.json_len()) <= SMALL_BYTES;
         let is_small = initial.objects.peek(is_small).is_ok_and(|small| small.unwrap_or(true));
         let (chunk, more) = if !initial.begun && is_small {
@@ -274,12 +276,15 @@ impl View {
     fn initial_chunk(&mut self, initial: &mut Initial, read_max: usize) -> (Bytes, bool) {
         let (mut chunk, mut read) = (BytesMut::new(), 0);
         while chunk.len() < CHUNK_BYTES && read < read_max {
-            let next = initial.objects.take_next();
-            let Ok(Some(object)) = next else {
-                if let (Ok(_), Some(version)) = (next, initial.end) {
-                    chunk.extend_from_slice(&self.bookmark(version, true));
+            let object = match initial.objects.take_next() {
+                Ok(Some(object)) => object,
+                Ok(None) => {
+                    let end = initial.end.map(|version| self.bookmark(version, true));
+                    chunk.extend_from_slice(&end.unwrap_or_default());
+                    return (chunk.freeze(), false);
                 }
-                return (chunk.freeze(), false);
+                Err(NotAtHand::Yet) => return (chunk.freeze(), true),
+                Err(NotAtHand::StateForgotten) => return (chunk.freeze(), false),
             };
             if self.selection.selects(&object) {
                 self.append(&mut chunk, WatchEventType::Added, &object);
@@ -428,7 +433,7 @@ mod tests {
         };
         let objects = (0..100).map(|number| object(number.to_string())).collect();
         let kept_until = KeptUntil::when(std::future::ready(()));
-        let objects = UnshownObjects::new(objects, Some(kept_until));
+        let objects = UnshownObjects::new(objects, None, Some(kept_until));
         let mut room = room(Kept(0), "");
         room.initial = Some(Initial { begun: false, objects, end: Some(5) });
         room.feed = Some(Box::new(TooLate));

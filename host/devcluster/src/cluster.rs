@@ -187,7 +187,9 @@ impl Cluster {
             WatchStart::InitialState { not_older_than } => {
                 store.check_reached(not_older_than)?;
                 let objects = store.initial(&query.resource, &query.selection)?;
-                (Some(InitialState { objects, resource_version: now, kept_until: None }), now)
+                let initial =
+                    InitialState { objects, resource_version: now, ..InitialState::default() };
+                (Some(initial), now)
             }
         };
         drop(store);

@@ -4,13 +4,15 @@
 //! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
 //! keeps it there for a while, and it comes back with the first call after that. A guest does not yield within one
 //! instruction, which may touch hundreds of megabytes: the processor time of a whole turn counts too. A plugin also moves
-//! after a series of shorter calls that hold the thread for a millisecond or more.
+//! after a series of shorter calls that hold the thread for a millisecond or more, and after long turns of all its
+//! shards together: each of them ends its turn at a tick, long before it alone is found slow.
 //!
 //! Many plugins may have their first such instruction at the same moment. So the first one raises the host's alarm:
 //! for a second, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
 //! That is enough for the calls of one event, and hardly disturbs plugins that need their memory.
 
 use crate::account::Ledger;
+use crate::token_bucket::TokenBucket;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -39,6 +41,11 @@ const LONG: Duration = Duration::from_millis(1);
 const LONG_CALLS: u32 = 8;
 /// How long the plugin stays slow after another long call.
 const LONG_STAY: Duration = Duration::from_secs(10);
+/// A turn of short calls ends after a millisecond. Longer turns may hold the threads of quick plugins for these seconds
+/// in each second, and at once: a tick and some more.
+const LONG_TURN: Duration = Duration::from_millis(2);
+const HELD_PER_SECOND: f64 = 0.01;
+const HELD_AT_ONCE: f64 = 0.015;
 /// A longer lent turn has made an informer wait. Turns end by themselves after a millisecond.
 const LENT_MAX: Duration = Duration::from_millis(4);
 /// How long a plugin that made an informer wait gets no lent turn: a minute, then two, four, up to an hour.
@@ -89,6 +96,8 @@ struct Times {
     lent_again: Option<Instant>,
     /// The pause in lent turns after the last turn that took too long.
     distrust: Duration,
+    /// The seconds that long turns may still hold; `None` before the first one.
+    held: Option<TokenBucket>,
 }
 
 impl Alarm {
@@ -119,13 +128,33 @@ impl Pace {
     /// Notes the processor time of a turn, on any thread.
     pub(crate) fn computed(&self, time: Duration, now: Instant) {
         self.ledger.computed(time);
+        if time <= LONG_TURN {
+            return;
+        }
+        let was_slow = self.is_slow();
+        self.held_turn(time, now);
         if time <= SLOW {
             return;
         }
-        if !self.is_slow() {
+        if !was_slow {
             self.alarm.raise(now);
         }
         self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
+    }
+
+    /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
+    fn held_turn(&self, time: Duration, now: Instant) {
+        if !self.is_slow() {
+            let held = &mut self.shared.times.lock().held;
+            let full = || TokenBucket::new(HELD_PER_SECOND, HELD_AT_ONCE, now);
+            let held = held.get_or_insert_with(full);
+            held.refill(now);
+            held.spend(time.as_secs_f64());
+            if held.tokens() >= 0.0 {
+                return;
+            }
+        }
+        self.is_slow_until(now + LONG_STAY);
     }
 
     /// Whether the plugin belongs on a thread for slow plugins.
@@ -339,6 +368,34 @@ mod tests {
         }
     }
 
+    /// Turns of the plugin's shards: `10@0` holds a thread for 10 ms and ends at millisecond 0. Shows the plugin's threads
+    /// after each: `s`low or `q`uick.
+    #[track_caller]
+    fn check_turns(turns: &str, expect: &str) {
+        let (pace, start) = (Pace::default(), Instant::now());
+        let mut shown = String::new();
+        for turn in turns.split(' ') {
+            let (time, at) = turn.split_once('@').expect("two times");
+            let [time, at] =
+                [time, at].map(|it| Duration::from_millis(it.parse().expect("a time")));
+            pace.call(start + at);
+            pace.computed(time, start + at);
+            shown.push(if pace.is_slow() { 's' } else { 'q' });
+        }
+        assert_eq!(shown, expect, "{turns}");
+    }
+
+    #[test]
+    fn long_turns_of_all_shards_together_make_a_plugin_slow() {
+        check_turns("10@0 1@1 10@2 1@3", "qqss");
+        check_turns("5@0 5@100 5@200 5@300 5@400 5@500", "qqqsss");
+        // Turns of short calls, however many, and a long one now and then.
+        check_turns("2@0 2@2 2@4 2@6 2@8 2@10 2@12 2@14 2@16 2@18", "qqqqqqqqqq");
+        check_turns("10@0 10@1000 10@2000 10@3000", "qqqq");
+        // A long turn keeps it slow, and short ones do not.
+        check_turns("10@0 10@1 10@10000 1@19999 1@20000", "qsssq");
+    }
+
     #[test]
     fn a_call_of_one_long_instruction_is_slow_by_its_time() {
         let (pace, now) = (Pace::default(), Instant::now());
@@ -347,11 +404,11 @@ mod tests {
             pace.computed(time, now);
             pace.is_slow()
         };
-        assert!(!call(SLOW, now));
+        assert!(!call(SLOW / 2, now));
         // One tick is seen, after the instruction.
         pace.tick(1, now);
-        assert!(call(SLOW * 2, now));
-        let again = now + SLOW * 2 * STAY_FACTOR;
+        assert!(call(SLOW * 4, now));
+        let again = now + SLOW * 4 * STAY_FACTOR;
         assert!(call(SHORT, again - Duration::from_nanos(1)));
         assert!(!call(SHORT, again));
         assert!(call(STAY_MAX, now));

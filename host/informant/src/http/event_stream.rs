@@ -19,7 +19,7 @@ use informant_apimachinery::Status;
 use informant_apimachinery::watch::WatchEventType;
 use informant_apiserver::aside;
 use informant_apiserver::{
-    ApiObject, Change, ChangeFeed, InitialState, Selection, StateForgotten, UnshownObjects, Watch,
+    ApiObject, Change, ChangeFeed, InitialState, NotAtHand, Selection, UnshownObjects, Watch,
     WatchLife, WatchStart,
 };
 use informant_cache::Projection;
@@ -162,8 +162,8 @@ impl Events {
     ) -> Self {
         let now = Instant::now();
         let (initial, bookmark) = match watch.initial {
-            Some(InitialState { objects, resource_version, kept_until }) => {
-                (Some(UnshownObjects::new(objects, kept_until)), Some(resource_version))
+            Some(InitialState { objects, more, resource_version, kept_until }) => {
+                (Some(UnshownObjects::new(objects, more, kept_until)), Some(resource_version))
             }
             None => (None, None),
         };
@@ -216,6 +216,7 @@ impl Events {
     /// Makes the events of the next initial objects. Of a forgotten state there are no more: the feed goes on with an
     /// error. None: the host ends.
     async fn make_initial(&mut self, mut initial: UnshownObjects) -> Option<()> {
+        initial.fill().await.ok()?;
         let view = self.view.clone();
         let make = move || {
             let (mut events, mut bytes) = (Vec::new(), 0);
@@ -235,12 +236,12 @@ impl Events {
         let (events, has_more, mut initial) = aside(make).await?;
         self.ready = events.into_iter();
         match has_more {
-            Ok(true) => {
+            Ok(true) | Err(NotAtHand::Yet) => {
                 initial.wait_for_client();
                 self.initial = Some(initial);
             }
             Ok(false) => {}
-            Err(StateForgotten) => self.bookmark = None,
+            Err(NotAtHand::StateForgotten) => self.bookmark = None,
         }
         Some(())
     }
@@ -397,7 +398,8 @@ mod tests {
     #[tokio::test]
     async fn objects_changes_and_the_end_of_what_is_known_are_events() {
         let objects = vec![object("a@7", "web"), object("b@5", "web")];
-        let initial = Some(InitialState { objects, resource_version: 8, kept_until: None });
+        let initial = InitialState { objects, resource_version: 8, ..InitialState::default() };
+        let initial = Some(initial);
         let changes = vec![
             Change::Added(object("c@9", "web")),
             Change::Added(object("d@10", "db")),
@@ -436,7 +438,7 @@ mod tests {
         };
         let kept_until = Some(KeptUntil::when(std::future::ready(())));
         let objects = vec![large("a"), large("b"), large("c")];
-        let initial = Some(InitialState { objects, resource_version: 8, kept_until });
+        let initial = Some(InitialState { objects, more: None, resource_version: 8, kept_until });
         let gone = Status::too_old_resource_version(8, 20);
         let feed = Box::new(Told([Err(gone)].into()));
         let sent = text(Ok(Watch { initial, feed })).await;

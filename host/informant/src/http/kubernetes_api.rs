@@ -9,6 +9,7 @@ mod discovery;
 mod feed;
 mod followed;
 mod recent_changes;
+mod selected_objects;
 mod served;
 mod stored;
 

@@ -131,6 +131,11 @@ impl Seat {
             return ActorProgress::Waits;
         };
         let SeatState { life, own } = &mut *state;
+        if self.pace.is_slow() && !is_slow && matches!(life, Life::Alive(_)) {
+            // Another shard of the plugin was found slow.
+            *own = None;
+            return ActorProgress::Moves;
+        }
         let is_known = |(waker, _): &(Waker, Handle)| waker.will_wake(context.waker());
         if !own.as_ref().is_some_and(is_known) {
             *own = Some((context.waker().clone(), handle.clone()));
@@ -411,6 +416,19 @@ mod tests {
         assert!(seat.state.lock().own.is_none(), "nobody can be woken where it was");
         assert_eq!(seat.poll(&mut context, runtime.handle(), true), ActorProgress::Waits);
         assert!(seat.state.lock().own.is_some());
+    }
+
+    #[test]
+    fn an_actor_whose_plugin_was_found_slow_elsewhere_moves_before_it_goes_on() {
+        let pace = Pace::default();
+        let actor = poll_fn(|_| -> Poll<()> { panic!("it is polled on the other thread") });
+        let loan = Arc::new(Mutex::new(loan(Instant::now())));
+        let seat = Seat::new(Box::pin(actor), pace.clone(), loan);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
+        let mut context = Context::from_waker(Waker::noop());
+        pace.tick(3, Instant::now());
+        assert_eq!(seat.poll(&mut context, runtime.handle(), false), ActorProgress::Moves);
+        assert_eq!(seat.poll(&mut context, runtime.handle(), true), ActorProgress::CutOff);
     }
 
     #[test]

@@ -97,7 +97,8 @@ impl Replica {
                     start_after: None,
                 };
                 let objects = state.store.list(&all)?.items;
-                let initial = InitialState { objects, resource_version: version, kept_until: None };
+                let initial =
+                    InitialState { objects, resource_version: version, ..InitialState::default() };
                 (Some(initial), version)
             }
             // A watch ahead of the server is accepted, and gets no changes up to its version (storage/cacher's

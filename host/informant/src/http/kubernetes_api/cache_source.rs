@@ -4,19 +4,19 @@
 use super::feed::Feed;
 use super::followed::ChangeFollower;
 use super::recent_changes::Place;
+use super::selected_objects::SelectedObjects;
 use super::stored::shown;
 use crate::http::callers::Caller;
 use crate::http::on_demand::InformerRefusal;
 use crate::http::server::ServerState;
 use axum::http::StatusCode;
 use futures::future::BoxFuture;
-use informant_apimachinery::{GroupVersionResource, LabelSelector, Status, reason};
-use informant_apiserver::aside;
+use informant_apimachinery::{GroupVersionResource, Status, reason};
 use informant_apiserver::{
     ApiObject, Catalogue, InitialState, KeptUntil, ListAt, ListPage, ListQuery, ResourceInfo,
-    Selection, Source, Watch, WatchQuery, WatchStart,
+    Source, Watch, WatchQuery, WatchStart,
 };
-use informant_cache::{Indexer, InformerLease, ObjectKey, Snapshot};
+use informant_cache::{InformerLease, ObjectKey, Snapshot};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -28,10 +28,6 @@ const REACH_DEADLINE: Duration = Duration::from_secs(3);
 const REACH_LOOK: Duration = Duration::from_millis(25);
 /// The pause between two looks at the changes that are kept for a slow client: what changes in it is kept beside them.
 const KEPT_LOOK: Duration = Duration::from_millis(250);
-/// Objects that a list looks at before the work of another request has its turn.
-const STEP_ITEMS: usize = 500;
-/// Bytes that a field selector unpacks before the work of another request has its turn.
-const STEP_BYTES: usize = 4 << 20;
 
 /// The source of one request.
 pub(super) struct CacheSource {
@@ -63,12 +59,13 @@ impl CacheSource {
         };
         let state = SourceState::reached(&lease, at).await?;
         let resource_version = state.resource_version;
-        let items = state.selected(&resource, &selection, start_after.as_deref()).await?;
+        let (items, more) =
+            SelectedObjects::begin(state.snapshot, &resource, &selection, start_after).await?;
         let kept_until = Some(match (follower, place) {
             (Ok(follower), Ok(place)) => kept_until(&follower, place),
             _ => KeptUntil::when(sleep(KEPT_LOOK)),
         });
-        Ok(ListPage { items, resource_version, kept_until, ..ListPage::default() })
+        Ok(ListPage { items, more, resource_version, kept_until, ..ListPage::default() })
     }
 
     async fn start(&self, query: WatchQuery) -> Result<Watch, Status> {
@@ -86,8 +83,9 @@ impl CacheSource {
                 let at = ListAt::NotOlderThan(not_older_than);
                 let state = SourceState::reached(&lease, at).await?;
                 let resource_version = state.resource_version;
-                let objects = state.selected(&resource, &selection, None).await?;
-                let initial = InitialState { objects, resource_version, kept_until: None };
+                let (objects, more) =
+                    SelectedObjects::begin(state.snapshot, &resource, &selection, None).await?;
+                let initial = InitialState { objects, more, resource_version, kept_until: None };
                 (Some(initial), Some(resource_version))
             }
         };
@@ -196,66 +194,6 @@ impl SourceState {
             }
             sleep(REACH_LOOK).await;
         }
-    }
-
-    /// The selected objects by namespace and name, after this `namespace/name` where a list goes on. A selector may
-    /// look at every object and unpack it, so that is done aside, in steps.
-    async fn selected(
-        self,
-        resource: &Arc<ResourceInfo>,
-        selection: &Selection,
-        start_after: Option<&str>,
-    ) -> Result<Vec<Arc<ApiObject>>, Status> {
-        let start_after = start_after.map(|key| key.split_once('/').unwrap_or(("", key)));
-        let start_after = start_after.map(|(namespace, name)| ObjectKey::new(namespace, name));
-        let mut cursor = start_after.as_ref().map(Indexer::cursor_after);
-        let (mut state, mut selected) = (self, Vec::new());
-        loop {
-            let (resource, selection) = (resource.clone(), selection.clone());
-            let step = move || {
-                let next = state.step(&resource, &selection, cursor.as_deref(), &mut selected);
-                (next, state, selected)
-            };
-            let ended = || Status::service_unavailable("the host stops");
-            let next;
-            (next, state, selected) = aside(step).await.ok_or_else(ended)?;
-            cursor = next?;
-            if cursor.is_none() {
-                return Ok(selected);
-            }
-        }
-    }
-
-    /// Adds the selected ones of the next objects. Answers the cursor after them; none: they were the last.
-    fn step(
-        &self,
-        resource: &Arc<ResourceInfo>,
-        selection: &Selection,
-        cursor: Option<&str>,
-        selected: &mut Vec<Arc<ApiObject>>,
-    ) -> Result<Option<String>, Status> {
-        let (namespace, everything) = (selection.namespace.as_deref(), LabelSelector::default());
-        let page = self.snapshot.list(namespace, &everything, STEP_ITEMS, cursor);
-        let page = page.map_err(Status::internal_error)?;
-        let unpacks = !selection.fields.is_everything();
-        let mut unpacked = 0;
-        for object in page.items {
-            if !selection.labels.matches(|key| object.label(key)) {
-                continue;
-            }
-            if unpacks {
-                unpacked += object.json_len();
-            }
-            let key = object.key().clone();
-            let object = shown(object.at_rest(), resource);
-            if selection.selects(&object) {
-                selected.push(object);
-            }
-            if unpacked >= STEP_BYTES {
-                return Ok(Some(Indexer::cursor_after(&key)));
-            }
-        }
-        Ok(page.next)
     }
 }
 

@@ -358,7 +358,7 @@ mod tests {
         let snapshot = follower.lease.informer().indexer().snapshot();
         let page = snapshot.list(None, &Default::default(), 0, None).expect("a page");
         let objects = page.items.iter().map(|object| shown(object.at_rest(), &bench.resource));
-        UnshownObjects::new(objects.collect(), Some(kept_until(follower, place)))
+        UnshownObjects::new(objects.collect(), None, Some(kept_until(follower, place)))
     }
 
     #[tokio::test(start_paused = true)]
