@@ -46,7 +46,7 @@ pub(crate) fn compile_plugin(args: &CompileArgs) -> ExitCode {
 pub(crate) enum Use {
     /// Plugins that are to run, or to be inspected.
     Plugins,
-    /// Plugins under development: each save is a version, and most functions are the same as in the previous version.
+    /// Plugins under development: each save is a version that is to run soon.
     Versions,
 }
 
@@ -59,11 +59,7 @@ pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
         memory_bytes_max: args.compile_memory,
         deadline: DEADLINE,
     };
-    let cache = |directory| CodeCacheOptions {
-        directory,
-        bytes_max: CACHE_BYTES_MAX,
-        keeps_functions: of == Use::Versions,
-    };
+    let cache = |directory| CodeCacheOptions { directory, bytes_max: CACHE_BYTES_MAX };
     let cache = match &args.code_cache {
         Some(off) if off.as_os_str() == "off" => None,
         Some(directory) => {
@@ -76,7 +72,7 @@ pub(crate) fn options(args: &CompilerArgs, of: Use) -> Result<CompilerOptions> {
             checked.inspect_err(|error| info!("compiled plugins are not kept: {error}")).is_ok()
         }),
     };
-    Ok(CompilerOptions { program: Some(program), cache })
+    Ok(CompilerOptions { program: Some(program), cache, is_for_versions: of == Use::Versions })
 }
 
 /// The running executable, even if another file has replaced it on the disk.

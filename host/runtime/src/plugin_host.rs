@@ -84,7 +84,11 @@ pub struct PluginHost {
 impl PluginHost {
     /// Makes the engine and the threads. No plugin is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
-        let (engine, leads) = (Engine::new()?, options.leadership.is_none());
+        let engine = match options.compiler.is_for_versions {
+            true => Engine::for_versions()?,
+            false => Engine::new()?,
+        };
+        let leads = options.leadership.is_none();
         let leading = Leading::new(options.leadership);
         let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         too_little_memory_is_told_and_hurts_nobody().await;
         two_hosts_share_a_cache().await;
         plugins_with_the_same_file_share_its_code().await;
+        a_version_under_development_is_code_of_the_baseline_compiler().await;
         a_version_made_of_the_one_befores_functions_is_the_same_code().await;
         a_grant_is_gone_while_a_load_hangs().await;
     });
@@ -57,13 +58,13 @@ async fn load(root: &Path, memory_bytes_max: u64) -> (String, CompileCounts) {
     load_with(root, memory_bytes_max, false).await
 }
 
-/// The same, with functions kept or not.
+/// The same, for plugins under development or not.
 async fn load_with(
     root: &Path,
     memory_bytes_max: u64,
-    keeps_functions: bool,
+    is_for_versions: bool,
 ) -> (String, CompileCounts) {
-    let running = Running::start(root, program(memory_bytes_max), keeps_functions);
+    let running = Running::start(root, program(memory_bytes_max), is_for_versions);
     let status = running.until(|status| !status["lastLoad"].is_null()).await;
     let shown = format!("{} {}", status["state"], status["lastLoad"]["reason"]);
     let compiles = running.plugins.compiles();
@@ -80,13 +81,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(root: &Path, program: CompilerProgram, keeps_functions: bool) -> Self {
+    fn start(root: &Path, program: CompilerProgram, is_for_versions: bool) -> Self {
         let source = Arc::new(FakeControllerSource::default());
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
         let directory = root.join("code");
-        let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20, keeps_functions });
+        let cache = Some(CodeCacheOptions { directory, bytes_max: 64 << 20 });
         let host = PluginHost::new(PluginHostOptions {
-            compiler: CompilerOptions { program: Some(program), cache },
+            compiler: CompilerOptions { program: Some(program), cache, is_for_versions },
             ..PluginHostOptions::alone(vec![root.join("plugins")], informers.clone())
         })
         .expect("the host can be made");
@@ -117,10 +118,15 @@ impl Running {
 }
 
 fn site() -> tempfile::TempDir {
+    site_of(HELLO)
+}
+
+/// A directory with this plugin.
+fn site_of(text: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a temporary directory");
     let plugins = root.path().join("plugins");
     fs::create_dir(&plugins).expect("a directory");
-    let module = wat::parse_str(HELLO).expect("the shipped plugin is well formed");
+    let module = wat::parse_str(text).expect("the plugin is well formed");
     fs::write(plugins.join("hello.wasm"), module).expect("a file");
     root
 }
@@ -192,10 +198,42 @@ async fn plugins_with_the_same_file_share_its_code() {
     running.stop().await;
 }
 
+/// A host for versions runs code that a host for production neither makes nor takes from the same cache.
+async fn a_version_under_development_is_code_of_the_baseline_compiler() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    let root = site();
+    let mut before = 0;
+    for is_for_versions in [true, false] {
+        for counts in [(1, 0), (0, 1)] {
+            let (shown, compiles) = load_with(root.path(), ENOUGH, is_for_versions).await;
+            assert_eq!(shown, r#""running" null"#);
+            assert_eq!((compiles.compiled, compiles.cached), counts, "{is_for_versions}");
+        }
+        let all = entries(root.path());
+        assert_eq!(all.len(), before + 1, "its code, and no functions");
+        before = all.len();
+    }
+    let is_baseline = |entry: &Vec<u8>| {
+        let report = String::from_utf8_lossy(&entry[..entry.len().min(1_000)]);
+        report.contains(r#""is_baseline":true"#)
+    };
+    assert_eq!(entries(root.path()).iter().filter(|entry| is_baseline(entry)).count(), 1);
+}
+
+/// Winch refuses this plugin: it has no tail calls.
+fn with_tail_call() -> String {
+    let function = "(func (export \"tail\") (return_call $free_all (i32.const 0)))";
+    let end = HELLO.rfind(')').expect("the module's end");
+    format!("{}{function})", &HELLO[..end])
+}
+
 async fn a_version_made_of_the_one_befores_functions_is_the_same_code() {
-    let (with, without) = (site(), site());
-    let next = HELLO.replace("hello", "salut");
-    assert_ne!(next, HELLO);
+    let first = with_tail_call();
+    let (with, without) = (site_of(&first), site_of(&first));
+    let next = first.replace("hello", "salut");
+    assert_ne!(next, first);
     load_with(with.path(), ENOUGH, true).await;
     assert_eq!(entries(with.path()).len(), 2, "its code, and its functions");
     for root in [with.path(), without.path()] {

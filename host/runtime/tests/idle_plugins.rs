@@ -162,13 +162,9 @@ async fn check(root: &Path, look: impl AsyncFnOnce(&Plugins)) {
     put(&directory, 0, HELLO);
     let source = Arc::new(FakeControllerSource::default());
     let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
-    let cache = CodeCacheOptions {
-        directory: root.join("code"),
-        bytes_max: 64 << 20,
-        keeps_functions: false,
-    };
+    let cache = CodeCacheOptions { directory: root.join("code"), bytes_max: 64 << 20 };
     let host = PluginHost::new(PluginHostOptions {
-        compiler: CompilerOptions { program: None, cache: Some(cache) },
+        compiler: CompilerOptions { cache: Some(cache), ..CompilerOptions::default() },
         ..PluginHostOptions::alone(vec![directory], informers.clone())
     })
     .expect("the host can be made");

@@ -55,6 +55,10 @@ pub struct CompilerOptions {
     pub program: Option<CompilerProgram>,
     /// The cache of compiled code; `None` compiles every file again.
     pub cache: Option<CodeCacheOptions>,
+    /// Whether each file is a version under development, and is to run soon rather than fast. The program then tries
+    /// the baseline compiler first. If that refuses a plugin, the cache keeps its functions: the next version compiles
+    /// faster if most functions are the same. Both need a program, and reuse is experimental in the compiler.
+    pub is_for_versions: bool,
 }
 
 /// The reason for which a plugin file was not compiled.
@@ -152,14 +156,13 @@ struct CompilerShared {
 impl Compiler {
     /// Opens the cache.
     pub(crate) fn new(options: CompilerOptions) -> Result<Self, CodeCacheError> {
-        let keeps_functions = options.cache.as_ref().is_some_and(|cache| cache.keeps_functions);
         let cache = options.cache.map(CodeCache::open).transpose()?;
         let shared = CompilerShared {
             program: options.program,
             turns: CompileTurns::default(),
             cache,
             code: SharedCode::default(),
-            functions: keeps_functions.then(KeptFunctions::default),
+            functions: options.is_for_versions.then(KeptFunctions::default),
             steps: LoadSteps::default(),
             counts: Counts::default(),
             has_warned: AtomicBool::new(false),
@@ -259,11 +262,9 @@ impl Compiler {
             if let Some(code) = self.shared.code.get(key) {
                 return Ok(Made::ForAnother(code));
             }
-            let answer = match (&self.shared.functions, &self.shared.cache) {
-                (Some(kept), Some(_)) => {
-                    kept.run(program, &attempt, (plugin, file), self, engine).await
-                }
-                _ => program.run(&attempt, file, None).await.map(|answer| answer.plugin),
+            let answer = match &self.shared.functions {
+                Some(kept) => kept.run(program, &attempt, (plugin, file), self, engine).await,
+                None => program.run(&attempt, file, None).await.map(|answer| answer.plugin),
             };
             match answer {
                 Ok(answer) => {
@@ -324,7 +325,7 @@ pub(crate) fn adopt(
 /// Checks and compiles in this process.
 pub(crate) fn compile_here(engine: &Engine, file: Vec<u8>) -> Result<CompiledPlugin, CompileError> {
     let (report, code) =
-        look_at(file, engine.wasmtime(), None).map_err(|refusal| match refusal {
+        look_at(file, engine.wasmtime(), None, None).map_err(|refusal| match refusal {
             FileRefusal::NotAPlugin(text) => CompileError::NotAPlugin(text),
             FileRefusal::Refused(text) => CompileError::Refused(text),
         })?;

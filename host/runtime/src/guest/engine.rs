@@ -1,4 +1,4 @@
-//! The only module that configures wasmtime: one engine, and the thread for its ticks.
+//! The only module that configures wasmtime: an engine for each compiler, and the thread for their ticks.
 
 use crate::backtrace::FRAMES_SEEN;
 use crate::guest::memory_room::MemoryRoom;
@@ -7,7 +7,7 @@ use std::hash::{Hash as _, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::{CacheStore, Config, EngineWeak};
+use wasmtime::{CacheStore, Config, EngineWeak, Strategy};
 
 /// The interval of the checks of a running guest. A deadline is exact to one tick. A guest that runs longer lets its
 /// thread's other plugins have a turn at every tick.
@@ -17,6 +17,8 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 #[derive(Clone)]
 pub struct Engine {
     engine: wasmtime::Engine,
+    /// Runs code of the baseline compiler.
+    baseline: Option<wasmtime::Engine>,
     memories: MemoryRoom,
     _ticker: Arc<Ticker>,
 }
@@ -35,10 +37,20 @@ impl EngineError {
 impl Engine {
     /// Makes the engine and starts its ticker thread, which ends when the last clone is dropped.
     pub fn new() -> Result<Self, EngineError> {
+        Self::with(None)
+    }
+
+    /// The same, for plugins under development: it also runs code of the [baseline compiler](Self::baseline_compiler).
+    pub(crate) fn for_versions() -> Result<Self, EngineError> {
+        Self::with(Self::baseline_compiler())
+    }
+
+    fn with(baseline: Option<wasmtime::Engine>) -> Result<Self, EngineError> {
         let engine = Self::compiler(None)?;
-        let ticker =
-            Ticker::start(engine.weak()).map_err(|error| EngineError(error.to_string()))?;
-        Ok(Self { engine, memories: MemoryRoom::default(), _ticker: Arc::new(ticker) })
+        let ticked = [&engine].into_iter().chain(&baseline).map(wasmtime::Engine::weak).collect();
+        let ticker = Ticker::start(ticked).map_err(|error| EngineError(error.to_string()))?;
+        let (memories, ticker) = (MemoryRoom::default(), Arc::new(ticker));
+        Ok(Self { engine, baseline, memories, _ticker: ticker })
     }
 
     /// An engine with the same settings that only compiles, without a ticker; with functions that are compiled
@@ -46,6 +58,24 @@ impl Engine {
     pub(crate) fn compiler(
         functions: Option<Arc<dyn CacheStore>>,
     ) -> Result<wasmtime::Engine, EngineError> {
+        let mut config = Self::config();
+        if let Some(functions) = functions {
+            let kept = config.enable_incremental_compilation(functions);
+            kept.map_err(|error| EngineError::new(&error))?;
+        }
+        wasmtime::Engine::new(&config).map_err(|error| EngineError::new(&error))
+    }
+
+    /// The same with Winch. It compiles in a tenth of the time, to slower code, and refuses some files that Cranelift
+    /// compiles. `None` on processors for which wasmtime's people do not fuzz Winch.
+    pub(crate) fn baseline_compiler() -> Option<wasmtime::Engine> {
+        let mut config = Self::config();
+        config.strategy(Strategy::Winch);
+        let engine = cfg!(target_arch = "x86_64").then(|| wasmtime::Engine::new(&config));
+        engine.and_then(Result::ok)
+    }
+
+    fn config() -> Config {
         let mut config = Config::new();
         config.wasm_component_model(true);
         config.epoch_interruption(true);
@@ -57,17 +87,13 @@ impl Engine {
         // A panic in a host function is caught before it reaches the guest.
         config.generate_address_map(false);
         config.native_unwind_info(false);
-        if let Some(functions) = functions {
-            let kept = config.enable_incremental_compilation(functions);
-            kept.map_err(|error| EngineError::new(&error))?;
-        }
-        wasmtime::Engine::new(&config).map_err(|error| EngineError::new(&error))
+        config
     }
 
     /// Equal for engines that can run each other's compiled code: version, settings, processor.
     pub(crate) fn compatibility(&self) -> [u8; 32] {
         let mut hash = Compatibility(Sha256::new());
-        self.engine.precompile_compatibility_hash().hash(&mut hash);
+        self.each().for_each(|engine| engine.precompile_compatibility_hash().hash(&mut hash));
         hash.0.finalize().into()
     }
 
@@ -78,6 +104,16 @@ impl Engine {
 
     pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
         &self.engine
+    }
+
+    /// The engines of all compilers.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &wasmtime::Engine> {
+        [&self.engine].into_iter().chain(&self.baseline)
+    }
+
+    /// The engine for code of the baseline compiler, if this host runs such code.
+    pub(crate) fn baseline(&self) -> Option<&wasmtime::Engine> {
+        self.baseline.as_ref()
     }
 }
 
@@ -102,13 +138,15 @@ struct Ticker {
 
 impl Ticker {
     /// Starts a separate thread, so that ticks come when every async worker is busy.
-    fn start(engine: EngineWeak) -> std::io::Result<Self> {
+    fn start(engines: Vec<EngineWeak>) -> std::io::Result<Self> {
         let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
         let tick = move || {
             use std::sync::mpsc::RecvTimeoutError::Timeout;
             while stopped.recv_timeout(TICK) == Err(Timeout) {
-                let Some(engine) = engine.upgrade() else { return };
-                engine.increment_epoch();
+                for engine in &engines {
+                    let Some(engine) = engine.upgrade() else { return };
+                    engine.increment_epoch();
+                }
             }
         };
         let thread = std::thread::Builder::new().name("epoch-ticker".into()).spawn(tick)?;

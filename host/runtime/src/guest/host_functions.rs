@@ -29,23 +29,31 @@ type Json = Vec<u8>;
 /// The labels of a metric, in the contract's type.
 type Labels = Vec<(String, String)>;
 
-/// All host functions as components import them. They are made once, so a plugin adds none. Clones share them.
+/// All host functions as components import them, for each compiler's engine. They are made once, so a plugin adds none.
+/// Clones share them.
 #[derive(Clone)]
-pub(crate) struct HostFunctions(Arc<Linker<GuestState>>);
+pub(crate) struct HostFunctions(Arc<[Linker<GuestState>]>);
 
 impl HostFunctions {
     /// The functions for components of this engine.
     pub(crate) fn new(engine: &Engine) -> Result<Self, EngineError> {
-        let mut linker = Linker::new(engine.wasmtime());
-        link(&mut linker).map_err(|error| EngineError::new(&error))?;
-        Ok(Self(Arc::new(linker)))
+        Self::made(engine, link)
     }
 
     /// The same, for instances whose calls are recorded or played back.
     pub(crate) fn taped(engine: &Engine) -> Result<Self, EngineError> {
-        let mut linker = Linker::new(engine.wasmtime());
-        link_taped(&mut linker).map_err(|error| EngineError::new(&error))?;
-        Ok(Self(Arc::new(linker)))
+        Self::made(engine, link_taped)
+    }
+
+    fn made(
+        engine: &Engine,
+        link: fn(&mut Linker<GuestState>) -> wasmtime::Result<()>,
+    ) -> Result<Self, EngineError> {
+        let linked = |engine: &wasmtime::Engine| {
+            let mut linker = Linker::new(engine);
+            link(&mut linker).map(|()| linker).map_err(|error| EngineError::new(&error))
+        };
+        engine.each().map(linked).collect::<Result<_, _>>().map(Self)
     }
 
     /// Links a component with its imported functions and its imports of WASI. Fails if it imports anything else.
@@ -53,10 +61,13 @@ impl HostFunctions {
         &self,
         component: &Component,
     ) -> wasmtime::Result<(InstancePre<GuestState>, WasiImports)> {
+        let is_its = |linker: &&Linker<_>| wasmtime::Engine::same(linker.engine(), component.engine());
+        let linker = self.0.iter().find(is_its);
+        let linker = linker.ok_or_else(|| wasmtime::format_err!("its code is of no engine here"))?;
         if !wasi::is_imported(component) {
-            return Ok((self.0.instantiate_pre(component)?, WasiImports::default()));
+            return Ok((linker.instantiate_pre(component)?, WasiImports::default()));
         }
-        let mut linker = Linker::clone(&self.0);
+        let mut linker = Linker::clone(linker);
         let imports = wasi::link(&mut linker, component)?;
         Ok((linker.instantiate_pre(component)?, imports))
     }

@@ -34,10 +34,6 @@ pub struct CodeCacheOptions {
     /// The bytes of all entries. Beyond this, entries that were not used for longest are removed. A larger entry is
     /// not kept.
     pub bytes_max: u64,
-    /// Whether a plugin's functions are kept too. Its next version then compiles faster if most functions are the
-    /// same. Only a [`CompilerProgram`](crate::CompilerProgram) supports this. It is for development, because it is
-    /// experimental in the compiler.
-    pub keeps_functions: bool,
 }
 
 /// The directory cannot be used for compiled code.
@@ -90,7 +86,7 @@ impl CodeKey {
 impl CodeCache {
     /// Makes the directory and the key if they are missing.
     pub(super) fn open(options: CodeCacheOptions) -> Result<Self, CodeCacheError> {
-        let CodeCacheOptions { directory, bytes_max, keeps_functions: _ } = options;
+        let CodeCacheOptions { directory, bytes_max } = options;
         match open_key(&directory) {
             Ok(key) => {
                 let key = hmac::Key::new(hmac::HMAC_SHA256, &key);

@@ -44,6 +44,12 @@ impl CompiledPlugin {
     /// Prepares the code to run. Fails for code of another engine version or another machine.
     pub(super) fn component(&self, engine: &Engine) -> Result<Component, CompileError> {
         let code = &self.content[self.code_at..];
+        let engine = match self.report.is_baseline {
+            true => engine.baseline(),
+            false => Some(engine.wasmtime()),
+        };
+        let other = || CompileError::Host("the code is of the baseline compiler".to_owned());
+        let engine = engine.ok_or_else(other)?;
         // Invariant 31.
         #[allow(
             unsafe_code,
@@ -56,7 +62,7 @@ impl CompiledPlugin {
         // Machine code that the child reused for `informant dev` comes from the cache too, under the same mark.
         // wasmtime itself checks version, settings and processor. The bytes are in this process's memory and are
         // copied, so no file can change them.
-        let component = unsafe { Component::deserialize(engine.wasmtime(), code) };
+        let component = unsafe { Component::deserialize(engine, code) };
         component.map_err(|error| CompileError::Host(format!("{error:#}")))
     }
 }

@@ -96,8 +96,12 @@ mod tests {
         let root = tempfile::tempdir().expect("a temporary directory");
         let program = program(root.path(), script);
         let directory = root.path().join("code");
-        let cache = CodeCacheOptions { directory, bytes_max: 1 << 20, keeps_functions: true };
-        let options = CompilerOptions { program: Some(program.clone()), cache: Some(cache) };
+        let cache = CodeCacheOptions { directory, bytes_max: 1 << 20 };
+        let options = CompilerOptions {
+            program: Some(program.clone()),
+            cache: Some(cache),
+            is_for_versions: true,
+        };
         let compiler = Compiler::new(options).expect("a cache");
         let kept = compiler.shared.functions.as_ref().expect("they are kept");
         let (engine, plugin) = (Engine::new().expect("an engine"), "a".parse().expect("a name"));

@@ -13,11 +13,13 @@ pub(super) enum FileRefusal {
     Refused(String),
 }
 
-/// Returns a report on the file, and its compiled code. `unconfined` is the reason for which this process has more
+/// Returns a report on the file, and its compiled code. The baseline compiler may refuse a file that keeps the contract;
+/// then the code is the engine's. `unconfined` is the reason for which this process has more
 /// rights than it needs.
 pub(super) fn look_at(
     file: Vec<u8>,
     engine: &wasmtime::Engine,
+    baseline: Option<&wasmtime::Engine>,
     unconfined: Option<String>,
 ) -> Result<(FileReport, Vec<u8>), FileRefusal> {
     let checked = check(file).map_err(|error| FileRefusal::NotAPlugin(error.to_string()))?;
@@ -25,8 +27,12 @@ pub(super) fn look_at(
     let refused = |error: wasmtime::Error| FileRefusal::Refused(format!("{error:#}"));
     let size = instance_size(&bytes).map_err(refused)?;
     let sizes = (size.bytes, tables.kept_bytes(size.arguments));
-    let report =
+    let mut report =
         FileReport::new(imports, exports, sizes, unconfined).map_err(FileRefusal::NotAPlugin)?;
+    if let Some(Ok(code)) = baseline.map(|baseline| baseline.precompile_component(&bytes)) {
+        report.is_baseline = true;
+        return Ok((report, code));
+    }
     let code = engine.precompile_component(&bytes).map_err(refused)?;
     Ok((report, code))
 }

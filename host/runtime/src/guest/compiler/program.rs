@@ -65,11 +65,14 @@ fn compile(bounds: ProcessBounds) -> Result<(), ProgramFailure> {
 
 fn answer(order: CompileOrder, unconfined: Option<String>) -> Result<(), ProgramFailure> {
     let CompileOrder { file, functions } = order;
+    // A version without kept functions is the first one, or the baseline compiler took the version before.
+    let is_empty = functions.as_ref().is_some_and(Vec::is_empty);
+    let baseline = is_empty.then(Engine::baseline_compiler).flatten();
     let functions = functions.map(|before| Arc::new(Functions::of(before).unwrap_or_default()));
     let engine =
         Engine::compiler(functions.clone().map(|functions| functions as Arc<dyn CacheStore>))
             .map_err(|error| ProgramFailure::Refusal(FileRefusal::Refused(error.to_string())))?;
-    let (report, code) = look_at(file, &engine, unconfined).map_err(ProgramFailure::Refusal)?;
+    let (report, code) = look_at(file, &engine, baseline.as_ref(), unconfined).map_err(ProgramFailure::Refusal)?;
     let report = report.to_bytes();
     let mut stdout = io::stdout().lock();
     let length = size_of::<u32>() + report.len() + code.len();

@@ -7,7 +7,7 @@ use super::CompileError;
 use serde::{Deserialize, Serialize};
 
 /// Changes with the content of a report, and with the checks before the compilation.
-pub(super) const REPORT_VERSION: u32 = 2;
+pub(super) const REPORT_VERSION: u32 = 3;
 /// The largest report in bytes: above all names at their bounds.
 pub(super) const REPORT_BYTES_MAX: usize = 256 << 10;
 /// The most interfaces that a plugin imports or exports. The contract has some twenty.
@@ -28,6 +28,8 @@ pub(crate) struct FileReport {
     pub(crate) instance_bytes: u64,
     /// The host's memory for the code's types and names, as long as the code is kept.
     pub(crate) table_bytes: u64,
+    /// Whether the baseline compiler made the code.
+    pub(super) is_baseline: bool,
     /// The reason for which the compiler process had more rights than it needs; `None` if it had not.
     pub(crate) unconfined: Option<String>,
 }
@@ -41,7 +43,16 @@ impl FileReport {
         unconfined: Option<String>,
     ) -> Result<Self, String> {
         let version = REPORT_VERSION;
-        let report = Self { version, imports, exports, instance_bytes, table_bytes, unconfined };
+        let is_baseline = false;
+        let report = Self {
+            version,
+            imports,
+            exports,
+            instance_bytes,
+            table_bytes,
+            is_baseline,
+            unconfined,
+        };
         report.check().map(|()| report)
     }
 
@@ -136,7 +147,7 @@ mod tests {
     fn what_is_no_report_of_this_version_is_not_read() {
         let report = FileReport::new(vec![], vec![], (0, 0), None).expect("it keeps its bounds");
         let text = String::from_utf8(report.to_bytes()).expect("JSON");
-        check_refused(text.replace(r#""version":2"#, r#""version":1"#).as_bytes(), "of version 1");
+        check_refused(text.replace(r#""version":3"#, r#""version":1"#).as_bytes(), "of version 1");
         check_refused(text.replace("{", r#"{"more":1,"#).as_bytes(), "unknown field `more`");
         check_refused(&text.as_bytes()[..text.len() - 1], "EOF");
         check_refused(&vec![b' '; REPORT_BYTES_MAX + 1], "at most 262144 are taken");

@@ -78,16 +78,12 @@ impl Template {
     }
 
     /// A store for one instance, with its limits and the time for its start.
-    fn store(
-        &self,
-        engine: &Engine,
-        mut state: GuestState,
-    ) -> Result<Store<GuestState>, CallError> {
+    fn store(&self, mut state: GuestState) -> Result<Store<GuestState>, CallError> {
         let taken = state.limiter.take(self.report().instance_bytes);
         taken.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
         let (hostcall_bytes, start) =
             (state.limits().hostcall_bytes_max, state.limits().start_deadline);
-        let mut store = Store::new(engine.wasmtime(), state);
+        let mut store = Store::new(self.pre.engine(), state);
         store.limiter_async(|state| state);
         store.epoch_deadline_callback(|context| {
             let clock = &context.data().clock;
@@ -115,7 +111,7 @@ impl Template {
         let limits = state.limits().clone();
         let stack = Held::of(&state.ledger, Holding::Stacks, STACK_BYTES, limits.host_memory_max);
         let stack = stack.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
-        let mut store = self.store(engine, state)?;
+        let mut store = self.store(state)?;
         let made = self.pre.instantiate_async(&mut store).await;
         store.data().clock.disarm();
         let made = made.and_then(|instance| {

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 const LARGE: u64 = 1 << 20;
 
 fn options(root: &TempDir, bytes_max: u64) -> CodeCacheOptions {
-    CodeCacheOptions { directory: root.path().join("cache"), bytes_max, keeps_functions: false }
+    CodeCacheOptions { directory: root.path().join("cache"), bytes_max }
 }
 
 fn cache(root: &TempDir, bytes_max: u64) -> CodeCache {
@@ -142,7 +142,7 @@ fn a_directory_of_another_user_is_refused() {
         check_refused(give, "it belongs to user 65532 and not to user 0");
     } else {
         let options =
-            CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE, keeps_functions: false };
+            CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE };
         let error = CodeCache::open(options).err().expect("it is refused").to_string();
         assert!(error.contains("it belongs to user 0"), "{error}");
     }
