@@ -21,7 +21,6 @@ use crate::contract::coverage;
 use crate::counters::add_one;
 use crate::directory::{Decision, Directories, PluginChange, PluginFile};
 use crate::guest::compiler::Compiler;
-use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::{FillError, SharedIndexes};
@@ -84,11 +83,7 @@ pub struct PluginHost {
 impl PluginHost {
     /// Makes the engine and the threads. No plugin is loaded before [`run`](Self::run).
     pub fn new(options: PluginHostOptions) -> Result<Self, StartError> {
-        let engine = match options.compiler.is_for_versions {
-            true => Engine::for_versions()?,
-            false => Engine::new()?,
-        };
-        let leads = options.leadership.is_none();
+        let (engine, leads) = (options.compiler.engine()?, options.leadership.is_none());
         let leading = Leading::new(options.leadership);
         let compiler = Compiler::new(options.compiler)?;
         let threads = Arc::new(GuestThreads::start(options.threads.max(1))?);

@@ -29,7 +29,7 @@ pub use program::compile_standard_input;
 
 use crate::contract::component::check_envelope;
 use crate::directory::Content;
-use crate::guest::engine::Engine;
+use crate::guest::engine::{Engine, EngineError};
 use crate::guest::load_steps::LoadSteps;
 use crate::plugin_name::PluginName;
 use cache::{CodeCache, CodeKey};
@@ -59,6 +59,16 @@ pub struct CompilerOptions {
     /// the baseline compiler first. If that refuses a plugin, the cache keeps its functions: the next version compiles
     /// faster if most functions are the same. Both need a program, and reuse is experimental in the compiler.
     pub is_for_versions: bool,
+}
+
+impl CompilerOptions {
+    /// The engine that runs the code of these compilers.
+    pub(crate) fn engine(&self) -> Result<Engine, EngineError> {
+        match self.is_for_versions {
+            true => Engine::for_versions(),
+            false => Engine::new(),
+        }
+    }
 }
 
 /// The reason for which a plugin file was not compiled.

@@ -61,9 +61,11 @@ impl HostFunctions {
         &self,
         component: &Component,
     ) -> wasmtime::Result<(InstancePre<GuestState>, WasiImports)> {
-        let is_its = |linker: &&Linker<_>| wasmtime::Engine::same(linker.engine(), component.engine());
+        let is_its =
+            |linker: &&Linker<_>| wasmtime::Engine::same(linker.engine(), component.engine());
         let linker = self.0.iter().find(is_its);
-        let linker = linker.ok_or_else(|| wasmtime::format_err!("its code is of no engine here"))?;
+        let linker =
+            linker.ok_or_else(|| wasmtime::format_err!("its code is of no engine here"))?;
         if !wasi::is_imported(component) {
             return Ok((linker.instantiate_pre(component)?, WasiImports::default()));
         }

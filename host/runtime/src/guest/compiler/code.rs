@@ -48,8 +48,8 @@ impl CompiledPlugin {
             true => engine.baseline(),
             false => Some(engine.wasmtime()),
         };
-        let other = || CompileError::Host("the code is of the baseline compiler".to_owned());
-        let engine = engine.ok_or_else(other)?;
+        let no_engine = || CompileError::Host("the code is the baseline compiler's".to_owned());
+        let engine = engine.ok_or_else(no_engine)?;
         // Invariant 31.
         #[allow(
             unsafe_code,

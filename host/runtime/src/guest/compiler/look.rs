@@ -13,9 +13,8 @@ pub(super) enum FileRefusal {
     Refused(String),
 }
 
-/// Returns a report on the file, and its compiled code. The baseline compiler may refuse a file that keeps the contract;
-/// then the code is the engine's. `unconfined` is the reason for which this process has more
-/// rights than it needs.
+/// Returns a report on the file, and its compiled code: the baseline compiler's if that takes the file, and otherwise the
+/// engine's. `unconfined` is the reason for which this process has more rights than it needs.
 pub(super) fn look_at(
     file: Vec<u8>,
     engine: &wasmtime::Engine,

@@ -72,7 +72,8 @@ fn answer(order: CompileOrder, unconfined: Option<String>) -> Result<(), Program
     let engine =
         Engine::compiler(functions.clone().map(|functions| functions as Arc<dyn CacheStore>))
             .map_err(|error| ProgramFailure::Refusal(FileRefusal::Refused(error.to_string())))?;
-    let (report, code) = look_at(file, &engine, baseline.as_ref(), unconfined).map_err(ProgramFailure::Refusal)?;
+    let (report, code) =
+        look_at(file, &engine, baseline.as_ref(), unconfined).map_err(ProgramFailure::Refusal)?;
     let report = report.to_bytes();
     let mut stdout = io::stdout().lock();
     let length = size_of::<u32>() + report.len() + code.len();

@@ -141,8 +141,7 @@ fn a_directory_of_another_user_is_refused() {
         let give = |at: &Path| std::os::unix::fs::chown(at, Some(65_532), None).expect("root may");
         check_refused(give, "it belongs to user 65532 and not to user 0");
     } else {
-        let options =
-            CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE };
+        let options = CodeCacheOptions { directory: "/usr".into(), bytes_max: LARGE };
         let error = CodeCache::open(options).err().expect("it is refused").to_string();
         assert!(error.contains("it belongs to user 0"), "{error}");
     }
