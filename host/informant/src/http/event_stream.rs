@@ -4,7 +4,7 @@
 //! with the last one misses none. The objects that are there at the beginning have no id: they are in the order of
 //! their names, and a client that has lost some of them begins anew.
 //!
-//! Events are made aside: selectors, unpacking and fields of many watches would hold the threads that bring events to plugins.
+//! Events are made aside: selectors, unpacking and fields of many watches would hold the thread that answers all requests of an address.
 
 use super::answers::message;
 use super::gzip::Live;

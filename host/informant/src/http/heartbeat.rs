@@ -63,7 +63,7 @@ impl Heartbeat {
         every_second(|| self.missed.store(0, Ordering::Relaxed)).await;
     }
 
-    /// Looks, on another one where there is another one, also at how far tasks have come.
+    /// Looks, on another one, also at how far tasks have come.
     pub(super) async fn look(&self, pulses: impl Fn() -> Vec<(String, Pulse)>) {
         every_second(|| {
             self.miss();

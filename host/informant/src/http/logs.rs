@@ -1,7 +1,7 @@
 //! `GET /plugins/{name}/logs`: the last log lines of a plugin, and more as they come.
 //!
 //! A reader has the place of a watch, and a place in the plugin's ring. It has no queue, so a slow one misses lines. One
-//! that takes no bytes for some seconds is cut off, as on every connection.
+//! that takes no bytes for some seconds is cut off, as on every connection. The thread of the reader's address makes its events.
 
 use super::answers::message;
 use super::callers::Caller;

@@ -1,16 +1,15 @@
 //! A thread with an async runtime of its own, for work that goes on whatever other threads do.
 
-use super::exposure::is_probe;
 use anyhow::{Context, Result};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
 /// How long work that began aside may take to end. Pages that are being written end with their connections.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
@@ -44,23 +43,35 @@ pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
     }
 }
 
-/// Answers requests on another async runtime. The thread that speaks TLS only sends the streams of the answers.
-pub(super) async fn on_runtime(
+/// Answers requests on the thread that reads them, within another async runtime. Tasks and connections that an answer begins are
+/// that runtime's, and outlive this one. The runtime's own threads do nothing for a request, however many come.
+pub(super) async fn within(
     State(runtime): State<Handle>,
     request: Request,
     next: Next,
 ) -> Response {
-    // Probes say whether that runtime goes on.
-    if is_probe(request.uri().path()) {
-        return next.run(request).await;
-    }
-    let answer = AbortOnDropHandle::new(runtime.spawn(next.run(request)));
-    answer.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    let mut answer = pin!(next.run(request));
+    poll_fn(|context| {
+        let _entered = runtime.enter();
+        answer.as_mut().poll(context)
+    })
+    .await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use futures::{StreamExt as _, stream};
+    use std::convert::Infallible;
+    use tower::ServiceExt as _;
+
+    fn thread_name() -> String {
+        std::thread::current().name().unwrap_or_default().to_owned()
+    }
 
     #[tokio::test]
     async fn it_runs_while_the_thread_that_asked_does_something_else() {
@@ -99,5 +110,29 @@ mod tests {
         begins.await.expect("it begins");
         running.abort();
         assert!(ends.await.is_err(), "it was dropped");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_made_here_and_what_it_begins_goes_on_there() {
+        let there = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("there")
+            .build()
+            .expect("a runtime");
+        let answer = async || {
+            let task = tokio::spawn(async { thread_name() }).await.expect("it ends well");
+            tokio::task::yield_now().await;
+            let head = format!("{}, {task}, ", thread_name());
+            let pieces = stream::iter([head]).chain(stream::once(async { thread_name() }));
+            Body::from_stream(pieces.map(Ok::<_, Infallible>))
+        };
+        let layer = from_fn_with_state(there.handle().clone(), within);
+        let router = Router::new().route("/", get(answer)).layer(layer);
+        let answered = run("here", || async {
+            let answer = router.oneshot(Request::new(Body::empty())).await.expect("an answer");
+            to_bytes(answer.into_body(), 100).await.expect("a text")
+        });
+        assert_eq!(answered.await.expect("it ran"), "here, there, here");
+        there.shutdown_background();
     }
 }

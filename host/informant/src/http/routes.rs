@@ -32,11 +32,13 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// Everything, each request with its caller: the process of this machine.
-pub(super) fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes) -> Router {
+pub(super) fn api_routes(shared: Arc<ServerState>, scrapes: Scrapes, runtime: Handle) -> Router {
+    let within = middleware::from_fn_with_state(runtime, own_thread::within);
     let guarded = middleware::from_fn_with_state(shared.clone(), guard);
     // Any user of this machine may be the caller.
     let pages = pages(scrapes, CallerSchemes::Local).layer(Extension(SecretAccess::Refused));
-    compressed(pages.merge(objects()).merge(acts()).layer(guarded)).with_state(shared)
+    let routes = pages.merge(objects()).merge(acts());
+    compressed(routes.layer(within).layer(guarded)).with_state(shared)
 }
 
 /// Everything, for the rights of each caller. A layer asks for the right to a page; the handler asks for the right to objects or to
@@ -52,9 +54,9 @@ pub(super) fn secure_routes(
     let pages = pages(scrapes, schemes).layer(Extension(SecretAccess::Served));
     let routes = pages.layer(right).merge(objects()).merge(acts());
     let known = middleware::from_fn_with_state(shared.clone(), callers::authenticated);
-    let on_runtime = middleware::from_fn_with_state(runtime, own_thread::on_runtime);
+    let within = middleware::from_fn_with_state(runtime, own_thread::within);
     let nosniff = middleware::map_response(nosniff);
-    compressed(routes.layer(known).layer(on_runtime).layer(nosniff)).with_state(shared)
+    compressed(routes.layer(known).layer(within).layer(nosniff)).with_state(shared)
 }
 
 /// Pages about the host, and the answer to all other paths.

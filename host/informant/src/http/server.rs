@@ -17,6 +17,8 @@ use crate::actions::Actions;
 use crate::metrics::{MetricSources, RefusedCounts};
 use anyhow::{Context, Result};
 use axum::Router;
+use futures::FutureExt as _;
+use futures::future::{OptionFuture, try_join_all};
 use informant_runtime::PluginAdmin;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,8 +55,10 @@ pub(crate) struct Server {
     shared: Arc<ServerState>,
 }
 
-/// A listener with all that it serves.
+/// A listener with all that it serves, on a thread of its own.
 struct Door {
+    /// The thread's name.
+    name: &'static str,
     listener: std::net::TcpListener,
     transport: Transport,
     router: Router,
@@ -110,13 +114,10 @@ impl Server {
     }
 
     /// Serves the API until the shutdown. Probes and metrics on their own listener go on until
-    /// `probes_end`, and until the API's requests under way have ended. Addresses that other machines
-    /// reach are served on threads of their own.
+    /// `probes_end`, and until the API's requests under way have ended.
     pub(crate) async fn run(self, probes_end: CancellationToken) {
         let Self { listeners: Listeners { api, metrics, secure, .. }, shared } = self;
         let shutdown = shared.stopping.clone();
-        let is_open = shared.exposure == Exposure::HealthOnly;
-        let bounds = if is_open { Bounds::open() } else { Bounds::api().with_watches(WATCHES_MAX) };
         let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
         let scrapes = Scrapes::default();
         let metrics = metrics.map(|bound| {
@@ -127,18 +128,15 @@ impl Server {
             let scrapes = scrapes.of_another();
             Door::secure(secure, &shared, scrapes, shutdown.clone(), &api_ended)
         });
-        let api = Door::of_api(api, &shared, scrapes, bounds, shutdown, &api_ended);
-        let (here, apart) = if is_open { (None, Some(api)) } else { (Some(api), None) };
-        // Without a thread for probes the runtime looks at itself.
-        let is_alone = apart.is_none() && metrics.is_none();
+        let api = Door::of_api(api, &shared, scrapes, shutdown, &api_ended);
+        let doors = metrics.into_iter().chain([api]).chain(secured);
         let rest = async {
             tokio::join!(api_ended.cancelled(), probes_end.cancelled());
             rest_ended.cancel();
             Ok(())
         };
         let served = async {
-            let apart = serve_apart(apart.into_iter().chain(metrics).collect(), shared.clone());
-            tokio::try_join!(serve_here(here), apart, serve_secure(secured), rest)?;
+            tokio::try_join!(serve_apart(doors, &shared), rest)?;
             // The plugin host has ended before its probes, and leaves no action without an answer.
             shared.actions.ended().await;
             Ok::<_, anyhow::Error>(())
@@ -150,7 +148,6 @@ impl Server {
             () = shared.expire() => {}
             () = follow(certificate) => {}
             () = shared.heartbeat.beat() => {}
-            () = shared.heartbeat.look(|| pulses(&shared.sources.informers, &shared.sources.plugins)), if is_alone => {}
         }
     }
 }
@@ -164,6 +161,11 @@ impl ServerState {
             self.kubernetes.expire();
         }
     }
+
+    /// Looks whether the host's async runtime and its tasks go on, for ever.
+    async fn look(&self) {
+        self.heartbeat.look(|| pulses(&self.sources.informers, &self.sources.plugins)).await;
+    }
 }
 
 impl Door {
@@ -172,15 +174,18 @@ impl Door {
         bound: Bound,
         shared: &Arc<ServerState>,
         scrapes: Scrapes,
-        bounds: Bounds,
         shutdown: CancellationToken,
         ended: &CancellationToken,
     ) -> Self {
         let refused = shared.sources.refused.api.clone();
-        let router = api_routes(shared.clone(), scrapes);
+        let bounds = match shared.exposure {
+            Exposure::HealthOnly => Bounds::open(),
+            Exposure::Loopback => Bounds::api().with_watches(WATCHES_MAX),
+        };
+        let router = api_routes(shared.clone(), scrapes, Handle::current());
         let (listener, transport) = (bound.listener, Transport::Plain);
         let _ends = ended.clone().drop_guard();
-        Self { listener, transport, router, bounds, refused, shutdown, _ends }
+        Self { name: "api", listener, transport, router, bounds, refused, shutdown, _ends }
     }
 
     /// Probes and metrics, for everybody.
@@ -195,10 +200,10 @@ impl Door {
         let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
         let (listener, transport) = (bound.listener, Transport::Plain);
         let _ends = CancellationToken::new().drop_guard();
-        Self { listener, transport, router, bounds, refused, shutdown, _ends }
+        Self { name: "probes", listener, transport, router, bounds, refused, shutdown, _ends }
     }
 
-    /// Everything, for callers with the rights to it. Its requests are answered on this async runtime.
+    /// Everything, for callers with the rights to it.
     fn secure(
         secure: SecureBound,
         shared: &Arc<ServerState>,
@@ -215,30 +220,15 @@ impl Door {
         let (listener, transport) = (secure.bound.listener, Transport::Tls(secure.tls));
         let _ends = ended.clone().drop_guard();
         let bounds = Bounds::secure(WATCHES_MAX);
-        Self { listener, transport, router, bounds, refused, shutdown, _ends }
+        Self { name: "secure-api", listener, transport, router, bounds, refused, shutdown, _ends }
     }
 
     /// Serves on the async runtime that this is called on.
     async fn serve(self) -> Result<()> {
-        let Self { listener, transport, router, bounds, refused, shutdown, _ends } = self;
+        let Self { name: _, listener, transport, router, bounds, refused, shutdown, _ends } = self;
         let listener = TcpListener::from_std(listener).context("a listener is not taken over")?;
         connections::serve(listener, transport, router, is_probe, shutdown, bounds, refused).await;
         Ok(())
-    }
-}
-
-async fn serve_here(door: Option<Door>) -> Result<()> {
-    match door {
-        Some(door) => door.serve().await,
-        None => Ok(()),
-    }
-}
-
-/// Handshakes and encryption have a thread of their own: each connection costs them, that of a stranger too.
-async fn serve_secure(door: Option<Door>) -> Result<()> {
-    match door {
-        Some(door) => own_thread::run("secure-api", || door.serve()).await.flatten(),
-        None => Ok(()),
     }
 }
 
@@ -249,17 +239,93 @@ async fn follow(certificate: Option<Arc<ServerTls>>) {
     }
 }
 
-/// Serves these on a thread of their own, which also looks whether the host's async runtime is stuck.
-async fn serve_apart(doors: Vec<Door>, shared: Arc<ServerState>) -> Result<()> {
-    if doors.is_empty() {
-        return Ok(());
+/// Serves each on a thread of its own: each connection costs it, that of a stranger too, and holds up no event and no other address. The first
+/// thread also looks at the host: each look counts.
+async fn serve_apart(doors: impl Iterator<Item = Door>, shared: &Arc<ServerState>) -> Result<()> {
+    let threads = doors.enumerate().map(|(number, door)| {
+        let name = door.name;
+        let looker = (number == 0).then(|| shared.clone());
+        let serve = async move || {
+            let look = OptionFuture::from(looker.as_ref().map(|shared| shared.look()));
+            tokio::select! {
+                served = door.serve() => served,
+                Some(()) = look => Ok(()),
+            }
+        };
+        own_thread::run(name, serve).map(Result::flatten)
+    });
+    try_join_all(threads).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Addresses;
+    use crate::metrics::RefusedByListener;
+    use informant_cache::testing::FakeControllerSource;
+    use informant_cache::{FactoryOptions, SharedInformerFactory};
+    use informant_runtime::{PluginHost, PluginHostOptions};
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+
+    /// Longer than any answer takes on a busy machine. A thread that never answers fails the test.
+    const READ_MAX: Duration = Duration::from_secs(60);
+
+    /// A server without a cluster, and the directory of its host.
+    fn server(shutdown: CancellationToken) -> (Server, tempfile::TempDir) {
+        let free = "127.0.0.1:0".parse().expect("an address");
+        let addresses = Addresses { api: free, metrics: Some(free), secure: None };
+        let listeners = Listeners::bind(&addresses).expect("free ports");
+        let source = Arc::new(FakeControllerSource::default());
+        let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
+        let directory = tempfile::tempdir().expect("a directory");
+        let directories = vec![directory.path().to_owned()];
+        let host = PluginHost::new(PluginHostOptions::alone(directories, informers.clone()));
+        let host = host.expect("it can be made");
+        let sources = MetricSources {
+            plugins: host.plugins(),
+            informers,
+            candidate: None,
+            configuration: Arc::default(),
+            refused: RefusedByListener::default(),
+            watches: Arc::default(),
+            otlp: Arc::default(),
+        };
+        let unreachable = tower::service_fn(async |_: http::Request<kube::client::Body>| {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no cluster"))
+        });
+        let client = kube::Client::new(unreachable, "default");
+        (Server::new(listeners, sources, client, host.admin(), shutdown), directory)
     }
-    let serve = move || async move {
-        let served = futures::future::try_join_all(doors.into_iter().map(Door::serve));
-        tokio::select! {
-            served = served => served.map(drop),
-            () = shared.heartbeat.look(|| pulses(&shared.sources.informers, &shared.sources.plugins)) => Ok(()),
+
+    /// Asks without the async runtime of the test, whose only thread waits here.
+    #[track_caller]
+    fn check(address: SocketAddr, path: &str, expect: &str) {
+        let mut client = TcpStream::connect(address).expect("it listens");
+        client.set_read_timeout(Some(READ_MAX)).expect("it is open");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        client.write_all(request.as_bytes()).expect("it is open");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expect}")), "{path}: {answer}");
+    }
+
+    #[tokio::test]
+    async fn requests_need_none_of_the_threads_that_bring_events() {
+        let shutdown = CancellationToken::new();
+        let (server, _directory) = server(shutdown.clone());
+        let (api, metrics) = (server.listeners.address(), server.listeners.metrics_address());
+        let serving = tokio::spawn(server.run(shutdown.clone()));
+        // It begins.
+        tokio::task::yield_now().await;
+        for path in ["/livez", "/metrics", "/plugins", "/informers", "/", "/ui/"] {
+            check(api, path, "200");
         }
-    };
-    own_thread::run("probes", serve).await.flatten()
+        check(api, "/plugins/none/logs?follow=true", "404");
+        check(api, "/nothing", "404");
+        check(metrics.expect("an address"), "/livez", "200");
+        shutdown.cancel();
+        serving.await.expect("it ends well");
+    }
 }
