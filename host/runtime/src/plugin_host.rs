@@ -168,6 +168,7 @@ impl PluginHost {
         self.view.beat();
         self.look_at_accounts();
         self.look_at_actors();
+        self.log_waiting_problems();
         if !self.leads {
             self.show_standbys();
         }

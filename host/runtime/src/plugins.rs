@@ -6,7 +6,6 @@ use crate::guest::json_pointer_index::SharedIndexes;
 use crate::kept::archive::{Archive, StateDirectoryStatus};
 use crate::kept::dead_letters::DeadLetter;
 use crate::log_tail::LogReader;
-use crate::one_line::one_line;
 use crate::plugin::core::{PluginCore, RunningVersion};
 use crate::plugin::status::PluginStatus;
 use crate::plugin_metrics::PluginSeries;
@@ -22,10 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::oneshot;
-use tracing::warn;
-
-/// A path has at most 4,096 bytes, and the text about it fewer.
-const PROBLEM_BYTES_MAX: usize = 8 << 10;
 
 /// A view of all plugins, for readers.
 #[derive(Clone)]
@@ -227,15 +222,9 @@ impl Plugins {
         self.shared.note_secrets(name, gone);
     }
 
-    /// The directories were scanned. Logs each new problem once.
-    pub(crate) fn scanned(&self, problems: &[Problem]) {
-        let mut known = self.shared.problems.lock();
-        for problem in problems.iter().filter(|problem| !known.contains(problem)) {
-            // A file's name may contain any text.
-            warn!("{}", one_line(&problem.to_string(), PROBLEM_BYTES_MAX));
-        }
-        known.clear();
-        known.extend_from_slice(problems);
+    /// The directories were scanned, and have these problems.
+    pub(crate) fn scanned(&self, problems: Vec<Problem>) {
+        *self.shared.problems.lock() = problems;
     }
 
     /// All plugin files of the first scan are known now.

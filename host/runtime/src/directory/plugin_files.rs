@@ -5,11 +5,12 @@
 
 use super::content::{Content, ContentRoom};
 use super::file_id::FileId;
+use super::problem::{FoundProblems, Problem};
 use super::read_file::{self, Fingerprint, Opened};
 use crate::contract::component::ContractError;
+use crate::one_line::one_line;
 use crate::plugin_name::PluginName;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,8 @@ pub(crate) const PLUGINS_MAX: usize = 2_048;
 /// too long: it counts as unreadable.
 const ENTRIES_MAX: usize = 65_536;
 
-/// Problems that are shown one by one. More become one problem.
-const PROBLEMS_MAX: usize = 100;
+/// The most bytes of a link's target in a problem: a name of a file system. A target may have 4,095.
+const TARGET_BYTES_MAX: usize = 255;
 
 /// The input of a scan.
 pub(crate) struct Look<'a> {
@@ -57,6 +58,8 @@ pub(crate) struct Scan {
     pub(crate) unread: BTreeMap<FileId, Unread>,
     /// Problems, in a fixed order, so that two scans can be compared.
     pub(crate) problems: Vec<Problem>,
+    /// The problems before the end of the scan.
+    found: FoundProblems,
     /// Numbers of the directories that could not be read.
     pub(crate) unreadable: BTreeSet<usize>,
     /// How many files were skipped because there are too many.
@@ -99,38 +102,6 @@ pub(crate) enum UnreadCause {
     NoRoom,
 }
 
-/// A file or setting that is probably a mistake of the user.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Problem {
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
-    /// The number of files that have the problem.
-    pub(crate) files: usize,
-    /// The plugin whose file or configuration cannot be read because of it.
-    pub(crate) of: Option<PluginName>,
-}
-
-impl Problem {
-    pub(crate) fn new(path: &Path, text: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), text: text.into(), files: 1, of: None }
-    }
-
-    /// The same, of this plugin.
-    pub(super) fn of(self, name: &PluginName) -> Self {
-        Self { of: Some(name.clone()), ..self }
-    }
-
-    fn about(self, files: usize) -> Self {
-        Self { files, ..self }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.path.display(), self.text)
-    }
-}
-
 /// Scans every directory. Blocks, because a file system may take its time.
 pub(crate) fn scan(look: &Look<'_>) -> Scan {
     let mut scan = Scan::default();
@@ -146,17 +117,12 @@ pub(crate) fn scan(look: &Look<'_>) -> Scan {
             Err(error) => {
                 scan.unreadable.insert(number);
                 let text = format!("cannot be read, so its plugins stay as they are: {error}");
-                scan.problem(directory, text);
+                scan.found.of_directory(Problem::new(directory, text));
             }
         }
     }
-    scan.problems.sort();
-    let more = scan.problems.len().saturating_sub(PROBLEMS_MAX);
-    scan.problems.truncate(PROBLEMS_MAX);
-    if let Some(first) = look.directories.first().filter(|_| more > 0) {
-        let text = format!("and others have {more} problems more like these");
-        scan.problems.push(Problem::new(first, text).about(more));
-    }
+    let first = look.directories.first().map(PathBuf::as_path);
+    scan.problems = std::mem::take(&mut scan.found).sorted(first);
     scan
 }
 
@@ -198,8 +164,8 @@ fn is(file_name: &str, extension: &str) -> bool {
 }
 
 impl Scan {
-    fn problem(&mut self, path: &Path, text: impl Into<String>) {
-        self.problems.push(Problem::new(path, text));
+    fn problem(&mut self, path: &Path, text: impl AsRef<str>) {
+        self.found.of_file(|| Problem::new(path, text));
     }
 
     fn entry(&mut self, directory: usize, path: &Path, look: &Look<'_>) {
@@ -279,14 +245,16 @@ impl Scan {
                 // A file that is gone since the listing does not exist. A link without a target still exists.
                 let Ok(target) = fs::read_link(path) else { return };
                 self.refused(directory, path, &id);
-                format!("is a link to {}, which is not there", target.display())
+                let target = target.to_string_lossy();
+                let target = one_line(&target, TARGET_BYTES_MAX);
+                format!("is a link to {target}, which is not there")
             }
             Err(error) => {
                 self.leave(directory, path, id.clone(), UnreadCause::Refused);
                 format!("cannot be read: {error}")
             }
         };
-        self.problems.push(Problem::new(path, problem).of(&id.name));
+        self.found.of_file(|| Problem::new(path, problem).of(&id.name));
     }
 
     /// Notes a file that exists and could not be read.
@@ -300,7 +268,7 @@ impl Scan {
                 "has more plugin files than are loaded, by {files}: one host runs at most {PLUGINS_MAX} plugins; \
                  remove some, or run another host for them"
             );
-            self.problems.push(Problem::new(directory, text).about(files));
+            self.found.of_directory(Problem::new(directory, text).about(files));
         }
     }
 

@@ -9,7 +9,8 @@ mod changing;
 
 use super::debounce::Finished;
 use super::file_id::FileId;
-use super::plugin_files::{KnownFile, KnownFiles, PluginFile, Problem, Scan, Unread, UnreadCause};
+use super::plugin_files::{KnownFile, KnownFiles, PluginFile, Scan, Unread, UnreadCause};
+use super::problem::Problem;
 use crate::plugin_name::PluginName;
 use informant_cache::workqueue::exponential;
 use std::collections::{BTreeMap, BTreeSet};

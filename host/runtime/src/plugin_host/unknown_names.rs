@@ -2,9 +2,11 @@
 
 use super::PluginHost;
 use crate::contract::configuration::nearest;
-use crate::directory::Problem;
+use crate::directory::{LoggedProblems, Problem};
 use crate::plugin_name::PluginName;
 use std::path::Path;
+use std::time::Instant;
+use tracing::warn;
 
 /// The problems that `GET /problems` shows.
 pub(super) struct Problems {
@@ -16,11 +18,28 @@ pub(super) struct Problems {
     pub(super) is_file_awaited: bool,
     /// Plugins whose files are still to be built.
     awaited: Vec<PluginName>,
+    logged: LoggedProblems,
 }
 
 impl Problems {
     pub(super) fn before_first_scan(awaited: Vec<PluginName>) -> Self {
-        Self { of_directories: Vec::new(), of_names: Vec::new(), is_file_awaited: true, awaited }
+        Self {
+            of_directories: Vec::new(),
+            of_names: Vec::new(),
+            is_file_awaited: true,
+            awaited,
+            logged: LoggedProblems::new(Instant::now()),
+        }
+    }
+
+    fn all(&self) -> Vec<Problem> {
+        self.of_directories.iter().chain(&self.of_names).cloned().collect()
+    }
+
+    fn log(&mut self, all: &[Problem]) {
+        for line in self.logged.lines(all, Instant::now()) {
+            warn!("{line}");
+        }
     }
 
     /// Whether a configured name has no plugin, and will get none.
@@ -42,9 +61,17 @@ impl PluginHost {
             };
             self.problems.of_names = unnamed.map(problem).collect();
         }
-        let all: Vec<Problem> =
-            self.problems.of_directories.iter().chain(&self.problems.of_names).cloned().collect();
-        self.view.scanned(&all);
+        let all = self.problems.all();
+        self.problems.log(&all);
+        self.view.scanned(all);
+    }
+
+    /// Logs the problems that found no room in the log when they were new.
+    pub(super) fn log_waiting_problems(&mut self) {
+        if self.problems.logged.is_behind() {
+            let all = self.problems.all();
+            self.problems.log(&all);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::directory::content::CONTENT_BYTES_MAX;
+use crate::directory::problem::PROBLEMS_MAX;
 use expect_test::{Expect, expect};
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -259,6 +260,33 @@ fn as_many_problems_as_people_read_are_told_of() {
     assert_eq!(scan.problems.len(), PROBLEMS_MAX + 1);
     let last = &scan.problems[PROBLEMS_MAX];
     assert_eq!(last.text, "and others have 5 problems more like these");
+}
+
+/// A target has up to 4,095 bytes, and 65,536 links fit into a directory.
+#[test]
+fn a_links_target_is_cut_and_said_on_one_line() {
+    check(
+        |at| {
+            let target = vec!["y".repeat(200); 20].join("/");
+            symlink(target, at.join("a.wasm")).expect("a link");
+            symlink("\n", at.join("b.wasm")).expect("a link");
+        },
+        expect![[r#""#]],
+    );
+}
+
+/// The problem of the directory is not behind those of its files.
+#[test]
+fn links_without_targets_are_counted_beyond_those_that_are_told_of() {
+    let root = made(|at| {
+        let link = |number| symlink("nothing", at.join(format!("{number:04}.wasm")));
+        (0..5 * PROBLEMS_MAX).for_each(|number| link(number).expect("a link"));
+    });
+    let missing = root.path().join("missing");
+    let scan = look(&[root.path().to_owned(), missing.clone()], &KnownFiles::new());
+    let files = scan.problems.iter().map(|problem| problem.files).sum::<usize>();
+    assert_eq!((scan.problems.len(), files), (PROBLEMS_MAX + 2, 5 * PROBLEMS_MAX + 1));
+    assert!(scan.problems.iter().any(|problem| problem.path == missing));
 }
 
 #[test]

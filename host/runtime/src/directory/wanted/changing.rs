@@ -3,7 +3,7 @@
 
 use super::{ConfigurationFile, Decision, LoadAgain, PluginChange, WantedFile};
 use crate::directory::file_id::FileId;
-use crate::directory::plugin_files::Problem;
+use crate::directory::problem::Problem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
