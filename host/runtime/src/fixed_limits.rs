@@ -28,8 +28,8 @@ use crate::guest::host_functions::fields;
 use crate::guest::host_functions::wasi::{RANDOM_BYTES_MAX, WRITE_BYTES_MAX as OUTPUT_BYTES_MAX};
 use crate::guest::instance::HANDLES_MAX;
 use crate::guest::json_pointer_index::VALUES_MAX;
-use crate::guest::log_budget::MESSAGE_BYTES_MAX;
 use crate::guest::memory_room::{BESIDE_OF_ONE, MEMORIES_MAX};
+use crate::log_budget::MESSAGE_BYTES_MAX;
 use crate::outside::outbound::{
     HEADER_BYTES_MAX, HEADERS_MAX, PATH_BYTES_MAX, REDIRECTS_MAX, URL_BYTES_MAX,
 };

@@ -12,7 +12,6 @@ pub(crate) mod instance;
 pub(crate) mod instance_ends;
 pub(crate) mod json_pointer_index;
 pub(crate) mod load_steps;
-pub(crate) mod log_budget;
 pub(crate) mod memory_room;
 pub(crate) mod reads;
 pub(crate) mod surroundings;

@@ -15,6 +15,7 @@ mod call_error;
 mod counted;
 mod counters;
 mod enumerated;
+mod log_budget;
 mod log_tail;
 mod names;
 mod namespace_labels;

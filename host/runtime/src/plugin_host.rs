@@ -279,8 +279,8 @@ impl PluginHost {
         };
         let Some(plugin) = self.plugins.get(&name) else { return };
         let ledger = plugin.core.counters.ledger.clone();
-        let log = plugin.core.log.clone();
-        let order = PrepareOrder { name, sha256, code, settings, ledger, log };
+        let (log, log_budget) = (plugin.core.log.clone(), plugin.core.log_budget.clone());
+        let order = PrepareOrder { name, sha256, code, settings, ledger, log, log_budget };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {
             match preparer.prepare(order).await {

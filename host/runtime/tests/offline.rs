@@ -206,6 +206,33 @@ fn what_is_never_to_be_tried_again_is_given_up() {
     );
 }
 
+/// Checks when the first attempts are made of a plugin that may log one line a second.
+#[track_caller]
+fn check_first_attempts(name: &str, given: Given<'_>, expect: &[&str]) {
+    let given = Given { sidecar: Some("limits: {logLines: 1, attempts: 2}"), ..given };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let shown = runtime.expect("a runtime").block_on(run(name, given)).expect("it runs");
+    let first = shown.lines().filter(|line| line.ends_with(" attempt=1"));
+    let at: Vec<&str> = first.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(at, expect, "{shown}");
+}
+
+/// As for the plugin's own lines: the third line is over the limit, and the event behind it waits.
+#[test]
+fn a_plugin_waits_for_the_lines_of_the_host_about_its_events() {
+    let events = ["never-a", "never-b", "after-c", "never-d"].map(|it| format!("fail-{it}"));
+    let events: String = events.iter().map(|name| event("added", name)).collect();
+    let given = Given { events: &events, ..Given::default() };
+    check_first_attempts("fail", given, &["0.000", "0.000", "1.000", "3.000"]);
+}
+
+#[test]
+fn a_plugin_waits_for_the_lines_of_the_host_about_its_keys() {
+    let pods = ["fail-keys-a", "fail-keys-b", "fail-keys-c", "fail-keys-d"];
+    let given = Given { pods: &pods, ..Given::default() };
+    check_first_attempts("trap-keys", given, &["0.000", "0.000", "1.000", "2.000"]);
+}
+
 #[test]
 fn keys_are_worked_on_and_given_up_as_in_a_host() {
     check(

@@ -4,6 +4,7 @@
 mod table;
 mod unit;
 
+use crate::log_budget::LogRates;
 pub use table::{Limits, TABLE};
 pub use unit::Unit;
 
@@ -47,6 +48,13 @@ impl Limit {
     /// The path of the limit in a configuration.
     pub(crate) fn path(&self) -> String {
         format!("limits.{}", self.name)
+    }
+}
+
+impl From<&Limits> for LogRates {
+    fn from(limits: &Limits) -> Self {
+        let (lines, bytes) = (limits.log_lines_per_second, limits.log_bytes_per_second);
+        Self { lines_per_second: lines, bytes_per_second: bytes }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::guest::compiler::{Compiler, CompilerOptions};
 use crate::guest::engine::Engine;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest_threads::GuestThreads;
+use crate::log_budget::LogBudget;
 use crate::log_tail::LogTail;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::outside::leading::Leading;
@@ -23,6 +24,7 @@ use crate::powers::Powers;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks plugin files.
 pub struct PluginChecker {
@@ -169,7 +171,9 @@ impl PluginInFile {
         let Self { name, content, sidecar } = self;
         let settings = Arc::new(configurations.settings(&name, sidecar.as_ref())?);
         let sha256 = content.sha256();
+        let log_budget = LogBudget::new(&settings.limits, Arc::default(), Instant::now());
         Ok(PrepareOrder {
+            log_budget,
             name,
             sha256,
             code: Code::File(content, LastCompiled::default()),

@@ -20,7 +20,7 @@ use crate::outside::event_recorder::EventRecorder;
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, LastCall, Running, Together, command_line};
+use crate::plugin::actor::{Actor, LastCall, Running, command_line};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::{LoadError, Prepared, Preparer};
 use crate::plugin_host::StartError;
@@ -170,7 +170,7 @@ pub(super) fn actor(
     Actor {
         name: plugin.name.clone(),
         shard: SHARD,
-        together: Arc::new(Together::new(limits, surroundings.now())),
+        together: Arc::default(),
         engine: plugin.engine.clone(),
         limits: limits.clone(),
         leading: Leading::default(),

@@ -9,6 +9,7 @@ mod series;
 mod waiting;
 
 use crate::counters::{Counters, add_one};
+use crate::log_budget::{HostLine, LogBudget};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::cluster_writer::{WriteError, WriteRequest};
 use crate::outside::service_account::ServiceAccount;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 use waiting::WaitingEvents;
 
 /// If an API server does not answer, one Event is lost, not all that follow.
@@ -45,6 +46,8 @@ pub(crate) struct Occurrence {
     pub(crate) at: Timestamp,
     /// The counters of the plugin.
     pub(crate) counters: Arc<Counters>,
+    /// The log rate of the plugin.
+    pub(crate) log_budget: LogBudget,
 }
 
 /// An object, as an Event refers to it.
@@ -131,7 +134,8 @@ impl EventTask {
     }
 
     async fn write(&mut self, recorded: EventWrite) {
-        let EventWrite { key, write, plugin, service_account, dry_run, counters } = recorded;
+        let EventWrite { key, write, plugin, service_account, dry_run, counters, log_budget } =
+            recorded;
         let verb = write.verb().name();
         let request = write.request(&plugin, dry_run, ANSWER_BYTES_MAX);
         let request = WriteRequest { service_account, ..request };
@@ -140,7 +144,8 @@ impl EventTask {
         let written = async { Some(cluster.turn_for_events().await?.write(request).await) };
         let problem = match tokio::time::timeout(WRITE_TIME_MAX, written).await {
             Ok(Some(Ok(_))) if dry_run => {
-                return info!(plugin, "dry run: {verb} {uri} would be done");
+                let text = format!("dry run: {verb} {uri} would be done");
+                return log_budget.tell(&plugin, HostLine::info(&text), Instant::now());
             }
             Ok(Some(Ok(_))) => {
                 add_one(&counters.events_written);
@@ -158,7 +163,8 @@ impl EventTask {
             return debug!(plugin, "{verb} {uri} is not for this host to do any more");
         };
         let problem = one_line(&problem, ERROR_BYTES_MAX);
-        warn!(plugin, "a Kubernetes Event could not be written, {verb} {uri}: {problem}");
+        let text = format!("a Kubernetes Event could not be written, {verb} {uri}: {problem}");
+        log_budget.tell(&plugin, HostLine::warn(&text), Instant::now());
     }
 }
 
@@ -177,6 +183,7 @@ pub(crate) async fn end(mut task: JoinHandle<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log_budget::LogRates;
     use crate::outside::cluster_writer::ClusterWriter;
     use crate::outside::leading::Leading;
     use futures::future::BoxFuture;
@@ -185,6 +192,7 @@ mod tests {
     /// A plugin's occurrence about a pod of this name.
     pub(crate) fn occurrence(plugin: &str, name: &str, note: &str) -> Occurrence {
         let text = str::to_owned;
+        let rates = LogRates { lines_per_second: 1, bytes_per_second: 1 };
         Occurrence {
             plugin: text(plugin),
             regarding: Regarding {
@@ -201,6 +209,7 @@ mod tests {
             dry_run: false,
             at: Timestamp::UNIX_EPOCH,
             counters: Arc::default(),
+            log_budget: LogBudget::new(rates, Arc::default(), Instant::now()),
         }
     }
 

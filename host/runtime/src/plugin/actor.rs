@@ -31,6 +31,7 @@ use crate::guest::surroundings::Surroundings;
 use crate::guest::tape::Tapes;
 use crate::guest_threads::give_turn;
 use crate::kept::plugin_state::StateCall;
+use crate::log_budget::HostLine;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin::admin::AdminError;
@@ -51,7 +52,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 pub(crate) use takeover::ShardTakeover;
 pub(crate) use together::Together;
-use tracing::warn;
 pub(crate) use version::{Subscription, Version, VersionTapes};
 
 /// The number of events that an actor delivers before the thread's other plugins have a turn, which costs about as
@@ -188,7 +188,7 @@ impl Actor {
     }
 
     fn state(&self, version: &Version) -> GuestState {
-        let (log_budget, reads) = (self.together.log_budget.clone(), version.reads.clone());
+        let (log_budget, reads) = (self.core.log_budget.clone(), version.reads.clone());
         let state = StateCall::new(self.core.state.clone());
         let limits = &version.settings.limits;
         let keys = version.template.exported().reconciler.then(|| self.core.queue.clone());
@@ -234,8 +234,13 @@ impl Actor {
     /// Stops an instance, which may never have been in charge.
     async fn stop_instance(&self, mut instance: Box<Instance>) {
         if let Err(error) = instance.stop().await {
-            warn!(plugin = self.name.as_str(), "stop failed: {error}");
+            self.tell(HostLine::warn(&format!("stop failed: {error}")));
         }
+    }
+
+    /// Writes a line about a call, if the plugin's log budget has its bytes.
+    fn tell(&self, line: HostLine<'_>) {
+        self.core.log_budget.tell(self.name.as_str(), line, self.surroundings.now());
     }
 
     /// Does `work`, one at a time, and the work that follows, until a command or until nothing is due.
@@ -367,11 +372,6 @@ impl Actor {
         if !host_calls.is_zero() {
             counters.host_call_nanoseconds.fetch_add(host_calls.as_nanos() as u64, Relaxed);
         }
-        let (dropped, owes) = instance.state().log_budget.look(now);
-        if dropped > 0 {
-            counters.log_lines_dropped.fetch_add(dropped, Relaxed);
-            warn!(plugin = name.as_str(), "{dropped} log lines were over the limit and dropped");
-        }
-        owes
+        instance.state().log_budget.settle(name.as_str(), now)
     }
 }

@@ -7,7 +7,7 @@ use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin::actor::{
-    Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, Together, command_line,
+    Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, command_line,
 };
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
@@ -16,7 +16,6 @@ use crate::plugin_name::PluginName;
 use futures::future::join_all;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::error;
 
@@ -74,8 +73,7 @@ impl Plugin {
         (limits, leading): (&Limits, &Leading),
         shards: usize,
     ) -> Takeover {
-        let begin = || Arc::new(Together::new(limits, Instant::now()));
-        let together = self.together.get_or_insert_with(begin).clone();
+        let together = self.together.get_or_insert_default().clone();
         for shard in 0..shards.max(self.actors.len()) {
             let there = self.actors.get(shard);
             if there.is_some_and(|actor| !actor.commands.is_closed()) {

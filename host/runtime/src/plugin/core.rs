@@ -15,6 +15,7 @@ use crate::event::SubscriptionId;
 use crate::kept::dead_letters::{DeadLetters, LetterBounds};
 use crate::kept::plugin_archive::PluginArchive;
 use crate::kept::plugin_state::PluginState;
+use crate::log_budget::LogBudget;
 use crate::log_tail::LogTail;
 use crate::plugin::lifecycle::{Input, LifecycleState};
 use crate::plugin_metrics::PluginMetrics;
@@ -44,6 +45,8 @@ pub(crate) struct PluginCore {
     pub(crate) dead_letters: Mutex<DeadLetters>,
     /// The last log lines.
     pub(crate) log: LogTail,
+    /// The log rate, with that of the host's lines about calls and loads.
+    pub(crate) log_budget: LogBudget,
     /// The plugin's `state`.
     pub(crate) state: Arc<Mutex<PluginState>>,
     /// The parts of this data that outlive the host.
@@ -66,6 +69,7 @@ impl PluginCore {
         now: Timestamp,
     ) -> Self {
         Self {
+            log_budget: LogBudget::new(limits, counters.clone(), Instant::now()),
             counters,
             queue,
             metrics: Arc::new(Mutex::new(metrics)),

@@ -10,9 +10,9 @@ use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance::Template;
-use crate::guest::log_budget::LogBudget;
 use crate::guest::tape::Tapes;
 use crate::guest_threads::GuestThreads;
+use crate::log_budget::LogBudget;
 use crate::log_tail::LogTail;
 use crate::outside::leading::Leading;
 use crate::plugin_name::PluginName;
@@ -51,6 +51,8 @@ pub(crate) struct PrepareOrder {
     pub(crate) ledger: Arc<Ledger>,
     /// The plugin's last log lines.
     pub(crate) log: LogTail,
+    /// The plugin's log rate: loads one after the other have no more lines than one version.
+    pub(crate) log_budget: LogBudget,
 }
 
 /// The source of a version's code.
@@ -156,7 +158,7 @@ impl Preparer {
 
     /// Prepares a version, whatever it asks for.
     pub(crate) async fn describe(&self, order: PrepareOrder) -> Result<Prepared, LoadError> {
-        let PrepareOrder { name, sha256, code, settings, ledger, log } = order;
+        let PrepareOrder { name, sha256, code, settings, ledger, log, log_budget } = order;
         let memory_max = settings.limits.host_memory_max;
         settings.check_file(&format!("{name}.wasm"), &sha256)?;
         let instance_bytes_max = settings.limits.memory_bytes_max as u64;
@@ -185,10 +187,9 @@ impl Preparer {
         // A version that is not loaded yet also runs on the threads for guests.
         let pace = self.threads.pace(Arc::default());
         let state = {
-            // A budget for each load: loads come one at a time and take much longer than a second's lines.
-            let log_budget = LogBudget::new(&settings.limits, Instant::now());
             let (plugin, limits) = (name.clone(), &settings.limits);
-            let state = GuestState::new(plugin, limits, log_budget, None);
+            log_budget.set_rates(limits, Instant::now());
+            let state = GuestState::new(plugin, limits, log_budget.clone(), None);
             let state = state.with_pace(pace.clone()).with_leading(self.leading.clone());
             state.charged_to(&ledger).logging_to(&log)
         };
@@ -198,7 +199,9 @@ impl Preparer {
         };
         self.threads.spawn(describing, pace);
         let ended = |_| LoadError::Host("describe was cut off".to_owned());
-        let (descriptor, bytes) = answer.await.map_err(ended)??;
+        let answer = answer.await.map_err(ended)?;
+        log_budget.settle(name.as_str(), Instant::now());
+        let (descriptor, bytes) = answer?;
         let bytes = descriptor_bytes(&descriptor, bytes) + settings.config.len();
         let held = Held::of(&ledger, Holding::Documents, bytes as u64, memory_max)?;
         descriptor.check_exports(template.exported())?;

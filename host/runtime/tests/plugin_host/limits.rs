@@ -3,6 +3,7 @@
 use super::configuration::yaml;
 use super::{Bench, DESCRIPTOR, HELLO, described, is, last_load, pod, swap};
 use informant_runtime::{Limits, PluginStatus};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// `hello` with more memory, `fields` of `event-data`, more declarations, and code that `handle` begins with.
@@ -124,6 +125,25 @@ async fn what_a_failure_says_is_cut_and_escaped() {
     let shown = check("", fail, "bytes more)").await;
     assert!(shown.len() < 8 << 10, "{} bytes: {shown}", shown.len());
     assert!(shown.contains(r"\\u{0}\\u{0}"), "{shown}");
+}
+
+/// The first of twelve lines about the end of `describe` has the trap, and each other one a frame. A few fit into the
+/// budget.
+#[tokio::test]
+async fn the_lines_of_a_load_come_out_of_the_plugins_log_budget() {
+    let bench = Bench::start_with(None, &Limits { log_lines_per_second: 1, ..Limits::default() });
+    let head = r#"#describe") (param $config i32) (param $len i32) (result i32)"#;
+    let text = swap(HELLO, head, &format!("{head} (call $f0)"));
+    let calls = (0..9).map(|number| format!("(func $f{number} (call $f{}))", number + 1));
+    let memory = r#"(memory (export "memory") 1)"#;
+    let functions = format!("{memory} (func $f9 unreachable) {}", calls.collect::<String>());
+    let guest = wat::parse_str(swap(&text, memory, &functions)).expect("it is well formed");
+    bench.drop_in("traps.wasm", &guest);
+    bench.until("traps", |status| last_load(status).contains("in f9 < f8 < f7")).await;
+    let status = bench.status("traps").expect("it is there");
+    let dropped = status.counters.log_lines_dropped.load(Relaxed);
+    assert!((6..=10).contains(&dropped), "{dropped}");
+    bench.stop().await;
 }
 
 /// A pod whose bytes do not compress.

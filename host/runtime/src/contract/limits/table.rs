@@ -148,7 +148,7 @@ limits! {
     page_items_max: usize, "pageItems" = 1_000, up to 10_000, Count;
     "the page ends, and has a cursor", "", "pages_are_bounded_whatever_the_plugin_says";
 
-    /// Log lines a second. The host slows a faster plugin down between its events.
+    /// Log lines a second, with those of the host about its calls. The host slows a faster plugin down between its events.
     log_lines_per_second: u32, "logLines" = 5_000, up to 100_000, PerSecond;
     "the plugin waits before its next event; more than a second's worth in one event is dropped",
     "informant_plugin_log_lines_dropped_total", "a_burst_passes_and_is_paid_for_later";

@@ -271,7 +271,10 @@ fn a_links_target_is_cut_and_said_on_one_line() {
             symlink(target, at.join("a.wasm")).expect("a link");
             symlink("\n", at.join("b.wasm")).expect("a link");
         },
-        expect![[r#""#]],
+        expect![[r#"
+            a.wasm: is a link to yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy/yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy … (3764 bytes more), which is not there
+            b.wasm: is a link to \n, which is not there
+        "#]],
     );
 }
 

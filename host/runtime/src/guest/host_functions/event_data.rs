@@ -68,14 +68,14 @@ mod tests {
     use super::*;
     use crate::contract::limits::Limits;
     use crate::event::{Change, Event, SubscriptionId};
-    use crate::guest::log_budget::LogBudget;
+    use crate::log_budget::LogBudget;
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     fn state() -> GuestState {
         let limits = Limits::default();
         let name = "p".parse().expect("a plugin's name");
-        let budget = LogBudget::new(&limits, Instant::now());
+        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
         let state = GuestState::new(name, &limits, budget, None);
         state.clock.arm(Instant::now(), Duration::from_secs(3600));
         state

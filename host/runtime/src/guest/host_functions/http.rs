@@ -4,6 +4,7 @@
 use crate::guest::bindings::informant::plugin::http::{Error, Host, Request, Response};
 use crate::guest::call_trace::RequestEnd;
 use crate::guest::guest_state::GuestState;
+use crate::log_budget::HostLine;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::http_client::HttpResponse;
 use crate::outside::outbound::{Method, OutboundRequest, PluginRequest, timeout};
@@ -11,7 +12,6 @@ use crate::powers::PluginPowers;
 use crate::powers::exchange::{Exchange, ExchangeFailure};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use tracing::info;
 
 type HttpFunctionAnswer<T> = Result<T, Error>;
 
@@ -49,8 +49,9 @@ impl GuestState {
 
     fn only_tried(&self, request: &OutboundRequest) -> String {
         let (method, origin) = (request.method.name(), request.target.origin());
-        info!(plugin = self.plugin.as_str(), "dry run: {method} {origin} is not sent");
-        format!("dry run: {method} {origin} is not sent, as dryRun in the configuration says")
+        let text = format!("dry run: {method} {origin} is not sent");
+        self.log_budget.tell(self.plugin.as_str(), HostLine::info(&text), self.surroundings.now());
+        text + ", as dryRun in the configuration says"
     }
 
     /// Waits for the answer, within the time limits of the request and of the call.

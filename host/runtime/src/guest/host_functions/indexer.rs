@@ -176,14 +176,15 @@ mod tests {
     use super::*;
     use crate::contract::limits::Limits;
     use crate::contract::selectors::SELECTOR_BYTES_MAX;
-    use crate::guest::log_budget::LogBudget;
+    use crate::log_budget::LogBudget;
+    use std::sync::Arc;
     use std::time::Instant;
 
     #[track_caller]
     fn check_items(limit: u32, expect: usize) {
         let limits = Limits::default();
         let name = "p".parse().expect("a plugin's name");
-        let budget = LogBudget::new(&limits, Instant::now());
+        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
         assert_eq!(GuestState::new(name, &limits, budget, None).bounds(limit).items, expect);
     }
 

@@ -2,25 +2,24 @@
 
 mod noted;
 mod replaced;
+mod sending;
 
 use super::Json;
-use crate::contract::limits::Limits;
 use crate::counters::OTHER_RESOURCES;
 use crate::event::NAME_BYTES_MAX;
 use crate::guest::bindings::informant::plugin::kube::{Error, Host, PatchType, StatusError};
 use crate::guest::bindings::informant::plugin::types::ObjectKeyResult as GuestKey;
-use crate::guest::call_deadline::CallDeadline;
 use crate::guest::call_trace::TracedWrite;
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
-use crate::outside::cluster_writer::{WriteError, WriteRequest};
+use crate::outside::cluster_writer::WriteError;
 use crate::outside::event_recorder::{Occurrence, Regarding};
 use crate::outside::write::{How, NamedObject, Write, too_many};
 use crate::powers::PluginPowers;
 use informant_cache::{Object, ObjectKey};
+use sending::{Sending, send};
 use serde::Deserialize;
-use std::time::{Duration, Instant};
-use tracing::info;
+use std::time::Duration;
 
 /// The most bytes in an Event's fields.
 pub(crate) const REASON_BYTES_MAX: usize = 128;
@@ -92,27 +91,6 @@ impl Host for GuestState {
     }
 }
 
-/// The result of a granted write.
-enum Sending {
-    Answered(KubeFunctionResult<Json, WriteError>),
-    /// Another host leads; the write was not sent.
-    NotLeader,
-    /// The call's time was over before the write's turn.
-    Unsent,
-    /// The grant was taken away before the write's turn.
-    NotGranted(String),
-}
-
-impl Sending {
-    /// The answer of the API server, or the missing answer.
-    fn answer(&self) -> Option<&KubeFunctionResult<Json, WriteError>> {
-        match self {
-            Self::Answered(answer) => Some(answer),
-            Self::NotLeader | Self::Unsent | Self::NotGranted(_) => None,
-        }
-    }
-}
-
 fn named<'a>(gvr: &'a str, key: &'a GuestKey, subresource: &'a str) -> NamedObject<'a> {
     NamedObject { resource: gvr, namespace: &key.namespace, name: &key.name, subresource }
 }
@@ -161,7 +139,7 @@ impl GuestState {
             counted("unsent");
             Error::Transport(refused)
         })?;
-        let plugin = self.plugin.to_string();
+        let (plugin, log) = (self.plugin.to_string(), self.log_budget.clone());
         powers.check_write(&plugin, &write).map_err(not_granted)?;
         powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
         traced.iter_mut().for_each(|it| it.granted(&write));
@@ -175,9 +153,9 @@ impl GuestState {
             counted("throttled");
             throttled(too_many(), wait)
         })?;
-        let sending = send(&self.clock.clone(), self.limits(), &powers, &plugin, write).await;
-        guesses.lock().end(guess, sending.answer());
-        let answer = match sending {
+        let sent = send(&self.clock.clone(), self.limits(), &powers, (&plugin, &log), write).await;
+        guesses.lock().end(guess, sent.answer());
+        let answer = match sent {
             Sending::Answered(answer) => answer,
             Sending::NotGranted(text) => return Err(not_granted(text)),
             Sending::NotLeader => {
@@ -238,6 +216,7 @@ impl GuestState {
             dry_run: powers.is_dry_run(),
             at: self.surroundings.wall(),
             counters: powers.counters,
+            log_budget: self.log_budget.clone(),
         });
         Ok(())
     }
@@ -282,52 +261,6 @@ struct TypeOf {
     kind: String,
 }
 
-/// Waits for a turn and then for the answer, within the call's waiting time. The request is made at its turn, and not
-/// if no time is left.
-async fn send(
-    clock: &CallDeadline,
-    limits: &Limits,
-    powers: &PluginPowers,
-    plugin: &str,
-    write: Write,
-) -> Sending {
-    let dry_run = powers.is_dry_run();
-    let (verb, answered) = (write.verb().name(), write.answered());
-    let (mut sent, mut refused, began) = (None, None, Instant::now());
-    let asked = async {
-        let per_second = limits.cluster_writes_per_second;
-        let turn = powers.powers.cluster.turn(plugin, per_second).await?;
-        // Invariant 34.
-        refused = powers.check_write(plugin, &write).err();
-        if refused.is_some() {
-            return None;
-        }
-        let request = write.request(plugin, dry_run, limits.event_bytes_max);
-        let service_account = powers.settings.service_account.clone();
-        let request = WriteRequest { service_account, ..request };
-        sent = Some(request.uri.clone());
-        Some(turn.write(request).await)
-    };
-    let answer = clock.wait(asked).await;
-    powers.counters.cluster_write_seconds.observe(began.elapsed());
-    if let Some(text) = refused {
-        return Sending::NotGranted(text);
-    }
-    let (uri, answer) = match (sent, answer) {
-        (_, Some(None | Some(Err(WriteError::NotLeader)))) => return Sending::NotLeader,
-        (None, _) => return Sending::Unsent,
-        (Some(uri), None) => (uri, Err(WriteError::Transport(gave_up(limits.wait_time)))),
-        (Some(uri), Some(Some(answer))) => {
-            (uri, answer.map_err(|error| answered.of_refusal(error)))
-        }
-    };
-    if dry_run {
-        let said = answer.as_ref().map_or_else(ToString::to_string, |_| "it would be done".into());
-        info!(plugin, "dry run: {verb} {uri}: {}", one_line(&said, ERROR_BYTES_MAX));
-    }
-    Sending::Answered(answer.and_then(|body| answered.of(body)))
-}
-
 fn check_text(what: &str, text: &str, min: usize, max: usize) -> WriteAnswer<()> {
     let found = text.len();
     match (min..=max).contains(&found) {
@@ -340,13 +273,6 @@ fn check_text(what: &str, text: &str, min: usize, max: usize) -> WriteAnswer<()>
 
 fn invalid(problem: &str) -> Error {
     Error::Invalid(one_line(problem, ERROR_BYTES_MAX).into_owned())
-}
-
-fn gave_up(wait_time: Duration) -> String {
-    let time = wait_time.as_millis();
-    format!(
-        "no answer in time: a call waits {time} ms at most for all its requests (limits.waitTime); it may have been done"
-    )
 }
 
 fn nothing_was_sent(wait_time: Duration) -> String {

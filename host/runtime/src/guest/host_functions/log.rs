@@ -7,7 +7,7 @@ use crate::event::ShownObject;
 use crate::guest::bindings::informant::plugin::log::{Host, Level};
 use crate::guest::guest_state::{GuestState, Phase};
 use crate::guest::instance_ends::EndReport;
-use crate::guest::log_budget::MESSAGE_BYTES_MAX;
+use crate::log_budget::MESSAGE_BYTES_MAX;
 use crate::log_tail::LoggedLine;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use std::fmt::Write as _;
@@ -85,7 +85,6 @@ impl GuestState {
     fn budgeted(&self, level: Level, message: &str, fields: &str) {
         let bytes = message.len() + fields.len() + self.phase.words_bytes();
         if self.log_budget.take(bytes, self.surroundings.now()) {
-            self.ledger.logged(bytes);
             self.write(level, message, fields);
         }
     }

@@ -3,6 +3,7 @@
 
 use super::{Occurrence, Regarding};
 use crate::counters::Counters;
+use crate::log_budget::LogBudget;
 use crate::names::is_subdomain;
 use crate::outside::service_account::ServiceAccount;
 use crate::outside::write::{How, NamedObject, Write};
@@ -49,6 +50,7 @@ struct KnownEvent {
     /// Whether there was an occurrence since the last write.
     is_due: bool,
     counters: Arc<Counters>,
+    log_budget: LogBudget,
 }
 
 /// A request to write an Event.
@@ -60,6 +62,7 @@ pub(super) struct EventWrite {
     pub(super) service_account: Option<ServiceAccount>,
     pub(super) dry_run: bool,
     pub(super) counters: Arc<Counters>,
+    pub(super) log_budget: LogBudget,
 }
 
 /// There are too many Events about this object, or its names are not valid.
@@ -94,7 +97,8 @@ impl EventSeries {
         self.spend(&key, now)?;
         let name = self.name(&occurrence.regarding.name, occurrence.at);
         let event = event(&name, occurrence).to_string().into_bytes();
-        let recorded = key.recorded(&name, How::Create, event, &occurrence.counters);
+        let recorded =
+            key.recorded(&name, How::Create, event, (&occurrence.counters, &occurrence.log_budget));
         let recorded = recorded.ok_or(NotRecorded)?;
         self.make_room(now);
         let known = KnownEvent {
@@ -105,6 +109,7 @@ impl EventSeries {
             written: now,
             is_due: false,
             counters: occurrence.counters.clone(),
+            log_budget: occurrence.log_budget.clone(),
         };
         self.known.insert(key, known);
         Ok(Some(recorded))
@@ -203,7 +208,7 @@ impl SeriesKey {
         name: &str,
         how: How,
         body: Vec<u8>,
-        counters: &Arc<Counters>,
+        (counters, log_budget): (&Arc<Counters>, &LogBudget),
     ) -> Option<EventWrite> {
         let namespace = self.regarding.event_namespace();
         let named = NamedObject { resource: EVENTS, namespace, name, subresource: "" };
@@ -214,6 +219,7 @@ impl SeriesKey {
             service_account: self.service_account.clone(),
             dry_run: self.dry_run,
             counters: counters.clone(),
+            log_budget: log_budget.clone(),
         })
     }
 }
@@ -224,7 +230,7 @@ impl KnownEvent {
         (self.written, self.is_due) = (now, false);
         let series = json!({ "count": self.count, "lastObservedTime": micro_time(self.last) });
         let patch = json!({ "series": series }).to_string().into_bytes();
-        key.recorded(&self.name, How::MergePatch, patch, &self.counters)
+        key.recorded(&self.name, How::MergePatch, patch, (&self.counters, &self.log_budget))
     }
 }
 

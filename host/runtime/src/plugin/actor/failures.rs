@@ -12,11 +12,12 @@ use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::event::{Event, ShownObject};
 use crate::history::DeliveryEnd;
 use crate::kept::dead_letters::DeadLetter;
+use crate::log_budget::HostLine;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 /// The first wait of an event, a key or a firing that ended its instance; [`RETRY_BASE`] otherwise. Few attempts are
 /// left for it, and the cause may pass.
@@ -225,32 +226,22 @@ impl Actor {
         // open breaker.
         if queued.tried.is_first() && !is_tripped {
             let object = ShownObject::from(&queued.event.object);
-            let plugin = self.name.as_str();
-            warn!(
-                plugin,
-                namespace = &*object.namespace,
-                name = &*object.name,
-                resource_version = &*object.resource_version,
-                "attempt 1 failed, the event comes again: {error}"
-            );
+            let text = format!("attempt 1 failed, the event comes again: {error}");
+            self.tell(HostLine::warn(&text).of_object(&object));
         }
         settled
     }
 
     /// Makes a dead letter of the event.
     fn bury(&self, queued: &Queued, error: &CallError, why: GiveUpReason) {
-        let (plugin, number) = (self.name.as_str(), queued.tried.number);
+        let number = queued.tried.number;
         let attempts = counted(number as usize, "attempt");
         let object = ShownObject::from(&queued.event.object);
         let counters = &self.core.counters;
         add_one(&counters.dead);
-        error!(
-            plugin,
-            namespace = &*object.namespace,
-            name = &*object.name,
-            resource_version = &*object.resource_version,
-            "gave up on the event after {attempts}, it is a dead letter now: {error}"
-        );
+        let text =
+            format!("gave up on the event after {attempts}, it is a dead letter now: {error}");
+        self.tell(HostLine::error(&text).of_object(&object));
         let Some(subscription) = self.subscription(queued) else { return };
         let mut letters = self.core.dead_letters.lock();
         letters.told(&queued.event.letters);

@@ -8,10 +8,10 @@ use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::mailboxes::Completed;
 use crate::delivery::timers::Firing;
+use crate::log_budget::HostLine;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
-use tracing::{error, warn};
 
 impl Actor {
     /// Calls the guest for a firing, and settles it. Returns the end of the call if other work may follow at once.
@@ -49,20 +49,21 @@ impl Actor {
     /// Schedules the firing's next attempt, or gives the firing up. The schedule's next time comes in any case.
     fn firing_failed(&mut self, firing: &Firing, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
-        let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX).into_owned();
+        let schedule = one_line(&firing.schedule, ERROR_BYTES_MAX);
         let told = format!("fire {schedule}: {error}");
         self.core.failed(&told, Timestamp::now());
-        let plugin = self.name.as_str();
         let counters = &self.core.counters;
         let settled = if self.given_up(firing.tried, call).is_some() {
             add_one(&counters.firings_dead);
             let attempts = counted(firing.tried.number as usize, "attempt");
-            error!(plugin, schedule, "gave up on the firing after {attempts}: {error}");
+            let text = format!("gave up on the firing after {attempts}: {error}");
+            self.tell(HostLine::error(&text).of_schedule(&schedule));
             Settled::GivenUp
         } else {
             add_one(&counters.firings_retry);
             if firing.tried.is_first() {
-                warn!(plugin, schedule, "attempt 1 failed, the firing comes again: {error}");
+                let text = format!("attempt 1 failed, the firing comes again: {error}");
+                self.tell(HostLine::warn(&text).of_schedule(&schedule));
             }
             Self::comes_again(firing.tried, call, Duration::default, now)
         };

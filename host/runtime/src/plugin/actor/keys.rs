@@ -10,6 +10,7 @@ use crate::delivery::key_queue::{HashedKey, KeyWork, Worked};
 use crate::delivery::mailboxes::Completed;
 use crate::event::{Event, Reason, ShownObject};
 use crate::guest::tape::Tape;
+use crate::log_budget::HostLine;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::plugin::core::PluginCore;
 use crate::trace::{TracedEvent, Tracer};
@@ -17,7 +18,7 @@ use informant_cache::workqueue::Lane;
 use jiff::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tracing::{error, warn};
+use tracing::warn;
 
 /// Whether the event's keys are reconciled in place of the event. The keys wait from here on. Keys of objects that
 /// existed before go behind keys of new changes.
@@ -108,7 +109,7 @@ impl Actor {
         let key = one_line(&work.key, ERROR_BYTES_MAX);
         let told = format!("reconcile {key}: {error}");
         self.core.failed(&told, Timestamp::now());
-        let (plugin, attempt) = (self.name.as_str(), work.attempt);
+        let attempt = work.attempt;
         let counters = &self.core.counters;
         let text = error.to_string();
         let worked = match self.key_given_up(work.crashes, call) {
@@ -119,7 +120,8 @@ impl Actor {
                     GiveUpReason::Failed => "",
                 };
                 let attempts = counted(attempt as usize, "attempt");
-                error!(plugin, key = &*key, "gave up on the key after {attempts}{parked}: {error}");
+                let told = format!("gave up on the key after {attempts}{parked}: {error}");
+                self.tell(HostLine::error(&told).of_key(&key));
                 Worked::GivenUp { error: &text, at: Timestamp::now() }
             }
             None => {
@@ -128,7 +130,8 @@ impl Actor {
                 // Once for each key: later attempts fail in the same way, and are counted. The log has already
                 // reported an open breaker.
                 if attempt == 1 && self.core.queue.look(|it| it.tripped().is_none()) {
-                    warn!(plugin, key = &*key, "attempt 1 failed, the key comes again: {error}");
+                    let told = format!("attempt 1 failed, the key comes again: {error}");
+                    self.tell(HostLine::warn(&told).of_key(&key));
                 }
                 let after = match error {
                     CallError::Guest { retry: Retry::After(wait), .. } => Some(*wait),

@@ -7,9 +7,9 @@ use crate::delivery::breaker::Outcome;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::mailboxes::Completed;
 use crate::delivery::sync_calls::SyncCall;
+use crate::log_budget::HostLine;
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
-use tracing::{error, warn};
 
 impl Actor {
     /// Calls `synced`. Returns the end of the call if an event may follow at once.
@@ -40,7 +40,6 @@ impl Actor {
     fn sync_failed(&mut self, of: SyncCall, name: &str, call: FailedCall<'_>, now: Instant) {
         let error = call.error;
         self.core.failed(&format!("synced: {error}"), Timestamp::now());
-        let plugin = self.name.as_str();
         let (settled, became) = match self.given_up(of.tried, call) {
             Some(_) => (Settled::GivenUp, "was given up"),
             None => {
@@ -51,9 +50,10 @@ impl Actor {
         let failed = format!("synced of {name} {became}: {error}");
         if settled == Settled::GivenUp {
             let attempts = counted(of.tried.number as usize, "attempt");
-            error!(plugin, "gave up after {attempts} of synced for {name}: {error}");
+            let text = format!("gave up after {attempts} of synced for {name}: {error}");
+            self.tell(HostLine::error(&text));
         } else if of.tried.is_first() {
-            warn!(plugin, "synced of {name} failed and comes again: {error}");
+            self.tell(HostLine::warn(&failed));
         }
         let is_lost = error.ends_instance();
         if is_lost {

@@ -4,11 +4,11 @@
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::instance::Instance;
+use crate::log_budget::HostLine;
 use crate::plugin::prepare::LoadError;
 use jiff::Timestamp;
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use tracing::warn;
 
 /// The command to take over, for one shard.
 pub(crate) struct ShardTakeover {
@@ -115,7 +115,7 @@ impl Actor {
             Ok(data) => return data.map(|data| (from, data)),
             Err(error) => error,
         };
-        warn!(plugin = self.name.as_str(), "snapshot failed, nothing is carried over: {error}");
+        self.tell(HostLine::warn(&format!("snapshot failed, nothing is carried over: {error}")));
         if error.ends_instance() {
             self.lose_running(&error);
         }
@@ -129,7 +129,7 @@ impl Actor {
             && let Err(error) = instance.stop().await
         {
             let told = format!("stop of the old version failed: {error}");
-            warn!(plugin = self.name.as_str(), "{told}");
+            self.tell(HostLine::warn(&told));
             self.core.failed(&told, Timestamp::now());
         }
     }

@@ -1,35 +1,24 @@
-//! The shared state of a plugin's shards: the breaker, events that were evaluated again, and the
-//! log rate. A version takes over in all shards at once.
+//! The shared state of a plugin's shards: events that were evaluated again. A version takes over in
+//! all shards at once.
 
 use super::Version;
-use crate::contract::limits::Limits;
 use crate::delivery::mailbox::Queued;
 use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
 use crate::delivery::timers::Now;
 use crate::event::{Event, SubscriptionId};
-use crate::guest::log_budget::LogBudget;
 use crate::plugin::core::PluginCore;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
+#[derive(Default)]
 pub(crate) struct Together {
-    pub(super) log_budget: LogBudget,
     reevaluation: Mutex<Reevaluation>,
     /// Whether reevaluated events are remembered.
     remembers: AtomicBool,
 }
 
 impl Together {
-    pub(crate) fn new(limits: &Limits, now: Instant) -> Self {
-        Self {
-            log_budget: LogBudget::new(limits, now),
-            reevaluation: Mutex::default(),
-            remembers: AtomicBool::new(false),
-        }
-    }
-
     /// The event to deliver; `None` if the event can be delivered unchanged.
     pub(super) fn see(&self, queued: &Queued, asked_by: u64, wish: &Wish) -> Option<Seen> {
         // This shard made the object's entry, or another shard did before this one took the object over.
@@ -70,7 +59,7 @@ impl Together {
     /// The version takes over: every shard is ready for it, and none makes a call.
     pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) {
         let (now, limits) = (at.instant, &version.settings.limits);
-        self.log_budget.set_rates(limits, now);
+        core.log_budget.set_rates(limits, now);
         core.swapped(version.shards, Timestamp::now());
         self.retain(|id| version.subscriptions.contains_key(&id));
         let dropped = core.queue.change(|it| {

@@ -1,7 +1,7 @@
 //! Splits the bytes of a guest's standard output into lines for the log. The buffer is no larger than a line of the
 //! log.
 
-use crate::guest::log_budget::MESSAGE_BYTES_MAX;
+use crate::log_budget::MESSAGE_BYTES_MAX;
 
 /// An unfinished line.
 #[derive(Debug, Default)]

@@ -6,7 +6,8 @@ use crate::contract::limits::Limits;
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
 use crate::guest::instance::HANDLES_MAX;
-use crate::guest::log_budget::LogBudget;
+use crate::log_budget::LogBudget;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, UpdateDeadline};
@@ -61,7 +62,7 @@ async fn run(imports: &Imports<'_>, code: &str, may_wait: Duration) -> Result<u6
     let found = link(&mut linker, &component).expect("it is linked");
     assert!(!found.interfaces.is_empty());
     let limits = Limits::default();
-    let budget = LogBudget::new(&limits, Instant::now());
+    let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
     let name = "guest".parse().expect("a name");
     let mut store = Store::new(engine.wasmtime(), GuestState::new(name, &limits, budget, None));
     store.limiter(|state| &mut state.limiter);
