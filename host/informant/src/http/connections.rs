@@ -177,6 +177,8 @@ pub(crate) async fn serve<L: Listener>(
             Peered { stream, peer } = accept(&listener), if connections.len() < tasks_max => {
                 let place = places.arrive(peer);
                 connections.spawn(connection(stream, place, common.clone()));
+                // It has its turn before the next one comes: whoever speaks at once loses no place to a flood.
+                tokio::task::yield_now().await;
             }
         }
     }
@@ -454,6 +456,23 @@ mod tests {
         second.write_all(REQUEST.as_bytes()).await.expect("it is open");
         assert!(second.read(&mut [0; 512]).await.expect("an answer") > 0);
         drop(second);
+        bench.stop().await;
+    }
+
+    /// All of them have connected and spoken before the server looks at the first.
+    #[tokio::test]
+    async fn each_of_a_crowd_that_speaks_at_once_is_heard() {
+        let bench = Bench::start(Bounds { waiting_max: 1, ..Bounds::open() }).await;
+        let client = || {
+            let mut client = std::net::TcpStream::connect(bench.address).expect("it listens");
+            std::io::Write::write_all(&mut client, PROBE.as_bytes()).expect("it is open");
+            client.set_nonblocking(true).expect("it is open");
+            TcpStream::from_std(client).expect("it is open")
+        };
+        let crowd: Vec<TcpStream> = (0..50).map(|_| client()).collect();
+        for client in crowd {
+            check_answered(&read_to_end(client).await);
+        }
         bench.stop().await;
     }
 
