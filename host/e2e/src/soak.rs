@@ -10,6 +10,7 @@ pub(crate) mod traffic;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
+use crate::child::Child;
 use crate::cluster::{EmbeddedCluster, User};
 use crate::host::Host;
 use crate::{poll, process_stats};
@@ -47,8 +49,9 @@ pub struct SoakOptions {
     pub good: usize,
     /// Changes a second once all good plugins run, each told to every plugin.
     pub changes_per_second: u32,
-    /// How long the good ones are alone.
-    pub alone: Duration,
+    /// How long the good plugins run before the others come. Other programs spin meanwhile, as misbehaving plugins do
+    /// later: so both times are those of a machine with one quick processor.
+    pub before: Duration,
     /// How long all are together once every sinner has come to its end.
     pub together: Duration,
 }
@@ -56,12 +59,12 @@ pub struct SoakOptions {
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct SoakReport {
-    /// From just before a change is written to a good plugin's line of it, shortest first: alone, until the last sinner came to its end, and
-    /// after.
-    pub alone: Vec<Duration>,
-    /// See [`Self::alone`].
+    /// From just before a change is written to a good plugin's line of it, shortest first: before the sinners came, until the last sinner came
+    /// to its end, and after.
+    pub before: Vec<Duration>,
+    /// See [`Self::before`].
     pub until_ended: Vec<Duration>,
-    /// See [`Self::alone`].
+    /// See [`Self::before`].
     pub after: Vec<Duration>,
     /// From the sinners' files to the last breaker that opened.
     pub tripped_after: Duration,
@@ -126,6 +129,17 @@ fn configuration() -> anyhow::Result<NamedTempFile> {
     Ok(file)
 }
 
+/// Programs that take as much of the machine as the host's threads for slow plugins may, with their priority.
+fn spinning_programs() -> anyhow::Result<Vec<Child>> {
+    let processors = std::thread::available_parallelism().context("count the processors")?.get();
+    let spinning = (1..processors.max(2)).map(|number| {
+        let mut command = Command::new("nice");
+        command.args(["-n", "10", "sh", "-c", "while :; do :; done"]);
+        Child::spawn(&format!("spinning program {number}"), &mut command)
+    });
+    spinning.collect()
+}
+
 struct Soak<'a> {
     directory: &'a Path,
     guests: &'a Path,
@@ -153,8 +167,10 @@ impl Soak<'_> {
     }
 
     async fn all(&mut self, options: &SoakOptions, host: &Host) -> anyhow::Result<()> {
-        self.go_on_for(options.alone, host).await?;
-        let alone_until = Timestamp::now();
+        let spinning = spinning_programs()?;
+        self.go_on_for(options.before, host).await?;
+        drop(spinning);
+        let before_until = Timestamp::now();
 
         let dropped = Instant::now();
         for sinner in &SINNERS {
@@ -171,14 +187,14 @@ impl Soak<'_> {
             let Some(&Some(since)) = written.get(version) else { continue };
             let latency = Duration::try_from(at.duration_since(since)).unwrap_or_default();
             let of = match since {
-                _ if since < alone_until => &mut self.report.alone,
+                _ if since < before_until => &mut self.report.before,
                 _ if since < ended => &mut self.report.until_ended,
                 _ => &mut self.report.after,
             };
             of.push(latency);
         }
-        let SoakReport { alone, until_ended, after, .. } = &mut self.report;
-        [alone, until_ended, after].into_iter().for_each(|latencies| latencies.sort_unstable());
+        let SoakReport { before, until_ended, after, .. } = &mut self.report;
+        [before, until_ended, after].into_iter().for_each(|latencies| latencies.sort_unstable());
         Ok(())
     }
 

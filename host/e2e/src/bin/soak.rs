@@ -12,9 +12,11 @@ use informant_e2e::soak::{self, SoakOptions, SoakReport};
 
 /// How late a good plugin may be while its neighbours come to their ends, for 99 of 100 events.
 const LATENCY_MAX: Duration = Duration::from_millis(50);
-/// How long that may take.
-const TRIPPED_MAX: Duration = Duration::from_secs(30);
-/// How much later than alone a good plugin may be afterwards, for 99 of 100 events.
+/// How long that may take with two processors. Two plugins use four seconds of processor time each until their
+/// breakers open, and five others want as much of the one thread for slow plugins meanwhile: 28 s and the others'
+/// loads, if the thread's time is shared fairly.
+const TRIPPED_MAX: Duration = Duration::from_secs(40);
+/// How much later than beside other programs a good plugin may be afterwards, for 99 of 100 events.
 const SLOWER_MAX: f64 = 1.5;
 /// How much the host's least memory may grow from the first third of the time afterwards to the last. The least, because a guest that may grow up
 /// to its bound does, loses its instance and begins anew: every other minute, by the changes' default rate, so that each third has to be longer.
@@ -26,9 +28,9 @@ struct Args {
     /// Minutes that all are together once every sinner has come to its end.
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Seconds that the good plugins are alone.
+    /// Seconds that the good plugins run beside other programs that spin, before the misbehaving plugins come.
     #[arg(long, default_value_t = 60)]
-    alone: u64,
+    before: u64,
     /// Good plugins.
     #[arg(long, default_value_t = 50)]
     good: usize,
@@ -51,7 +53,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         guests: args.guests,
         good: args.good,
         changes_per_second: args.changes,
-        alone: Duration::from_secs(args.alone),
+        before: Duration::from_secs(args.before),
         together: Duration::from_secs_f64(args.minutes * 60.0),
     };
     let report = soak::run(&options).await?;
@@ -60,7 +62,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 
 /// Says what came of it, and whether it is as it should be.
 fn tell(report: &SoakReport) -> bool {
-    let alone = shown("alone", &report.alone);
+    let before = shown("beside other programs", &report.before);
     let until = shown("until the last sinner came to its end", &report.until_ended);
     let after = shown("afterwards", &report.after);
     println!(
@@ -90,7 +92,7 @@ fn tell(report: &SoakReport) -> bool {
             "time until they were tripped",
             report.tripped_after <= TRIPPED_MAX && !report.tripped_after.is_zero(),
         ),
-        ("p99 afterwards", after <= alone.mul_f64(SLOWER_MAX)),
+        ("p99 afterwards", after <= before.mul_f64(SLOWER_MAX)),
         ("memory", late <= early * GROWTH_MAX),
         ("everybody's story", report.complaints.is_empty()),
     ];

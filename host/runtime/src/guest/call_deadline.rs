@@ -31,12 +31,25 @@ struct CurrentCall {
     /// How long the call may still wait for outside answers, by the clock.
     may_wait: Duration,
     ticks: u32,
+    /// The instant at which the call began, or had its thread again.
+    turn: Instant,
+}
+
+/// How a call goes on after a tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterTick {
+    /// It keeps its thread until the next tick.
+    GoesOn,
+    /// Its thread's other tasks get a turn.
+    GivesWay,
+    /// It must end.
+    Ends,
 }
 
 impl CurrentCall {
     fn new(now: Instant, limit: Duration) -> Self {
         let may_wait = Duration::ZERO;
-        Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0 }
+        Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0, turn: now }
     }
 
     /// Whether the call may go on for certain, without a system call for the thread's time: a
@@ -139,12 +152,22 @@ impl CallDeadline {
     }
 
     /// A tick of the engine found the guest at work. `thread_time` is the processor time of its
-    /// thread. Returns whether the call must end.
-    pub(crate) fn tick(&self, now: Instant, thread_time: Duration) -> bool {
+    /// thread.
+    ///
+    /// A guest that has its thread after another one's short turn meets the tick soon. On a thread for slow plugins it
+    /// then goes on until the next tick: else it would get the remainder of that tick in each round, and others a whole
+    /// one.
+    pub(crate) fn tick(&self, now: Instant, thread_time: Duration) -> AfterTick {
         let mut call = self.call.lock();
         call.ticks += 1;
+        let was_slow = self.pace.is_slow();
         self.pace.tick(call.ticks, now);
-        call.look((now, thread_time), self.pace.stopped())
+        let is_short = now.saturating_duration_since(call.turn) < TICK / 2;
+        match call.look((now, thread_time), self.pace.stopped()) {
+            true => AfterTick::Ends,
+            false if is_short && was_slow => AfterTick::GoesOn,
+            false => AfterTick::GivesWay,
+        }
     }
 
     /// Whether the call must end. A long host function calls this before its first step and after each step: ticks do
@@ -166,7 +189,7 @@ impl CallDeadline {
 
     fn go_on(&self, now: Instant, thread_time: Duration) {
         let mut call = self.call.lock();
-        (call.at, call.thread_time) = (now, Some(thread_time));
+        (call.at, call.thread_time, call.turn) = (now, Some(thread_time), now);
     }
 }
 
@@ -194,7 +217,7 @@ mod tests {
             let (passed, used) = step.split_once('/').expect("two times");
             now += passed.parse::<u32>().expect("milliseconds") * MS;
             thread_time += used.parse::<u32>().expect("milliseconds") * MS;
-            if clock.tick(now, thread_time) && ended.is_none() {
+            if clock.tick(now, thread_time) == AfterTick::Ends && ended.is_none() {
                 ended = Some(number);
             }
         }
@@ -208,19 +231,39 @@ mod tests {
     }
 
     #[test]
+    fn slow_plugins_have_turns_of_about_a_tick() {
+        let start = Instant::now();
+        let (pace, used) = (Pace::default(), Duration::from_secs(7));
+        let clock = CallDeadline::new(start, pace.clone());
+        clock.arm(start, 100 * MS);
+        let after = |at: u32| clock.tick(start + at * MS, used);
+        let begins = |at: u32| clock.go_on(start + at * MS, used);
+        assert_eq!(after(2), AfterTick::GivesWay, "it is quick");
+        begins(10);
+        assert_eq!(after(12), AfterTick::GivesWay);
+        begins(20);
+        assert_eq!(after(22), AfterTick::GivesWay, "now it is slow, and moves");
+        begins(28);
+        assert_eq!([32, 42].map(after), [AfterTick::GoesOn, AfterTick::GivesWay]);
+        begins(47);
+        assert_eq!(after(52), AfterTick::GivesWay, "half a tick's time is enough");
+    }
+
+    #[test]
     fn a_call_of_a_plugin_that_is_to_stop_ends_by_the_clock() {
         let (start, used) = (Instant::now(), Duration::from_secs(7));
         let pace = Pace::default();
         let clock = CallDeadline::new(start, pace.clone());
+        let ends = |now, used| clock.tick(now, used) == AfterTick::Ends;
         clock.arm(start, 100 * MS);
-        assert!(!clock.tick(start + 60 * MS, used), "six ticks' time, of which it got one");
+        assert!(!ends(start + 60 * MS, used), "six ticks' time, of which it got one");
         pace.stop(start + 60 * MS);
         clock.go_on(start + 140 * MS, used);
-        assert!(!clock.tick(start + 145 * MS, used), "it has 90 ms from its stop on");
+        assert!(!ends(start + 145 * MS, used), "it has 90 ms from its stop on");
         clock.go_on(start + 149 * MS, used);
-        assert!(clock.tick(start + 150 * MS, used), "others had the processor meanwhile");
+        assert!(ends(start + 150 * MS, used), "others had the processor meanwhile");
         clock.arm_until(start + 150 * MS, 50 * MS);
-        assert!(!clock.tick(start + 190 * MS, used) && clock.tick(start + 200 * MS, used));
+        assert!(!ends(start + 190 * MS, used) && ends(start + 200 * MS, used));
     }
 
     /// Invariant 27.
@@ -241,13 +284,14 @@ mod tests {
     fn what_must_be_over_in_time_is() {
         let start = Instant::now();
         let clock = CallDeadline::new(start, Pace::default());
+        let ends = |now, used| clock.tick(now, used) == AfterTick::Ends;
         clock.arm_until(start, 100 * MS);
         clock.go_on(start + 80 * MS, 5 * MS);
-        assert!(!clock.tick(start + 99 * MS, 6 * MS));
-        assert!(clock.tick(start + 100 * MS, 6 * MS), "it has used 6 ms");
+        assert!(!ends(start + 99 * MS, 6 * MS));
+        assert!(ends(start + 100 * MS, 6 * MS), "it has used 6 ms");
         clock.arm(start + 200 * MS, 100 * MS);
         clock.go_on(start + 250 * MS, 7 * MS);
-        assert!(!clock.tick(start + 300 * MS, 8 * MS), "the next call need not be");
+        assert!(!ends(start + 300 * MS, 8 * MS), "the next call need not be");
     }
 
     #[test]

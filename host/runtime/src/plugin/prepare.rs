@@ -188,7 +188,6 @@ impl Preparer {
         let pace = self.threads.pace(Arc::default());
         let state = {
             let (plugin, limits) = (name.clone(), &settings.limits);
-            log_budget.set_rates(limits, Instant::now());
             let state = GuestState::new(plugin, limits, log_budget.clone(), None);
             let state = state.with_pace(pace.clone()).with_leading(self.leading.clone());
             state.charged_to(&ledger).logging_to(&log)

@@ -48,7 +48,12 @@ impl CompiledPlugin {
             true => engine.baseline(),
             false => Some(engine.wasmtime()),
         };
-        let no_engine = || CompileError::Host("the code is the baseline compiler's".to_owned());
+        let no_engine = || {
+            CompileError::Host(
+                "the code is of the compiler for development, which this host does not run"
+                    .to_owned(),
+            )
+        };
         let engine = engine.ok_or_else(no_engine)?;
         // Invariant 31.
         #[allow(

@@ -7,6 +7,7 @@ use crate::contract::component::{Exported, WasiImports};
 use crate::guest::bindings::exports::informant::plugin::{
     flat_handler, handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
+use crate::guest::call_deadline::AfterTick;
 use crate::guest::compiler::{CompileError, Compiled, FileReport};
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
@@ -87,11 +88,14 @@ impl Template {
         store.limiter_async(|state| state);
         store.epoch_deadline_callback(|context| {
             let clock = &context.data().clock;
-            if clock.tick(Instant::now(), thread_time()) {
-                return Err(Trap::Interrupt.into());
+            match clock.tick(Instant::now(), thread_time()) {
+                AfterTick::Ends => Err(Trap::Interrupt.into()),
+                AfterTick::GoesOn => Ok(UpdateDeadline::Continue(1)),
+                // Invariant 2.
+                AfterTick::GivesWay => {
+                    Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
+                }
             }
-            // Invariant 2.
-            Ok(UpdateDeadline::YieldCustom(1, Box::pin(clock.give_way())))
         });
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(HANDLES_MAX);
