@@ -26,7 +26,7 @@ mod on_demand;
 mod open;
 mod openapi;
 mod operations;
-mod own_thread;
+pub(crate) mod own_thread;
 mod pages;
 mod parameters;
 mod permission;

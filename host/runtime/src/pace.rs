@@ -45,6 +45,8 @@ const LONG_STAY: Duration = Duration::from_secs(10);
 /// quick plugins for these seconds in each second, and at once: a tick and some more.
 const LONG_TURN: Duration = Duration::from_millis(5);
 const HELD_PER_SECOND: f64 = 0.01;
+/// How long a plugin stays slow from the begin of a load on. A longer load keeps it slow by its ticks.
+const LOAD_STAY: Duration = Duration::from_secs(1);
 const HELD_AT_ONCE: f64 = 0.015;
 /// A longer lent turn has made an informer wait. Turns end by themselves after a millisecond.
 const LENT_MAX: Duration = Duration::from_millis(4);
@@ -131,25 +133,30 @@ impl Pace {
         if time <= LONG_TURN {
             return;
         }
-        if !self.is_slow() {
-            if time <= SLOW && self.may_hold(time, now) {
-                return;
-            }
-            if time > SLOW {
-                self.alarm.raise(now);
-            }
+        let was_slow = self.is_slow();
+        self.held_turn(time, now);
+        if time <= SLOW {
+            return;
+        }
+        if !was_slow {
+            self.alarm.raise(now);
         }
         self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
     }
 
-    /// Whether a quick plugin's long turns still take no more than their share of the time, with this one.
-    fn may_hold(&self, time: Duration, now: Instant) -> bool {
-        let held = &mut self.shared.times.lock().held;
-        let full = || TokenBucket::new(HELD_PER_SECOND, HELD_AT_ONCE, now);
-        let held = held.get_or_insert_with(full);
-        held.refill(now);
-        held.spend(time.as_secs_f64());
-        held.tokens() >= 0.0
+    /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
+    fn held_turn(&self, time: Duration, now: Instant) {
+        if !self.is_slow() {
+            let held = &mut self.shared.times.lock().held;
+            let full = || TokenBucket::new(HELD_PER_SECOND, HELD_AT_ONCE, now);
+            let held = held.get_or_insert_with(full);
+            held.refill(now);
+            held.spend(time.as_secs_f64());
+            if held.tokens() >= 0.0 {
+                return;
+            }
+        }
+        self.is_slow_until(now + LONG_STAY);
     }
 
     /// Whether the plugin belongs on a thread for slow plugins.
@@ -195,6 +202,11 @@ impl Pace {
     pub(crate) fn grew_large(&self) -> LargeInstance {
         self.shared.large.fetch_add(1, Relaxed);
         LargeInstance(self.shared.clone())
+    }
+
+    /// A load begins, which is slow: many plugins may load again and again. Their neighbours wait for none of it.
+    pub(crate) fn loads(&self, now: Instant) {
+        self.is_slow_until(now + LOAD_STAY);
     }
 
     /// Makes a quick plugin with a large instance slow during an alarm. Returns whether it did.
@@ -323,6 +335,18 @@ mod tests {
     }
 
     #[test]
+    fn a_load_is_slow() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        pace.loads(now);
+        let call = |after| {
+            pace.call(now + after);
+            pace.is_slow()
+        };
+        assert!(call(Duration::ZERO) && call(LOAD_STAY - Duration::from_nanos(1)));
+        assert!(!call(LOAD_STAY));
+    }
+
+    #[test]
     fn short_calls_are_quick_however_many() {
         check("0@0 1@0 2@0 2@0 2@1 2@2", "qqqqqq");
     }
@@ -387,8 +411,8 @@ mod tests {
         // Turns of short calls, however many, and a long one now and then.
         check_turns("5@0 5@5 5@10 5@15 5@20 5@25 5@30 5@35 5@40 5@45", "qqqqqqqqqq");
         check_turns("10@0 10@1000 10@2000 10@3000", "qqqq");
-        // Each long turn keeps it slow for a hundred times as long, and short ones do not.
-        check_turns("10@0 10@1 10@1000 1@1999 1@2000", "qsssq");
+        // A long turn keeps it slow, and short ones do not.
+        check_turns("10@0 10@1 10@10000 1@19999 1@20000", "qsssq");
     }
 
     #[test]
@@ -402,8 +426,8 @@ mod tests {
         assert!(!call(SLOW / 2, now));
         // One tick is seen, after the instruction.
         pace.tick(1, now);
-        assert!(call(SLOW * 2, now));
-        let again = now + SLOW * 2 * STAY_FACTOR;
+        assert!(call(SLOW * 4, now));
+        let again = now + SLOW * 4 * STAY_FACTOR;
         assert!(call(SHORT, again - Duration::from_nanos(1)));
         assert!(!call(SHORT, again));
         assert!(call(STAY_MAX, now));

@@ -31,6 +31,7 @@ use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::directory::PluginFile;
 use crate::event::SubscriptionId;
+use crate::log_budget::LogBudget;
 use crate::plugin::actor::Together;
 use crate::plugin::core::{PluginCore, Replaying};
 use crate::plugin::prepare::{LastCompiled, Prepared};
@@ -48,6 +49,7 @@ pub(crate) use standby::{Standby, Warm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 pub(crate) use takeover::Takeover;
 use tokio_util::sync::CancellationToken;
 use withheld::Withheld;
@@ -219,6 +221,15 @@ impl Plugin {
     /// The number of the version in charge.
     pub(crate) fn runs(&self) -> Option<&str> {
         self.current.as_ref().map(|loaded| loaded.prepared.descriptor.version.as_str())
+    }
+
+    /// The log budget for a load with these settings. A running version's rates stay until the load takes over.
+    pub(crate) fn log_budget_of_load(&self, settings: &PluginSettings) -> LogBudget {
+        let budget = self.core.log_budget.clone();
+        if self.current.is_none() {
+            budget.set_rates(&settings.limits, Instant::now());
+        }
+        budget
     }
 
     /// Notes the version that took over.

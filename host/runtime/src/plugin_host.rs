@@ -279,7 +279,7 @@ impl PluginHost {
         };
         let Some(plugin) = self.plugins.get(&name) else { return };
         let ledger = plugin.core.counters.ledger.clone();
-        let (log, log_budget) = (plugin.core.log.clone(), plugin.core.log_budget.clone());
+        let (log, log_budget) = (plugin.core.log.clone(), plugin.log_budget_of_load(&settings));
         let order = PrepareOrder { name, sha256, code, settings, ledger, log, log_budget };
         let (preparer, begun) = (self.preparer.clone(), load.clone());
         self.loads.spawn(load, async move {

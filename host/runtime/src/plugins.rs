@@ -185,19 +185,24 @@ impl Plugins {
         self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
     }
 
-    /// The oldest dead letters of a plugin, at most so many, oldest first; `None` without such a plugin.
-    pub fn dead_letters(&self, name: &PluginName, max: usize) -> Option<Vec<DeadLetter>> {
+    /// The dead letters of a plugin from this id on, at most so many, oldest first; `None` without such a plugin.
+    pub fn dead_letters(
+        &self,
+        name: &PluginName,
+        from: u64,
+        max: usize,
+    ) -> Option<Vec<DeadLetter>> {
         let plugins = self.shared.plugins.lock();
-        plugins.get(name).map(|core| core.dead_letters.lock().oldest(max))
+        plugins.get(name).map(|core| core.dead_letters.lock().oldest(from, max))
     }
 
-    /// Waits until all changes so far are in the state directory. `false` if it cannot be written now; `true` without
-    /// one.
-    pub async fn written(&self) -> bool {
+    /// Waits until all changes of a plugin so far are in the state directory. They are written at the plugin's rate
+    /// (`limits.stateWrites`). `false` if the directory cannot be written now; `true` without one.
+    pub async fn written(&self, name: &PluginName) -> bool {
         let Some(archive) = &self.archive else { return true };
         let (reply, answer) = oneshot::channel();
         // The caller may be gone.
-        archive.when_written(move |is_written| _ = reply.send(is_written));
+        archive.when_written(name, move |is_written| _ = reply.send(is_written));
         answer.await.unwrap_or(false)
     }
 

@@ -5,14 +5,23 @@ use crate::host_configuration::ConfigurationStatus;
 use crate::http::{SecretAccess, WhyRights, list_problems, message, respond_plugins, respond_why};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use futures::stream;
 use informant_cache::SharedInformerFactory;
 use informant_runtime::{AdminError, DeadLetter, Plugins};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Letters in a piece of an answer. A letter takes up to 2 KiB.
+const LETTERS_IN_PIECE: usize = 64;
+/// How long a list of letters waits until they are written.
+const WRITTEN_WAIT: Duration = Duration::from_secs(1);
 
 /// The state that every handler can use.
 #[derive(Clone)]
@@ -83,35 +92,95 @@ async fn act(action: PluginAction, shared: &AdminState, name: &str, body: Body) 
     Ok(Json(json!({ "msg": text })).into_response())
 }
 
-/// The letters of a plugin, after the host has written them to the state directory, if it has one that can be written.
-/// So a letter that was shown also exists after a restart. For a plugin whose file is gone, the letters that the state
-/// directory keeps.
-async fn letters_of(shared: &AdminState, name: &str) -> Result<Vec<DeadLetter>, ActionRefusal> {
+/// The letters of a plugin, from an id on.
+type LettersFrom = Box<dyn FnMut(u64, usize) -> Vec<DeadLetter> + Send>;
+
+/// The letters of a plugin, after the host has written them to the state directory, if it has one that can be written
+/// and the plugin is not far above its rate. So a letter that was shown also exists after a restart. For a plugin whose
+/// file is gone, the letters that the state directory keeps.
+async fn letters_of(shared: &AdminState, name: &str) -> Result<LettersFrom, ActionRefusal> {
     let name = named(name)?;
-    let Some(letters) = shared.plugins.dead_letters(&name, usize::MAX) else {
-        let kept = shared.plugins.kept_dead_letters(&name).await;
-        return kept.ok_or_else(|| AdminError::NoSuchPlugin(name).into());
-    };
-    shared.plugins.written().await;
-    Ok(letters)
+    let plugins = shared.plugins.clone();
+    if plugins.dead_letters(&name, 0, 0).is_some() {
+        let _ = tokio::time::timeout(WRITTEN_WAIT, plugins.written(&name)).await;
+        let letters = move |from, max| plugins.dead_letters(&name, from, max).unwrap_or_default();
+        return Ok(Box::new(letters));
+    }
+    let kept = plugins.kept_dead_letters(&name).await;
+    let kept = kept.ok_or_else(|| ActionRefusal::from(AdminError::NoSuchPlugin(name)))?;
+    Ok(Box::new(move |from, max| {
+        let letters = kept.iter().filter(|letter| letter.id >= from);
+        letters.take(max).cloned().collect()
+    }))
 }
 
 async fn dead_letters(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     let letters = letters_of(&shared, &name).await?;
-    let letters: Vec<_> = letters.iter().map(DeadLetter::to_json).collect();
-    Ok(Json(letters).into_response())
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let pieces = listed(letters, |letter| (letter.id, letter.to_json()));
+    Ok((json, Body::from_stream(stream::iter(pieces))).into_response())
+}
+
+/// The letters as a JSON array, in pieces: a plugin may have thousands, and many callers may read them slowly.
+/// `letters` are those from an id on, at most so many; `shown` is the id and the text of one.
+fn listed<L>(
+    mut letters: impl FnMut(u64, usize) -> Vec<L>,
+    shown: impl Fn(&L) -> (u64, Value),
+) -> impl Iterator<Item = Result<String, Infallible>> {
+    let mut from = Some(0);
+    let mut separator = '[';
+    std::iter::from_fn(move || {
+        let some = letters(from?, LETTERS_IN_PIECE);
+        from = None;
+        let mut piece = String::new();
+        for letter in &some {
+            let (id, json) = shown(letter);
+            // A text takes any value.
+            let _ = write!(piece, "{separator}{json}");
+            (separator, from) = (',', Some(id + 1));
+        }
+        if from.is_none() {
+            piece.push_str(if separator == '[' { "[]" } else { "]" });
+        }
+        Some(Ok(piece))
+    })
 }
 
 async fn dead_letter(
     State(shared): State<AdminState>,
     Path((name, id)): Path<(String, u64)>,
 ) -> Answer {
-    let letters = letters_of(&shared, &name).await?;
-    match letters.iter().find(|letter| letter.id == id) {
+    let mut letters = letters_of(&shared, &name).await?;
+    match letters(id, 1).first().filter(|letter| letter.id == id) {
         Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
         None => {
             let text = format!("{name} has no dead letter {id}");
             Err(ActionRefusal(StatusCode::NOT_FOUND, text))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(letters: u64, pieces: usize) {
+        let ids: Vec<u64> = (1..=letters).map(|number| 3 * number).collect();
+        let some = |from, max| ids.iter().copied().filter(|id| *id >= from).take(max).collect();
+        let listed: Result<Vec<String>, _> = listed(some, |id| (*id, json!(id))).collect();
+        let listed = listed.expect("it is infallible");
+        assert_eq!(listed.len(), pieces);
+        let read: Vec<u64> = serde_json::from_str(&listed.concat()).expect("it is JSON");
+        assert_eq!(read, ids);
+    }
+
+    #[test]
+    fn letters_are_listed_some_at_a_time() {
+        check(0, 1);
+        check(1, 2);
+        check(64, 2);
+        check(65, 3);
+        check(200, 5);
     }
 }

@@ -1,10 +1,10 @@
 //! The file of the admin socket: its path, its permissions, and the replacement of a file that an ended host left.
 
 use super::routes::{self, AdminState};
-use crate::http::{Bounds, Transport, WATCHES_MAX, serve};
+use crate::http::{Bounds, Transport, WATCHES_MAX, own_thread, serve};
 use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, bail};
-use axum::Router;
+use axum::{Router, middleware};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use std::fs::File;
@@ -14,7 +14,9 @@ use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::net::UnixListener;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+use tracing::error;
 
 /// Read and write for the host's user, nothing for other users.
 const MODE: u32 = 0o600;
@@ -24,7 +26,7 @@ pub(crate) struct AdminSocket {
     path: PathBuf,
     /// Device and inode number of this socket's file. The file of another host may replace it.
     file: (u64, u64),
-    listener: Option<UnixListener>,
+    listener: Option<StdListener>,
 }
 
 /// The default path: one for each user, in a directory that only this user can open.
@@ -65,7 +67,8 @@ impl AdminSocket {
         &self.path
     }
 
-    /// Serves its own paths, and these to read, until `shutdown`. Then it lets the current requests end.
+    /// Serves its own paths, and these to read, until `shutdown`. Then it lets the current requests end. It has a thread
+    /// of its own, so that no caller delays events.
     pub(crate) async fn serve(
         mut self,
         shared: AdminState,
@@ -73,10 +76,27 @@ impl AdminSocket {
         shutdown: CancellationToken,
         refused: Arc<RefusedCounts>,
     ) {
+        self.serve_routes(routes::router(shared).merge(read), shutdown, refused).await;
+    }
+
+    async fn serve_routes(
+        &mut self,
+        routes: Router,
+        shutdown: CancellationToken,
+        refused: Arc<RefusedCounts>,
+    ) {
         let Some(listener) = self.listener.take() else { return };
-        let router = routes::router(shared).merge(read);
+        let within = middleware::from_fn_with_state(Handle::current(), own_thread::within);
+        let router = routes.layer(within);
         let bounds = Bounds::admin().with_watches(WATCHES_MAX);
-        serve(listener, Transport::Plain, router, |_| false, shutdown, bounds, refused).await;
+        let serve = async move || {
+            let listener = UnixListener::from_std(listener)?;
+            serve(listener, Transport::Plain, router, |_| false, shutdown, bounds, refused).await;
+            Ok(())
+        };
+        if let Err(error) = own_thread::run("admin", serve).await.flatten() {
+            error!("the admin socket is not served: {error:#}");
+        }
     }
 }
 
@@ -94,11 +114,11 @@ fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-fn bind(path: &Path) -> std::io::Result<UnixListener> {
+fn bind(path: &Path) -> std::io::Result<StdListener> {
     let listener = StdListener::bind(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
     listener.set_nonblocking(true)?;
-    UnixListener::from_std(listener)
+    Ok(listener)
 }
 
 /// Creates the directory of the default path. It must belong to this user alone: in a directory that all users may
@@ -189,6 +209,11 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::time::Duration;
+
+    /// Longer than any answer takes on a busy machine. A thread that never answers fails the test.
+    const READ_MAX: Duration = Duration::from_secs(60);
 
     fn listen(path: &Path) -> String {
         match AdminSocket::listen(path) {
@@ -224,6 +249,29 @@ mod tests {
         std::fs::write(&path, "precious").expect("a file");
         assert!(listen(&path).contains("is there and is no socket"));
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "precious");
+    }
+
+    #[tokio::test]
+    async fn requests_need_no_other_thread_of_the_host() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        let mut socket = AdminSocket::listen(&path).expect("it listens");
+        let routes = Router::new().fallback(async || "an answer");
+        let shutdown = CancellationToken::new();
+        let stop = shutdown.clone();
+        let serving = tokio::spawn(async move {
+            socket.serve_routes(routes, stop, Arc::default()).await;
+        });
+        tokio::task::yield_now().await;
+        // The only thread of this runtime waits here.
+        let mut client = StdStream::connect(&path).expect("it listens");
+        client.set_read_timeout(Some(READ_MAX)).expect("a deadline");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("sent");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.ends_with("an answer"), "{answer}");
+        shutdown.cancel();
+        serving.await.expect("it ends");
     }
 
     #[test]

@@ -57,7 +57,7 @@ async fn dead_letters(
         Err((status, text)) => return message(status, text),
     };
     let plugins = plugins.clone();
-    let answer = aside(move || match plugins.dead_letters(&name, limit) {
+    let answer = aside(move || match plugins.dead_letters(&name, 0, limit) {
         Some(letters) => {
             let letters: Vec<_> = letters.iter().map(DeadLetter::to_json).collect();
             Json(letters).into_response()

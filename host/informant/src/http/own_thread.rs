@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 const LEFTOVERS_MAX: Duration = Duration::from_secs(1);
 
 /// Runs a future on the new thread to its end. It ends early if this is dropped. A panic there is a panic here.
-pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
+pub(crate) async fn run<T: Send + 'static, F: Future<Output = T>>(
     name: &str,
     make: impl FnOnce() -> F + Send + 'static,
 ) -> Result<T> {
@@ -45,7 +45,7 @@ pub(super) async fn run<T: Send + 'static, F: Future<Output = T>>(
 
 /// Answers requests on the thread that reads them, within another async runtime. Tasks and connections that an answer begins are
 /// that runtime's, and outlive this one. The runtime's own threads do nothing for a request, however many come.
-pub(super) async fn within(
+pub(crate) async fn within(
     State(runtime): State<Handle>,
     request: Request,
     next: Next,

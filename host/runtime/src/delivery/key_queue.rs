@@ -27,6 +27,7 @@ use hashbrown::{HashMap, HashSet};
 use hashed_key::checked;
 use informant_cache::workqueue::{AddOptions, Lane, RateLimiter};
 use jiff::Timestamp;
+pub(crate) use line::FormerLines;
 use line::{InFlight, Line, SharedLimiter};
 use snapshot::GivenUp;
 use std::collections::{BTreeSet, VecDeque};

@@ -18,7 +18,7 @@ use super::mailbox::{Initials, Mailbox, Marks, QueueLoad, Queued, Settled, Waiti
 use crate::contract::configuration::RateLimit;
 use crate::contract::limits::Limits;
 use crate::delivery::breaker::Breaker;
-use crate::delivery::key_queue::{AddError, Bounds, HashedKey, KeyQueue, Waits};
+use crate::delivery::key_queue::{AddError, Bounds, FormerLines, HashedKey, KeyQueue, Waits};
 use crate::delivery::retry_waits::{RETRY_BURST, RETRY_INTERVAL, RETRY_MAX};
 use crate::delivery::sync_calls::SyncCalls;
 use crate::delivery::timers::Timers;
@@ -27,13 +27,14 @@ use crate::history::History;
 use crate::trace::TraceId;
 use call_rate::CallRate;
 use hashbrown::{HashMap, HashSet};
-use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, RateLimiter};
+use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, Leftover, RateLimiter};
 use informant_cache::{ObjectKey, RoomSignal};
 use next::EVENTS_BETWEEN_KEYS;
 pub(crate) use snapshot::OpenCall;
 pub use snapshot::QueueSnapshot;
 use std::mem::take;
 use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 pub(super) use woken::Woken;
 pub(crate) use work::{Completed, Hands, Reconciles, Work};
 
@@ -331,19 +332,30 @@ impl Mailboxes {
         self.shards.iter_mut().map(|mailbox| mailbox.retain(keep)).sum()
     }
 
-    /// Changes the number of shards. No shard may have work in flight.
-    pub(crate) fn reshard(&mut self, shards: usize, now: Instant) {
-        self.keys.reshard(shards, now);
+    /// Changes the number of shards. No shard may have work in flight. Returns the former lines of keys.
+    pub(super) fn reshard(&mut self, shards: usize, now: Instant) -> FormerLines {
+        let lines = self.keys.reshard(shards, now);
         if shards == self.shards.len() {
-            return;
+            return lines;
         }
         self.each(|mailbox| mailbox.recover(now));
         let seq = self.shards.iter().map(Mailbox::seq).max().unwrap_or_default();
         let before = take(&mut self.shards);
-        let Some(first) = before.first() else { return };
+        let Some(first) = before.first() else { return lines };
         let mut after: Vec<Mailbox> = (0..shards.max(1)).map(|_| first.emptied(seq)).collect();
         Mailbox::regroup(before, &mut after);
         self.shards = after;
+        lines
+    }
+
+    /// Puts some keys of former lines into the present lines. Returns whether there are more.
+    pub(super) fn regroup_keys(
+        &mut self,
+        keys: &mut IntoIter<Leftover<HashedKey>>,
+        now: Instant,
+    ) -> bool {
+        self.woken = Woken::All;
+        self.keys.regroup(keys, now)
     }
 
     /// The events of an object that have not ended.

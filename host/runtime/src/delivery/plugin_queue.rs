@@ -6,6 +6,7 @@ mod pulses;
 mod worker;
 
 use crate::counters::Counters;
+use crate::delivery::key_queue::FormerLines;
 use crate::delivery::mailbox::Marks;
 #[cfg(test)]
 use crate::delivery::mailbox::{Queued, Settled};
@@ -101,6 +102,17 @@ impl PluginQueue {
             more = shared.mailboxes.keys.ripen(now);
             MutexGuard::unlock_fair(shared);
         }
+    }
+
+    /// Changes the number of shards, while no shard works. The keys come into their new lines by [`regroup`](Self::regroup).
+    pub(crate) fn reshard(&self, shards: usize, now: Instant) -> FormerLines {
+        self.change(|it| it.reshard(shards, now))
+    }
+
+    /// Puts the keys of former lines into the present lines, a few at a time: informers wait for the lock.
+    pub(crate) fn regroup(&self, lines: FormerLines, now: Instant) {
+        let mut keys = lines.into_keys(now);
+        while self.change(|it| it.regroup_keys(&mut keys, now)) {}
     }
 
     fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
@@ -256,7 +268,7 @@ mod tests {
         let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
         let now = Instant::now();
         queue.look(|it| it.keys.set_bounds(Bounds { keys: 2, bytes: 1 << 20 }));
-        queue.change(|it| it.reshard(2, now));
+        queue.regroup(queue.reshard(2, now), now);
         let leading = Leading::default();
         let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
         let waits = |shard: usize| queue.shared.lock().worker(shard).waits;
@@ -289,8 +301,8 @@ mod tests {
         let call = |outcome, began| Some(Ended { outcome, first: true, began });
         for succeeds in [true, false] {
             let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
+            queue.regroup(queue.reshard(2, now), now);
             queue.change(|it| {
-                it.reshard(2, now);
                 let lost = call(Outcome::Lost, now);
                 (0..5).for_each(|_| _ = it.settle(0, Completed::Started, lost, now));
             });

@@ -132,12 +132,13 @@ impl DeadLetters {
     }
 
     pub(crate) fn list(&self) -> Vec<DeadLetter> {
-        self.oldest(usize::MAX)
+        self.oldest(0, usize::MAX)
     }
 
-    /// At most so many.
-    pub(crate) fn oldest(&self, max: usize) -> Vec<DeadLetter> {
-        self.lying().take(max).cloned().collect()
+    /// At most so many, from this id on.
+    pub(crate) fn oldest(&self, from: u64, max: usize) -> Vec<DeadLetter> {
+        let letters = self.letters.range(from..).map(|(_, letter)| letter);
+        letters.filter(|letter| !self.sent.contains(&letter.id)).take(max).cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -306,6 +307,17 @@ mod tests {
         let bounds = LetterBounds { letters: 2, bytes: 1 << 20 };
         check(bounds, &["a", "b", "c"], &[0, 0, 1], &["2 b", "3 c"]);
         check(LetterBounds { letters: 9, bytes: 1 }, &["a", "b"], &[0, 1], &["2 b"]);
+    }
+
+    #[test]
+    fn a_list_begins_at_an_id_and_has_only_letters_that_lie() {
+        let mut dead = DeadLetters::new(LetterBounds { letters: 9, bytes: 1 << 20 });
+        ["a", "b", "c", "d"].into_iter().for_each(|name| _ = dead.push(letter(name)));
+        let one = Selection::Ids([2].into());
+        dead.send(&one, |_| true);
+        assert_eq!(names(&dead.oldest(1, 2)), ["1 a", "3 c"]);
+        assert_eq!(names(&dead.oldest(2, 9)), ["3 c", "4 d"]);
+        assert!(dead.oldest(5, 9).is_empty());
     }
 
     #[test]

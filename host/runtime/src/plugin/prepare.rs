@@ -186,6 +186,7 @@ impl Preparer {
         let (reply, answer) = oneshot::channel();
         // A version that is not loaded yet also runs on the threads for guests.
         let pace = self.threads.pace(Arc::default());
+        pace.loads(Instant::now());
         let state = {
             let (plugin, limits) = (name.clone(), &settings.limits);
             let state = GuestState::new(plugin, limits, log_budget.clone(), None);

@@ -26,7 +26,14 @@ impl Takeover {
         // After an error the senders of the other shards are dropped, so they keep the old version.
         let ready = asked.into_iter().collect::<Result<Vec<_>, _>>()?;
         // Invariant 26.
-        self.together.swap(&version, &self.core, Now::read());
+        let at = Now::read();
+        let former = self.together.swap(&version, &self.core, at);
+        // Aside, so that a load that is given up loses no key, and no thread of events has so many at once.
+        let queue = self.core.queue.clone();
+        let regrouped =
+            tokio::task::spawn_blocking(move || queue.regroup(former, at.instant)).await;
+        // It only fails while the host ends.
+        let _ = regrouped;
         let mut restored = false;
         for (has_restored, go) in ready {
             restored |= has_restored;

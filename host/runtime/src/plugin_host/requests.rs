@@ -32,7 +32,7 @@ impl PluginHost {
                 Action::Purge(selection) => Ok(plugin.purge(&selection)),
             },
         };
-        tell(self.archive(), answer, reply);
+        tell(self.archive().map(|archive| (archive, name)), answer, reply);
     }
 
     /// For an absent plugin, only its kept data can be changed.
@@ -56,7 +56,7 @@ impl PluginHost {
                 true => Ok(plugin.purge(&selection)),
                 false => Err(AdminError::Refused(text.to_owned())),
             };
-            return tell(self.archive(), answer, reply);
+            return tell(self.archive().map(|archive| (archive, name)), answer, reply);
         }
         let kept = kept.filter(|kept| kept.head.is_some());
         let (Some(kept), Some(archive)) = (kept, self.archive()) else {
@@ -67,12 +67,12 @@ impl PluginHost {
             letters.map(|letter| ((name.clone(), ArchiveKey::Letter(letter.id)), None)).collect();
         let answer = format!("{} thrown away", counted(changes.len(), "dead letter"));
         archive.put(changes);
-        tell(Some(archive), Ok(answer), reply);
+        tell(Some((archive, name)), Ok(answer), reply);
     }
 
     /// Pauses or resumes the plugin.
     fn hold(&mut self, name: &PluginName, paused: bool, reply: Reply) {
-        let archive = self.archive();
+        let archive = self.archive().map(|archive| (archive, name.clone()));
         let Some(plugin) = self.plugins.get_mut(name) else { return };
         let note = if self.leads { "" } else { " here; this host is on standby" };
         let done = move |held: Result<(), AdminError>| {
@@ -129,10 +129,10 @@ impl PluginHost {
 }
 
 /// Answers after the state directory has the change, so that the host's end does not undo it.
-fn tell(archive: Option<Archive>, answer: Result<String, AdminError>, reply: Reply) {
+fn tell(kept: Option<(Archive, PluginName)>, answer: Result<String, AdminError>, reply: Reply) {
     // Invariant 23.
-    match archive {
-        Some(archive) if answer.is_ok() => archive.when_written(move |is_written| {
+    match kept {
+        Some((archive, name)) if answer.is_ok() => archive.when_written(&name, move |is_written| {
             let note = if is_written { "" } else { NOT_WRITTEN };
             // The caller may be gone.
             let _ = reply.send(answer.map(|text| text + note));

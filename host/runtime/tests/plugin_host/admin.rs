@@ -28,7 +28,7 @@ impl Bench {
     }
 
     fn dead_letters(&self) -> Vec<String> {
-        let letters = self.plugins.dead_letters(&name(), usize::MAX).expect("it is there");
+        let letters = self.plugins.dead_letters(&name(), 0, usize::MAX).expect("it is there");
         let shown = |letter: &informant_runtime::DeadLetter| {
             let json = letter.to_json();
             format!("{} {} {} {}", json["id"], json["name"], json["change"], json["reason"])

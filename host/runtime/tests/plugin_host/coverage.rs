@@ -188,7 +188,7 @@ async fn dead_letters_whose_informer_has_stopped_are_not_said_to_be_sent() {
     let name: PluginName = "hello".parse().expect("a name");
     let refused = bench.admin.redrive(&name, Selection::All).await.expect_err("nothing is sent");
     assert!(refused.to_string().contains("the dead letters stay"), "{refused}");
-    assert_eq!(bench.plugins.dead_letters(&name, usize::MAX).expect("it runs").len(), 1);
+    assert_eq!(bench.plugins.dead_letters(&name, 0, usize::MAX).expect("it runs").len(), 1);
     bench.stop().await;
 }
 
@@ -226,7 +226,7 @@ async fn dead_letters_stay_while_it_is_not_known_what_has_become_of_their_object
         "{sent}"
     );
     let stays = |letter: &DeadLetter| letter.to_json()["namespace"] == "b";
-    let left = bench.plugins.dead_letters(&name, usize::MAX).expect("it runs");
+    let left = bench.plugins.dead_letters(&name, 0, usize::MAX).expect("it runs");
     assert_eq!(left.iter().filter(|letter| stays(letter)).count(), 1);
     bench.stop().await;
 }

@@ -128,7 +128,7 @@ impl Bench {
 
     fn given_up(&self) -> Vec<DeadLetter> {
         let name: PluginName = "hello".parse().expect("a name");
-        self.plugins.dead_letters(&name, usize::MAX).expect("it is there")
+        self.plugins.dead_letters(&name, 0, usize::MAX).expect("it is there")
     }
 }
 

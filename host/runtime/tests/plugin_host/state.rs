@@ -74,7 +74,7 @@ impl Bench {
     /// Waits for so many dead letters and shows them: id, pod, change, reason and attempts.
     async fn letters(&self, count: usize) -> Vec<String> {
         self.until("hello", |status| status.is_some_and(|it| it.dead_letters == count)).await;
-        let letters = self.plugins.dead_letters(&name(), usize::MAX).expect("it is there");
+        let letters = self.plugins.dead_letters(&name(), 0, usize::MAX).expect("it is there");
         let shown = |letter: &informant_runtime::DeadLetter| {
             let json = letter.to_json();
             let words = ["name", "change", "reason"]
@@ -302,7 +302,7 @@ async fn dead_letters_of_a_plugin_whose_file_is_gone_are_shown_and_thrown_away()
     bench.letters(2).await;
     std::fs::remove_file(bench.directory().join("hello.wasm")).expect("the file was there");
     bench.until("hello", |status| status.is_none()).await;
-    assert!(bench.plugins.dead_letters(&name(), usize::MAX).is_none());
+    assert!(bench.plugins.dead_letters(&name(), 0, usize::MAX).is_none());
     let ids = async || {
         let letters = bench.plugins.kept_dead_letters(&name()).await;
         letters.map(|letters| letters.iter().map(|letter| letter.id).collect::<Vec<_>>())

@@ -57,7 +57,7 @@ impl Bench {
     async fn refused(&self, count: usize) -> Vec<String> {
         self.until("hello", |status| status.is_some_and(|it| it.dead_letters == count)).await;
         let name: PluginName = "hello".parse().expect("a name");
-        let letters = self.plugins.dead_letters(&name, usize::MAX).expect("it is there");
+        let letters = self.plugins.dead_letters(&name, 0, usize::MAX).expect("it is there");
         let words = |letter: &informant_runtime::DeadLetter| {
             let json = letter.to_json();
             let [name, change] = ["name", "change"].map(|key| json[key].to_string());

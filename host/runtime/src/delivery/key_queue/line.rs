@@ -4,8 +4,8 @@
 use super::{HashedKey, KeyQueue, KeyWork, Waits};
 use crate::shard;
 use informant_cache::workqueue::{
-    AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, LaneRule, MaxOfRateLimiter,
-    PolledWorkQueue, RateLimiter, WorkQueueOptions,
+    AddOptions, BucketRateLimiter, ItemExponentialFailureRateLimiter, LaneRule, Leftover,
+    MaxOfRateLimiter, PolledWorkQueue, RateLimiter, WorkQueueOptions,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How many delayed keys of a line become due while the queue's lock is held once.
 const RIPEN_MAX: usize = 128;
+/// How many keys come into other lines while the queue's lock is held once.
+const REGROUPED_MAX: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Line {
@@ -27,6 +29,19 @@ pub(super) struct InFlight {
     pub(super) since: Instant,
     /// Whether the key was added rate-limited while in flight. A success does not forget that wait.
     pub(super) rate_limited: bool,
+}
+
+/// The lines of a former number of shards. Their keys go to the present lines.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct FormerLines(Vec<Line>);
+
+impl FormerLines {
+    /// The keys, without the queue's lock: there may be 200,000.
+    pub(crate) fn into_keys(self, now: Instant) -> std::vec::IntoIter<Leftover<HashedKey>> {
+        let keys = self.0.into_iter().flat_map(|line| line.queue.into_leftovers(now));
+        keys.collect::<Vec<_>>().into_iter()
+    }
 }
 
 impl Line {
@@ -98,24 +113,30 @@ impl KeyQueue {
         self.lines.len()
     }
 
-    /// Changes the number of shards. No shard may have a key in flight. Waiting keys keep their times, and failed
-    /// keys their counts.
-    pub(crate) fn reshard(&mut self, shards: usize, now: Instant) {
+    /// Changes the number of shards. No shard may have a key in flight. The keys of the former lines come back by
+    /// [`regroup`](Self::regroup).
+    pub(crate) fn reshard(&mut self, shards: usize, now: Instant) -> FormerLines {
         if shards == self.lines.len() {
-            return;
+            return FormerLines(Vec::new());
         }
         (0..self.lines.len()).for_each(|shard| self.recover(shard, now));
         let lines = (0..shards.max(1)).map(|_| Line::new(&self.limiter)).collect();
-        for line in std::mem::replace(&mut self.lines, lines) {
-            for left in line.queue.into_leftovers(now) {
-                let after = left.ready_at.map(|at| at.saturating_duration_since(now));
-                let options = AddOptions {
-                    lane: left.lane,
-                    after: after.unwrap_or_default(),
-                    rate_limited: false,
-                };
-                self.put(left.key, options, now);
-            }
+        FormerLines(std::mem::replace(&mut self.lines, lines))
+    }
+
+    /// Puts some keys of former lines into the present lines. Waiting keys keep their times, and failed keys their
+    /// counts. Returns whether there are more.
+    pub(crate) fn regroup(
+        &mut self,
+        keys: &mut std::vec::IntoIter<Leftover<HashedKey>>,
+        now: Instant,
+    ) -> bool {
+        for left in keys.take(REGROUPED_MAX) {
+            let after = left.ready_at.map(|at| at.saturating_duration_since(now));
+            let (after, lane) = (after.unwrap_or_default(), left.lane);
+            // The key may have been added, done and forgotten meanwhile.
+            self.insert(left.key, AddOptions { lane, after, rate_limited: false }, now);
         }
+        !keys.as_slice().is_empty()
     }
 }

@@ -457,7 +457,8 @@ fn keys_of_several_shards_come_each_in_its_own() {
                         model.settle(&work, worked, Duration::ZERO, now);
                         keys.settle(shard, worked, now);
                     }
-                    keys.reshard(random.usize(1..6), now);
+                    let mut former = keys.reshard(random.usize(1..6), now).into_keys(now);
+                    while keys.regroup(&mut former, now) {}
                 }
                 _ => {}
             }
@@ -504,6 +505,26 @@ fn check_changes(keys: &mut KeyQueue, worked: Worked<'_>, expect: &[u8]) {
     let found: Vec<u8> = work.changes.iter().map(|change| change.0[15]).collect();
     assert_eq!(found, expect);
     keys.settle(0, worked, now);
+}
+
+#[test]
+fn keys_of_former_shards_come_beside_those_that_are_added_meanwhile() {
+    let mut keys = KeyQueue::new(Bounds { keys: 1_000, bytes: 1 << 20 }, WAITS);
+    let (now, later) = (Instant::now(), AddOptions { after: Duration::from_secs(9), ..plain() });
+    (0..500)
+        .for_each(|key| _ = keys.add(key.to_string().as_str(), later, now).expect("there is room"));
+    let bytes = keys.bytes();
+    let mut former = keys.reshard(3, now).into_keys(now);
+    assert!(keys.regroup(&mut former, now), "a few at a time");
+    assert!((1..500).contains(&former.len()));
+    let key = former.as_slice()[0].key.to_string();
+    let shard = keys.add(key.as_str(), plain(), now).expect("it is known");
+    assert!(keys.take(shard, now).is_some(), "a key that is on its way is due now");
+    keys.settle(shard, Worked::Done { again: None }, now);
+    while keys.regroup(&mut former, now) {}
+    assert_eq!((keys.count(), keys.bytes()), (500, bytes));
+    let all = now + Duration::from_secs(9);
+    assert_eq!((keys.len(now), keys.len(all)), (0, 500), "none came early, and each once");
 }
 
 #[test]

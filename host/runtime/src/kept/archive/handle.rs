@@ -35,10 +35,28 @@ pub(super) struct Inbox {
     pub(super) status: StateDirectoryStatus,
 }
 
-pub(super) enum ArchiveRequest {
-    /// Called once all earlier changes are on the disk, or could not be written.
+/// A request about one plugin. It waits until the plugin's earlier changes are on the disk, at the plugin's rate: else
+/// callers would let a plugin write above its rate.
+pub(super) struct ArchiveRequest {
+    pub(super) plugin: PluginName,
+    pub(super) then: Then,
+    /// Whether changes of the plugin waited when the request came.
+    awaits: bool,
+    /// Whether a write has begun since.
+    is_tried: bool,
+}
+
+impl ArchiveRequest {
+    fn is_ready(&self, pending: &Pending) -> bool {
+        !self.awaits || !pending.has(&self.plugin)
+    }
+}
+
+/// What follows once the changes are written.
+pub(super) enum Then {
+    /// Called with `true`, or with `false` if the changes could not be written.
     Written(WrittenCallback),
-    Read(ArchiveRead),
+    Read(oneshot::Sender<Kept>),
 }
 
 /// A function that is called once, with `false` if this value is dropped: so no caller waits for ever.
@@ -60,12 +78,6 @@ impl Drop for WrittenCallback {
     }
 }
 
-/// A request for the kept data of a plugin.
-pub(super) struct ArchiveRead {
-    pub(super) plugin: PluginName,
-    pub(super) reply: oneshot::Sender<Kept>,
-}
-
 /// The condition of the state directory.
 #[derive(Debug, Clone, Default)]
 pub struct StateDirectoryStatus {
@@ -81,6 +93,51 @@ pub struct StateDirectoryStatus {
     pub waiting_bytes: usize,
     /// The error of the disk, while it takes no writes.
     pub error: Option<String>,
+}
+
+impl Inbox {
+    pub(super) fn push(&mut self, plugin: PluginName, then: Then) {
+        let awaits = self.pending.has(&plugin);
+        self.asks.push(ArchiveRequest { plugin, then, awaits, is_tried: false });
+    }
+
+    /// The file could not be read for the request.
+    pub(super) fn put_back(&mut self, plugin: PluginName, reply: oneshot::Sender<Kept>) {
+        let then = Then::Read(reply);
+        self.asks.push(ArchiveRequest { plugin, then, awaits: true, is_tried: true });
+    }
+
+    /// Whether a request is worth a look now. While the disk fails, a request for kept data waits.
+    pub(super) fn has_due_ask(&self, disk_fails: bool) -> bool {
+        self.asks.iter().any(|ask| match disk_fails {
+            true => !ask.awaits || matches!(ask.then, Then::Written(_)),
+            false => ask.is_ready(&self.pending),
+        })
+    }
+
+    /// Takes the requests that need no more changes than those that were taken.
+    pub(super) fn take_ready(&mut self) -> Vec<ArchiveRequest> {
+        let is_ready = |ask: &mut ArchiveRequest| ask.is_ready(&self.pending);
+        self.asks.extract_if(.., is_ready).collect()
+    }
+
+    /// The next write is the answer to these requests, if it fails.
+    pub(super) fn try_asks(&mut self) {
+        self.asks.iter_mut().for_each(|ask| ask.is_tried = true);
+    }
+
+    /// The disk has failed: takes the tried requests that are answered with that. Others wait, except those of callers
+    /// that are gone.
+    pub(super) fn take_failed(&mut self) -> Vec<ArchiveRequest> {
+        let is_failed = |ask: &mut ArchiveRequest| {
+            ask.awaits |= ask.is_tried;
+            match &ask.then {
+                Then::Written(_) => ask.is_tried,
+                Then::Read(reply) => reply.is_closed(),
+            }
+        };
+        self.asks.extract_if(.., is_failed).collect()
+    }
 }
 
 impl Archive {
@@ -110,15 +167,19 @@ impl Archive {
         self.shared.changed.notify_all();
     }
 
-    /// Calls `then` once all earlier changes are on the disk, or with `false` if that fails.
-    pub(crate) fn when_written(&self, then: impl FnOnce(bool) + Send + 'static) {
-        self.ask(ArchiveRequest::Written(WrittenCallback(Some(Box::new(then)))));
+    /// Calls `then` once all earlier changes of the plugin are on the disk, or with `false` if that fails.
+    pub(crate) fn when_written(
+        &self,
+        plugin: &PluginName,
+        then: impl FnOnce(bool) + Send + 'static,
+    ) {
+        self.ask(plugin, Then::Written(WrittenCallback(Some(Box::new(then)))));
     }
 
     /// The kept data of a plugin, as soon as the disk can be read; `None` if the thread has ended.
     pub(crate) async fn read(&self, plugin: &PluginName) -> Option<Kept> {
         let (reply, answer) = oneshot::channel();
-        self.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin.clone(), reply }));
+        self.ask(plugin, Then::Read(reply));
         answer.await.ok()
     }
 
@@ -160,13 +221,13 @@ impl Archive {
         self.shared.inbox.lock().pending.found(plugin, kept);
     }
 
-    pub(super) fn ask(&self, ask: ArchiveRequest) {
+    pub(super) fn ask(&self, plugin: &PluginName, then: Then) {
         let mut inbox = self.shared.inbox.lock();
         if inbox.ended {
             drop(inbox);
-            return drop(ask);
+            return drop(then);
         }
-        inbox.asks.push(ask);
+        inbox.push(plugin.clone(), then);
         drop(inbox);
         self.shared.changed.notify_all();
     }

@@ -121,6 +121,11 @@ impl Pending {
         self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
     }
 
+    /// Whether changes of the plugin wait.
+    pub(super) fn has(&self, plugin: &PluginName) -> bool {
+        self.waiting.contains_key(plugin)
+    }
+
     /// How long until the next write; `None` if no change waits.
     pub(super) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let paces = &mut self.paces;

@@ -1,9 +1,9 @@
 //! The thread that owns the file. A transaction has all changes that came during the transaction
 //! before, except those of plugins above their rate (`paces.rs`).
 
-use super::handle::{Archive, ArchiveRead, ArchiveRequest, ArchiveShared};
+use super::handle::{Archive, ArchiveRequest, ArchiveShared, Then};
 use super::store::{ArchiveStore, FilePlace};
-use super::{StateDirectoryError, StateDirectoryOptions};
+use super::{Kept, StateDirectoryError, StateDirectoryOptions};
 use crate::plugin_name::PluginName;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 use tracing::{error, info};
 
 /// The first pause after a disk error. It doubles up to `RETRY_MAX`.
@@ -59,7 +60,6 @@ impl ArchiveThread {
             store: written.is_ok().then_some(store),
             shared,
             failures: 0,
-            reads: Vec::new(),
             gone_is_noted: false,
         };
         let thread = std::thread::Builder::new().name("state".to_owned());
@@ -100,8 +100,6 @@ struct ArchiveWriter {
     shared: Arc<ArchiveShared>,
     /// The number of failures in a row.
     failures: u32,
-    /// Requests that wait until the disk can be read again: at most one load of each plugin.
-    reads: Vec<ArchiveRead>,
     /// Whether the file has noted the plugins that were gone when the host began.
     gone_is_noted: bool,
 }
@@ -127,23 +125,11 @@ impl ArchiveWriter {
     fn run(mut self) {
         let mut next_look = Instant::now() + LOOK_INTERVAL;
         loop {
-            let (asks, stopping) = self.next(next_look);
-            // A request concerns all earlier changes.
-            let is_written = self.write(stopping || !asks.is_empty());
-            for ask in asks {
-                match ask {
-                    ArchiveRequest::Written(then) => then.call(is_written),
-                    ArchiveRequest::Read(read) => {
-                        // A former caller for the same plugin is gone.
-                        self.reads.retain(|before| before.plugin != read.plugin);
-                        self.reads.push(read);
-                    }
-                }
-            }
+            let stopping = self.next(next_look);
+            self.write(stopping);
             if stopping {
                 return;
             }
-            self.answer_reads();
             if !self.gone_is_noted || Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK_INTERVAL;
                 self.look();
@@ -151,8 +137,9 @@ impl ArchiveWriter {
         }
     }
 
-    /// Waits for work. After a failure only a request, and the end, shorten the wait.
-    fn next(&self, next_look: Instant) -> (Vec<ArchiveRequest>, bool) {
+    /// Waits for work. After a failure only a request, and the end, shorten the wait. Returns whether the thread is to
+    /// end.
+    fn next(&self, next_look: Instant) -> bool {
         let mut until = next_look;
         if self.failures > 0 {
             let wait = exponential(RETRY_BASE, self.failures - 1, RETRY_MAX);
@@ -165,33 +152,56 @@ impl ArchiveWriter {
             let is_looked_for =
                 !self.gone_is_noted && inbox.present.is_some() && self.failures == 0;
             let is_due = is_looked_for || wait.is_some_and(|wait| wait.is_zero());
-            if is_due || !inbox.asks.is_empty() || inbox.stopping || now >= until {
+            let is_asked = inbox.has_due_ask(self.failures > 0);
+            if is_due || is_asked || inbox.stopping || now >= until {
                 break;
             }
             let next = wait.map_or(until, |wait| until.min(now + wait));
             self.shared.changed.wait_until(&mut inbox, next);
         }
-        (std::mem::take(&mut inbox.asks), inbox.stopping)
+        inbox.try_asks();
+        inbox.stopping
     }
 
-    /// Writes the due changes, or all of them. Returns whether they are on the disk.
-    fn write(&mut self, everything: bool) -> bool {
-        match self.try_write(everything) {
+    /// Writes the due changes, or all of them, and answers the requests that need no more.
+    fn write(&mut self, everything: bool) {
+        let mut ready = Vec::new();
+        let written = self.try_write(everything, &mut ready);
+        let is_written = written.is_ok();
+        match written {
             Ok(()) => {
                 if self.failures > 0 {
                     info!("the state directory takes what is written to it again");
                 }
                 self.failures = 0;
-                true
             }
-            Err(problem) => {
-                self.failed(problem);
-                false
+            Err(problem) => self.failed(problem),
+        }
+        for ArchiveRequest { plugin, then, .. } in ready {
+            match then {
+                Then::Written(then) => then.call(is_written),
+                Then::Read(reply) => self.read(plugin, reply),
+            }
+        }
+        if self.failures > 0 {
+            self.answer_failed();
+        }
+    }
+
+    fn answer_failed(&self) {
+        let failed = self.shared.inbox.lock().take_failed();
+        for ask in failed {
+            if let Then::Written(then) = ask.then {
+                then.call(false);
             }
         }
     }
 
-    fn try_write(&mut self, everything: bool) -> Result<(), String> {
+    fn try_write(
+        &mut self,
+        everything: bool,
+        ready: &mut Vec<ArchiveRequest>,
+    ) -> Result<(), String> {
         let store = match self.store.take() {
             Some(store) => store,
             None => self.open_anew()?,
@@ -200,9 +210,11 @@ impl ArchiveWriter {
         let (mut inbox, now) = (self.shared.inbox.lock(), Instant::now());
         let is_due = inbox.pending.wait(now).is_some_and(|wait| everything || wait.is_zero());
         if !is_due && self.failures == 0 {
+            *ready = inbox.take_ready();
             return Ok(());
         }
         let changes = inbox.pending.take(everything, now);
+        *ready = inbox.take_ready();
         drop(inbox);
         store.write(&changes, self.written + 1).map_err(text)?;
         // Invariant 23. A file that was removed takes writes until it is closed.
@@ -229,19 +241,17 @@ impl ArchiveWriter {
         Ok(store)
     }
 
-    /// Answers the waiting requests. After an error they wait until the disk works again.
-    fn answer_reads(&mut self) {
-        while let Some(store) = &self.store
-            && let Some(ArchiveRead { plugin, reply }) = self.reads.pop()
-        {
-            match store.read(&plugin) {
-                Ok(kept) => {
-                    self.shared.inbox.lock().pending.found(&plugin, &kept);
-                    // The caller may be gone.
-                    let _ = reply.send(kept);
-                }
-                Err(problem) => {
-                    self.reads.push(ArchiveRead { plugin, reply });
+    /// Answers a request for kept data. After an error it waits until the disk works again.
+    fn read(&mut self, plugin: PluginName, reply: oneshot::Sender<Kept>) {
+        match self.store.as_ref().map(|store| store.read(&plugin)) {
+            Some(Ok(kept)) => {
+                self.shared.inbox.lock().pending.found(&plugin, &kept);
+                // The caller may be gone.
+                let _ = reply.send(kept);
+            }
+            read => {
+                self.shared.inbox.lock().put_back(plugin, reply);
+                if let Some(Err(problem)) = read {
                     self.failed(text(problem));
                 }
             }

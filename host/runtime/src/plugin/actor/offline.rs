@@ -26,7 +26,9 @@ impl Actor {
     /// Starts the first version.
     pub(crate) async fn begin(&mut self, version: Arc<Version>) -> Result<(), LoadError> {
         let (instance, _) = self.prepare(&version).await?;
-        self.together.swap(&version, &self.core, self.surroundings.read());
+        let at = self.surroundings.read();
+        let former = self.together.swap(&version, &self.core, at);
+        self.core.queue.regroup(former, at.instant);
         self.take_over(version, instance).await;
         Ok(())
     }

@@ -4,10 +4,12 @@
 use super::{Actor, RETIREMENT_MAX, Running, Version};
 use crate::delivery::sync_calls::SyncCalls;
 use crate::guest::instance::Instance;
+use crate::guest_threads::give_turn;
 use crate::log_budget::HostLine;
 use crate::plugin::prepare::LoadError;
 use jiff::Timestamp;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// The command to take over, for one shard.
@@ -53,6 +55,8 @@ impl Actor {
             return Ok((None, false));
         }
         self.check_leads()?;
+        self.pace.loads(Instant::now());
+        give_turn().await;
         let mut instance = Box::new(self.instance(version).await.map_err(LoadError::Start)?);
         match self.carry_over(&mut instance).await {
             Ok(restored) => Ok((Some(instance), restored)),

@@ -2,6 +2,7 @@
 //! all shards at once.
 
 use super::Version;
+use crate::delivery::key_queue::FormerLines;
 use crate::delivery::mailbox::Queued;
 use crate::delivery::reevaluation::{Reevaluation, Seen, Wish};
 use crate::delivery::timers::Now;
@@ -56,17 +57,18 @@ impl Together {
         self.remembers.store(!reevaluation.is_empty(), Relaxed);
     }
 
-    /// The version takes over: every shard is ready for it, and none makes a call.
-    pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) {
+    /// The version takes over: every shard is ready for it, and none makes a call. Returns the lines of keys of a
+    /// former number of shards.
+    pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) -> FormerLines {
         let (now, limits) = (at.instant, &version.settings.limits);
         core.log_budget.set_rates(limits, now);
         core.swapped(version.shards, Timestamp::now());
         self.retain(|id| version.subscriptions.contains_key(&id));
         let dropped = core.queue.change(|it| {
-            it.reshard(version.shards, now);
             it.timers.follow(&version.schedules, at);
             it.swap_keys(limits, version.template.exported().reconciler, now)
         });
         core.counters.keys_dropped.fetch_add(dropped as u64, Relaxed);
+        core.queue.reshard(version.shards, now)
     }
 }

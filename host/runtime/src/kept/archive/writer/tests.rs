@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::kept::archive::disk::Disk;
+use crate::kept::archive::handle::Inbox;
 use crate::kept::archive::{ArchiveKey, ArchiveValue, Kept, NameRecord};
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -23,7 +24,7 @@ fn remove(archive: &Archive, key: &str) {
 /// Whether all changes are on the disk.
 async fn is_written(archive: &Archive) -> bool {
     let (reply, answer) = oneshot::channel();
-    archive.when_written(move |is_written| _ = reply.send(is_written));
+    archive.when_written(&plugin(), move |is_written| _ = reply.send(is_written));
     answer.await.expect("everybody is answered")
 }
 
@@ -56,7 +57,7 @@ async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     assert!(status.failed > 0 && status.waiting == 1, "{status:?}");
     assert!(status.error.is_some_and(|error| error.contains("no storage space")), "the reason");
     let (reply, mut answer) = oneshot::channel();
-    archive.ask(ArchiveRequest::Read(ArchiveRead { plugin: plugin(), reply }));
+    archive.ask(&plugin(), Then::Read(reply));
     assert!(!is_written(&archive).await);
     // However much waits, only changes without an effect are dropped.
     put(&archive, "c", 15);
@@ -183,4 +184,37 @@ async fn what_is_gone_is_noted_when_the_disk_works_again() {
     thread.stop().await;
     let kept = disk.open().read(&plugin()).expect("it can be read");
     assert!(kept.head.is_some_and(|head| head.gone.is_some()), "it is noted");
+}
+
+#[test]
+fn requests_let_no_plugin_write_above_its_rate() {
+    let (mut inbox, begin) = (Inbox::default(), Instant::now());
+    let put = |inbox: &mut Inbox, plugin: &str| {
+        let place = (plugin.parse().expect("a name"), ArchiveKey::State("a".into()));
+        let content = ArchiveValue::State(Bytes::from(vec![1; 1 << 20]));
+        inbox.pending.put([(place, Some(content))].into(), 1 << 20);
+    };
+    let ask = |inbox: &mut Inbox, plugin: &str| {
+        inbox.push(plugin.parse().expect("a name"), Then::Read(oneshot::channel().0));
+    };
+    let write = |inbox: &mut Inbox, now: Instant| {
+        let written = inbox.pending.take(false, now).len();
+        let ready = inbox.take_ready().into_iter().map(|ask| ask.plugin.to_string());
+        let ready = ready.collect::<Vec<_>>().join(" ");
+        inbox.pending.written(now);
+        (written, ready)
+    };
+    put(&mut inbox, "p");
+    ask(&mut inbox, "p");
+    assert_eq!(write(&mut inbox, begin), (1, "p".to_owned()), "it has written nothing lately");
+    for plugin in ["p", "p", "q"] {
+        put(&mut inbox, plugin);
+        ask(&mut inbox, plugin);
+        ask(&mut inbox, "r");
+    }
+    assert!(inbox.has_due_ask(false));
+    assert_eq!(write(&mut inbox, begin), (1, "r r q r".to_owned()), "others do not wait for it");
+    assert!(!inbox.has_due_ask(false), "it waits for its rate");
+    let later = begin + Duration::from_secs(2);
+    assert_eq!(write(&mut inbox, later), (1, "p p".to_owned()));
 }
