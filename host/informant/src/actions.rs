@@ -5,6 +5,7 @@ mod record;
 mod under_way;
 
 use crate::election::Candidate;
+use crate::paced_turns::PacedTurns;
 use axum::body::{Body, to_bytes};
 use axum::http::StatusCode;
 use informant_apimachinery::Status;
@@ -12,6 +13,7 @@ use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line
 use record::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use under_way::{ActionPlace, UNDER_WAY_MAX, UnderWay};
@@ -30,6 +32,15 @@ const COMPLAINT_BYTES_MAX: usize = 256;
 const LETTERS_FORM: &str = r#"{"all": true} or {"ids": [1, 2]}"#;
 /// The forms of a body that chooses a schedule.
 const SCHEDULE_FORM: &str = r#"{"schedule": "NAME"} or {}"#;
+
+/// From one action to the next, the number at once after a pause, and how long a request waits for its turn.
+const ACTION_INTERVAL: Duration = Duration::from_millis(50);
+const ACTIONS_AT_ONCE: u32 = 100;
+const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
+
+fn turns() -> PacedTurns {
+    PacedTurns::new(ACTION_INTERVAL, ACTIONS_AT_ONCE, TURN_WAIT_MAX)
+}
 
 /// An action on one plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,15 +175,16 @@ pub(crate) struct Actions {
     /// None: this host is in no election.
     candidate: Option<Candidate>,
     under_way: UnderWay,
+    turns: Arc<PacedTurns>,
 }
 
 impl Actions {
     pub(crate) fn new(admin: PluginAdmin, candidate: Option<Candidate>) -> Self {
-        Self { admin, candidate, under_way: UnderWay::new() }
+        Self { admin, candidate, under_way: UnderWay::new(), turns: Arc::new(turns()) }
     }
 
-    /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
-    /// line of the log. Once the request is read, and the sender `still_may` ask for it, the action goes on without its
+    /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call waits for
+    /// its turn, and is then a line of the log: no caller fills the log. Once the request is read, and the sender `still_may` ask for it, the action goes on without its
     /// caller.
     pub(crate) async fn carry_out(
         &self,
@@ -182,6 +194,10 @@ impl Actions {
         by: Requester,
         still_may: impl AsyncFnOnce() -> Result<(), ActionRefusal>,
     ) -> Result<String, ActionRefusal> {
+        if !self.turns.turn().await {
+            let text = "too many actions are asked for at once; ask again in a second";
+            return Err(ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text.to_owned()));
+        }
         let mut record = Record::new(action, plugin, by);
         let checked = match self.check(&mut record, body).await {
             Ok(checked) => still_may().await.map(|()| checked),
@@ -323,6 +339,17 @@ mod tests {
         for other in ["", "all=true", r#"{"ids": ["1"]}"#, r#"{"id": 1}"#, r#"{"ids": [-1]}"#] {
             check(other, Err("the body is not {\"all\": true}")).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn actions_have_turns_and_too_many_are_refused() {
+        let (turns, begun) = (turns(), tokio::time::Instant::now());
+        let act = async || (turns.turn().await, begun.elapsed());
+        let acted = futures::future::join_all((0..1_000).map(|_| act())).await;
+        let done = |until: Duration| acted.iter().filter(|it| it.0 && it.1 <= until).count();
+        assert_eq!(done(Duration::ZERO), 100);
+        assert_eq!(done(Duration::from_secs(1)), 120);
+        assert_eq!(done(TURN_WAIT_MAX), 299, "the others are refused");
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@ mod metrics;
 mod open_files;
 mod otlp;
 mod outbound;
+mod paced_turns;
 mod pem_file;
 mod project;
 mod resource_words;

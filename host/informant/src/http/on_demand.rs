@@ -3,10 +3,10 @@
 use super::callers::Caller;
 use super::shares::{Share, Shares};
 use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed, short};
+use crate::paced_turns::PacedTurns;
 use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::aside;
-use informant_cache::workqueue::{BucketRateLimiter, RateLimiter as _};
 use informant_cache::{
     FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer, SharedInformerFactory,
 };
@@ -43,13 +43,13 @@ pub(crate) struct OnDemand {
     client: kube::Client,
     informers: Arc<SharedInformerFactory>,
     leases: Mutex<Leases<Arc<InformerLease>>>,
-    questions: Questions,
+    questions: PacedTurns,
 }
 
 impl OnDemand {
     pub(crate) fn new(client: kube::Client, informers: Arc<SharedInformerFactory>) -> Self {
         let leases = Leases::new(FactoryOptions::default().linger);
-        let questions = Questions::default();
+        let questions = questions();
         Self { client, informers, leases: Mutex::new(leases), questions }
     }
 
@@ -154,29 +154,9 @@ impl OnDemand {
     }
 }
 
-/// Questions to the API server at a bounded rate, of which the first comes at once.
-struct Questions {
-    rate: Mutex<BucketRateLimiter>,
-}
-
-impl Default for Questions {
-    fn default() -> Self {
-        let rate = BucketRateLimiter::new(DISCOVERY_INTERVAL, 1).with_max_wait(DISCOVERY_DEADLINE);
-        Self { rate: Mutex::new(rate) }
-    }
-}
-
-impl Questions {
-    /// Waits for the turn of a question. False at once: the turn would come too late.
-    async fn turn(&self) -> bool {
-        let now = tokio::time::Instant::now();
-        let wait = self.rate.lock().when(&(), now.into_std());
-        if wait >= DISCOVERY_DEADLINE {
-            return false;
-        }
-        tokio::time::sleep_until(now + wait).await;
-        true
-    }
+/// Questions to the API server, of which the first comes at once.
+fn questions() -> PacedTurns {
+    PacedTurns::new(DISCOVERY_INTERVAL, 1, DISCOVERY_DEADLINE)
 }
 
 #[derive(Deserialize)]
@@ -376,7 +356,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_api_server_is_asked_so_often_and_no_more() {
-        let (questions, begun) = (Questions::default(), tokio::time::Instant::now());
+        let (questions, begun) = (questions(), tokio::time::Instant::now());
         let mut turns = Vec::new();
         for _ in 0..3 {
             assert!(questions.turn().await);
@@ -390,7 +370,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_question_whose_turn_would_come_too_late_is_refused_at_once() {
-        let (questions, begun) = (Questions::default(), tokio::time::Instant::now());
+        let (questions, begun) = (questions(), tokio::time::Instant::now());
         let ask = async || (questions.turn().await, begun.elapsed());
         let asked = futures::future::join_all((0..200).map(|_| ask())).await;
         let (taken, refused): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(taken, _)| *taken);
