@@ -132,7 +132,8 @@ fn configuration() -> anyhow::Result<NamedTempFile> {
 /// Programs that take as much of the machine as the host's threads for slow plugins may, with their priority.
 fn spinning_programs() -> anyhow::Result<Vec<Child>> {
     let processors = std::thread::available_parallelism().context("count the processors")?.get();
-    let spinning = (1..processors.max(2)).map(|number| {
+    // A host has at most four threads for quick plugins.
+    let spinning = (1..processors.clamp(2, 4)).map(|number| {
         let mut command = Command::new("nice");
         command.args(["-n", "10", "sh", "-c", "while :; do :; done"]);
         Child::spawn(&format!("spinning program {number}"), &mut command)

@@ -183,9 +183,9 @@ impl Actions {
         Self { admin, candidate, under_way: UnderWay::new(), turns: Arc::new(turns()) }
     }
 
-    /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call waits for
-    /// its turn, and is then a line of the log: no caller fills the log. Once the request is read, and the sender `still_may` ask for it, the action goes on without its
-    /// caller.
+    /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
+    /// line of the log, so a request over HTTP waits for its turn first. Once the request is read, and the sender
+    /// `still_may` ask for it, the action goes on without its caller.
     pub(crate) async fn carry_out(
         &self,
         action: PluginAction,
@@ -194,7 +194,8 @@ impl Actions {
         by: Requester,
         still_may: impl AsyncFnOnce() -> Result<(), ActionRefusal>,
     ) -> Result<String, ActionRefusal> {
-        if !self.turns.turn().await {
+        let is_over_http = by.listener != ActionListener::AdminSocket;
+        if is_over_http && !self.turns.turn().await {
             let text = "too many actions are asked for at once; ask again in a second";
             return Err(ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text.to_owned()));
         }

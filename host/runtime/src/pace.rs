@@ -45,9 +45,9 @@ const LONG_STAY: Duration = Duration::from_secs(10);
 /// quick plugins for these seconds in each second, and at once: a tick and some more.
 const LONG_TURN: Duration = Duration::from_millis(5);
 const HELD_PER_SECOND: f64 = 0.01;
+const HELD_AT_ONCE: f64 = 0.015;
 /// How long a plugin stays slow from the begin of a load on. A longer load keeps it slow by its ticks.
 const LOAD_STAY: Duration = Duration::from_secs(1);
-const HELD_AT_ONCE: f64 = 0.015;
 /// A longer lent turn has made an informer wait. Turns end by themselves after a millisecond.
 const LENT_MAX: Duration = Duration::from_millis(4);
 /// How long a plugin that made an informer wait gets no lent turn: a minute, then two, four, up to an hour.
@@ -94,6 +94,8 @@ struct PaceState {
 struct Times {
     /// The end of the plugin's slow time; `None` if it is not slow.
     slow_until: Option<Instant>,
+    /// Long turns until then may be of a load, and say nothing of the plugin's calls.
+    loads_until: Option<Instant>,
     /// No turn is lent until then.
     lent_again: Option<Instant>,
     /// The pause in lent turns after the last turn that took too long.
@@ -146,6 +148,9 @@ impl Pace {
 
     /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
     fn held_turn(&self, time: Duration, now: Instant) {
+        if self.shared.times.lock().loads_until.is_some_and(|until| now < until) {
+            return;
+        }
         if !self.is_slow() {
             let held = &mut self.shared.times.lock().held;
             let full = || TokenBucket::new(HELD_PER_SECOND, HELD_AT_ONCE, now);
@@ -206,7 +211,9 @@ impl Pace {
 
     /// A load begins, which is slow: many plugins may load again and again. Their neighbours wait for none of it.
     pub(crate) fn loads(&self, now: Instant) {
-        self.is_slow_until(now + LOAD_STAY);
+        let until = now + LOAD_STAY;
+        self.shared.times.lock().loads_until = Some(until);
+        self.is_slow_until(until);
     }
 
     /// Makes a quick plugin with a large instance slow during an alarm. Returns whether it did.
@@ -342,6 +349,7 @@ mod tests {
             pace.call(now + after);
             pace.is_slow()
         };
+        pace.computed(2 * LONG_TURN, now);
         assert!(call(Duration::ZERO) && call(LOAD_STAY - Duration::from_nanos(1)));
         assert!(!call(LOAD_STAY));
     }

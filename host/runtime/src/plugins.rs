@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
-use tokio::sync::oneshot;
 
 /// A view of all plugins, for readers.
 #[derive(Clone)]
@@ -196,14 +195,17 @@ impl Plugins {
         plugins.get(name).map(|core| core.dead_letters.lock().oldest(from, max))
     }
 
+    /// The id of the newest dead letter that a plugin has had, 0 for none; `None` without such a plugin.
+    pub fn last_dead_letter(&self, name: &PluginName) -> Option<u64> {
+        let plugins = self.shared.plugins.lock();
+        plugins.get(name).map(|core| core.dead_letters.lock().last_id())
+    }
+
     /// Waits until all changes of a plugin so far are in the state directory. They are written at the plugin's rate
     /// (`limits.stateWrites`). `false` if the directory cannot be written now; `true` without one.
     pub async fn written(&self, name: &PluginName) -> bool {
         let Some(archive) = &self.archive else { return true };
-        let (reply, answer) = oneshot::channel();
-        // The caller may be gone.
-        archive.when_written(name, move |is_written| _ = reply.send(is_written));
-        answer.await.unwrap_or(false)
+        archive.written(name).await
     }
 
     /// The kept dead letters of a plugin whose file is gone, oldest first; `None` without kept data. Waits for the

@@ -13,8 +13,8 @@ use futures::stream;
 use informant_cache::SharedInformerFactory;
 use informant_runtime::{AdminError, DeadLetter, Plugins};
 use serde_json::{Value, json};
-use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use std::time::Duration;
 const LETTERS_IN_PIECE: usize = 64;
 /// How long a list of letters waits until they are written.
 const WRITTEN_WAIT: Duration = Duration::from_secs(1);
+/// How long a list of a plugin without a file waits for the disk.
+const KEPT_WAIT: Duration = Duration::from_secs(30);
 
 /// The state that every handler can use.
 #[derive(Clone)]
@@ -92,8 +94,8 @@ async fn act(action: PluginAction, shared: &AdminState, name: &str, body: Body) 
     Ok(Json(json!({ "msg": text })).into_response())
 }
 
-/// The letters of a plugin, from an id on.
-type LettersFrom = Box<dyn FnMut(u64, usize) -> Vec<DeadLetter> + Send>;
+/// Some letters of a plugin, from an id on. None: the plugin is gone.
+type LettersFrom = Box<dyn FnMut(u64, usize) -> Option<Vec<DeadLetter>> + Send>;
 
 /// The letters of a plugin, after the host has written them to the state directory, if it has one that can be written
 /// and the plugin is not far above its rate. So a letter that was shown also exists after a restart. For a plugin whose
@@ -101,16 +103,23 @@ type LettersFrom = Box<dyn FnMut(u64, usize) -> Vec<DeadLetter> + Send>;
 async fn letters_of(shared: &AdminState, name: &str) -> Result<LettersFrom, ActionRefusal> {
     let name = named(name)?;
     let plugins = shared.plugins.clone();
-    if plugins.dead_letters(&name, 0, 0).is_some() {
+    if let Some(last) = plugins.last_dead_letter(&name) {
         let _ = tokio::time::timeout(WRITTEN_WAIT, plugins.written(&name)).await;
-        let letters = move |from, max| plugins.dead_letters(&name, from, max).unwrap_or_default();
-        return Ok(Box::new(letters));
+        return Ok(Box::new(move |from, max| {
+            let mut letters = plugins.dead_letters(&name, from, max)?;
+            letters.retain(|letter| letter.id <= last);
+            Some(letters)
+        }));
     }
-    let kept = plugins.kept_dead_letters(&name).await;
+    let kept = tokio::time::timeout(KEPT_WAIT, plugins.kept_dead_letters(&name)).await;
+    let kept = kept.map_err(|_| {
+        let text = "the plugin's last changes are still being written; try again later";
+        ActionRefusal(StatusCode::SERVICE_UNAVAILABLE, text.to_owned())
+    })?;
     let kept = kept.ok_or_else(|| ActionRefusal::from(AdminError::NoSuchPlugin(name)))?;
     Ok(Box::new(move |from, max| {
         let letters = kept.iter().filter(|letter| letter.id >= from);
-        letters.take(max).cloned().collect()
+        Some(letters.take(max).cloned().collect())
     }))
 }
 
@@ -124,14 +133,15 @@ async fn dead_letters(State(shared): State<AdminState>, Path(name): Path<String>
 /// The letters as a JSON array, in pieces: a plugin may have thousands, and many callers may read them slowly.
 /// `letters` are those from an id on, at most so many; `shown` is the id and the text of one.
 fn listed<L>(
-    mut letters: impl FnMut(u64, usize) -> Vec<L>,
+    mut letters: impl FnMut(u64, usize) -> Option<Vec<L>>,
     shown: impl Fn(&L) -> (u64, Value),
-) -> impl Iterator<Item = Result<String, Infallible>> {
+) -> impl Iterator<Item = io::Result<String>> {
     let mut from = Some(0);
     let mut separator = '[';
     std::iter::from_fn(move || {
         let some = letters(from?, LETTERS_IN_PIECE);
         from = None;
+        let Some(some) = some else { return Some(Err(io::Error::other("the plugin is gone"))) };
         let mut piece = String::new();
         for letter in &some {
             let (id, json) = shown(letter);
@@ -151,7 +161,7 @@ async fn dead_letter(
     Path((name, id)): Path<(String, u64)>,
 ) -> Answer {
     let mut letters = letters_of(&shared, &name).await?;
-    match letters(id, 1).first().filter(|letter| letter.id == id) {
+    match letters(id, 1).unwrap_or_default().first().filter(|letter| letter.id == id) {
         Some(letter) => Ok(Json(letter.to_json_with_object()).into_response()),
         None => {
             let text = format!("{name} has no dead letter {id}");
@@ -167,9 +177,11 @@ mod tests {
     #[track_caller]
     fn check(letters: u64, pieces: usize) {
         let ids: Vec<u64> = (1..=letters).map(|number| 3 * number).collect();
-        let some = |from, max| ids.iter().copied().filter(|id| *id >= from).take(max).collect();
-        let listed: Result<Vec<String>, _> = listed(some, |id| (*id, json!(id))).collect();
-        let listed = listed.expect("it is infallible");
+        let some = |from, max| {
+            Some(ids.iter().copied().filter(|id| *id >= from).take(max).collect::<Vec<_>>())
+        };
+        let listed: io::Result<Vec<String>> = listed(some, |id| (*id, json!(id))).collect();
+        let listed = listed.expect("the plugin is there");
         assert_eq!(listed.len(), pieces);
         let read: Vec<u64> = serde_json::from_str(&listed.concat()).expect("it is JSON");
         assert_eq!(read, ids);
@@ -182,5 +194,7 @@ mod tests {
         check(64, 2);
         check(65, 3);
         check(200, 5);
+        let gone = listed(|_, _| None, |id: &u64| (*id, json!(id))).collect::<io::Result<Vec<_>>>();
+        assert!(gone.is_err(), "no list is cut short");
     }
 }

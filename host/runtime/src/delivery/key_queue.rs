@@ -102,6 +102,8 @@ pub(crate) struct KeyQueue {
     /// The text of each known key. `bytes` is the cost of all known keys.
     texts: HashSet<HashedKey>,
     bytes: usize,
+    /// How many former numbers of shards have keys that are not in the present lines yet.
+    regroups: usize,
 }
 
 impl KeyQueue {
@@ -119,6 +121,7 @@ impl KeyQueue {
             changes: KeyChanges::default(),
             texts: HashSet::new(),
             bytes: 0,
+            regroups: 0,
         }
     }
 
@@ -330,6 +333,7 @@ impl KeyQueue {
     /// again.
     pub(crate) fn is_drained(&mut self, now: Instant) -> bool {
         self.failed.is_empty()
+            && self.regroups == 0
             && self.lines.iter().all(|line| line.in_flight.is_none())
             && self.len(now) == 0
     }

@@ -112,7 +112,14 @@ impl PluginQueue {
     /// Puts the keys of former lines into the present lines, a few at a time: informers wait for the lock.
     pub(crate) fn regroup(&self, lines: FormerLines, now: Instant) {
         let mut keys = lines.into_keys(now);
-        while self.change(|it| it.regroup_keys(&mut keys, now)) {}
+        let mut more = true;
+        while more {
+            let mut shared = self.shared.lock();
+            more = shared.mailboxes.regroup_keys(&mut keys, now);
+            MutexGuard::unlock_fair(shared);
+        }
+        // The actors look for them.
+        self.change(|_| ());
     }
 
     fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {

@@ -33,6 +33,8 @@ struct CurrentCall {
     ticks: u32,
     /// The instant at which the call began, or had its thread again.
     turn: Instant,
+    /// Whether it has kept its thread over a tick in this turn.
+    has_gone_on: bool,
 }
 
 /// How a call goes on after a tick.
@@ -49,7 +51,16 @@ pub(crate) enum AfterTick {
 impl CurrentCall {
     fn new(now: Instant, limit: Duration) -> Self {
         let may_wait = Duration::ZERO;
-        Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0, turn: now }
+        Self {
+            left: limit,
+            at: now,
+            thread_time: None,
+            end: None,
+            may_wait,
+            ticks: 0,
+            turn: now,
+            has_gone_on: false,
+        }
     }
 
     /// Whether the call may go on for certain, without a system call for the thread's time: a
@@ -165,7 +176,10 @@ impl CallDeadline {
         let is_short = now.saturating_duration_since(call.turn) < TICK / 2;
         match call.look((now, thread_time), self.pace.stopped()) {
             true => AfterTick::Ends,
-            false if is_short && was_slow => AfterTick::GoesOn,
+            false if is_short && was_slow && !call.has_gone_on => {
+                call.has_gone_on = true;
+                AfterTick::GoesOn
+            }
             false => AfterTick::GivesWay,
         }
     }
@@ -183,6 +197,7 @@ impl CallDeadline {
         let clock = self.clone();
         async move {
             give_turn().await;
+            clock.call.lock().has_gone_on = false;
             clock.go_on(Instant::now(), thread_time());
         }
     }
@@ -245,6 +260,9 @@ mod tests {
         assert_eq!(after(22), AfterTick::GivesWay, "now it is slow, and moves");
         begins(28);
         assert_eq!([32, 42].map(after), [AfterTick::GoesOn, AfterTick::GivesWay]);
+        begins(43);
+        assert_eq!(after(45), AfterTick::GivesWay, "an answer at once begins no turn");
+        clock.call.lock().has_gone_on = false;
         begins(47);
         assert_eq!(after(52), AfterTick::GivesWay, "half a tick's time is enough");
     }

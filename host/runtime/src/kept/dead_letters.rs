@@ -135,6 +135,11 @@ impl DeadLetters {
         self.oldest(0, usize::MAX)
     }
 
+    /// The id of the newest letter so far.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.ids
+    }
+
     /// At most so many, from this id on.
     pub(crate) fn oldest(&self, from: u64, max: usize) -> Vec<DeadLetter> {
         let letters = self.letters.range(from..).map(|(_, letter)| letter);

@@ -10,6 +10,7 @@ use crate::plugin::prepare::LoadError;
 use futures::future::join_all;
 use std::sync::Arc;
 use tokio::sync::oneshot;
+use tracing::error;
 
 /// The commands to all shards of the new version, and to shards that end. If this is dropped before
 /// its end, the old version stays in charge.
@@ -28,17 +29,19 @@ impl Takeover {
         // Invariant 26.
         let at = Now::read();
         let former = self.together.swap(&version, &self.core, at);
-        // Aside, so that a load that is given up loses no key, and no thread of events has so many at once.
-        let queue = self.core.queue.clone();
-        let regrouped =
-            tokio::task::spawn_blocking(move || queue.regroup(former, at.instant)).await;
-        // It only fails while the host ends.
-        let _ = regrouped;
         let mut restored = false;
         for (has_restored, go) in ready {
             restored |= has_restored;
             // A shard that has ended is started again with the next version.
             let _ = go.send(());
+        }
+        // Aside, so that a load that is given up loses no key, and no thread of events has so many at once.
+        let queue = self.core.queue.clone();
+        let regrouped = tokio::task::spawn_blocking(move || queue.regroup(former, at.instant));
+        if let Err(error) = regrouped.await
+            && error.is_panic()
+        {
+            error!("keys of the work queue are lost by a defect of ours: {error}");
         }
         Ok(restored)
     }

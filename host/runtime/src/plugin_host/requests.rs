@@ -7,7 +7,13 @@ use crate::plugin::admin::{Action, AdminError, Reply, Request};
 use crate::plugin::loads::{AbsentPurge, StepOutcome};
 use crate::plugin::prepare::Code;
 use crate::plugin_name::PluginName;
+use std::time::Duration;
+use tokio::time::timeout;
 
+/// How long an answer waits until the change is written. A plugin above its rate may have to wait for longer.
+const WRITTEN_WAIT: Duration = Duration::from_secs(2);
+const WRITTEN_LATER: &str =
+    " (the plugin is above limits.stateWrites: this is written to the state directory later)";
 /// A note in an answer if the change may be lost.
 const NOT_WRITTEN: &str =
     " (the state directory cannot be written now: this may not outlive the host)";
@@ -132,11 +138,17 @@ impl PluginHost {
 fn tell(kept: Option<(Archive, PluginName)>, answer: Result<String, AdminError>, reply: Reply) {
     // Invariant 23.
     match kept {
-        Some((archive, name)) if answer.is_ok() => archive.when_written(&name, move |is_written| {
-            let note = if is_written { "" } else { NOT_WRITTEN };
-            // The caller may be gone.
-            let _ = reply.send(answer.map(|text| text + note));
-        }),
+        Some((archive, name)) if answer.is_ok() => {
+            _ = tokio::spawn(async move {
+                let note = match timeout(WRITTEN_WAIT, archive.written(&name)).await {
+                    Ok(true) => "",
+                    Ok(false) => NOT_WRITTEN,
+                    Err(_) => WRITTEN_LATER,
+                };
+                // The caller may be gone.
+                let _ = reply.send(answer.map(|text| text + note));
+            })
+        }
         _ => _ = reply.send(answer),
     }
 }

@@ -116,6 +116,7 @@ impl KeyQueue {
     /// Changes the number of shards. No shard may have a key in flight. The keys of the former lines come back by
     /// [`regroup`](Self::regroup).
     pub(crate) fn reshard(&mut self, shards: usize, now: Instant) -> FormerLines {
+        self.regroups += 1;
         if shards == self.lines.len() {
             return FormerLines(Vec::new());
         }
@@ -137,6 +138,10 @@ impl KeyQueue {
             // The key may have been added, done and forgotten meanwhile.
             self.insert(left.key, AddOptions { lane, after, rate_limited: false }, now);
         }
-        !keys.as_slice().is_empty()
+        let has_more = !keys.as_slice().is_empty();
+        if !has_more {
+            self.regroups = self.regroups.saturating_sub(1);
+        }
+        has_more
     }
 }

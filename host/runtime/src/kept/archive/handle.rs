@@ -23,7 +23,7 @@ pub(super) struct ArchiveShared {
 #[derive(Default)]
 pub(super) struct Inbox {
     pub(super) pending: Pending,
-    /// Requests of waiting callers: at most one for each plugin's load and for each request to the host, which are
+    /// Requests of callers that wait: at most one for each plugin's load and for each request to the host, which are
     /// bounded.
     pub(super) asks: Vec<ArchiveRequest>,
     /// The present plugins: the data of others is kept for a limited time. `None` before the first scan of the
@@ -50,32 +50,21 @@ impl ArchiveRequest {
     fn is_ready(&self, pending: &Pending) -> bool {
         !self.awaits || !pending.has(&self.plugin)
     }
+
+    /// Whether the caller is gone.
+    fn is_closed(&self) -> bool {
+        match &self.then {
+            Then::Written(reply) => reply.is_closed(),
+            Then::Read(reply) => reply.is_closed(),
+        }
+    }
 }
 
 /// What follows once the changes are written.
 pub(super) enum Then {
-    /// Called with `true`, or with `false` if the changes could not be written.
-    Written(WrittenCallback),
+    /// Whether they could be written.
+    Written(oneshot::Sender<bool>),
     Read(oneshot::Sender<Kept>),
-}
-
-/// A function that is called once, with `false` if this value is dropped: so no caller waits for ever.
-pub(super) struct WrittenCallback(Option<Box<dyn FnOnce(bool) + Send>>);
-
-impl WrittenCallback {
-    pub(super) fn call(mut self, is_written: bool) {
-        if let Some(then) = self.0.take() {
-            then(is_written);
-        }
-    }
-}
-
-impl Drop for WrittenCallback {
-    fn drop(&mut self) {
-        if let Some(then) = self.0.take() {
-            then(false);
-        }
-    }
 }
 
 /// The condition of the state directory.
@@ -98,6 +87,7 @@ pub struct StateDirectoryStatus {
 impl Inbox {
     pub(super) fn push(&mut self, plugin: PluginName, then: Then) {
         let awaits = self.pending.has(&plugin);
+        self.asks.retain(|ask| !ask.is_closed());
         self.asks.push(ArchiveRequest { plugin, then, awaits, is_tried: false });
     }
 
@@ -133,7 +123,7 @@ impl Inbox {
             ask.awaits |= ask.is_tried;
             match &ask.then {
                 Then::Written(_) => ask.is_tried,
-                Then::Read(reply) => reply.is_closed(),
+                Then::Read(_) => ask.is_closed(),
             }
         };
         self.asks.extract_if(.., is_failed).collect()
@@ -167,13 +157,11 @@ impl Archive {
         self.shared.changed.notify_all();
     }
 
-    /// Calls `then` once all earlier changes of the plugin are on the disk, or with `false` if that fails.
-    pub(crate) fn when_written(
-        &self,
-        plugin: &PluginName,
-        then: impl FnOnce(bool) + Send + 'static,
-    ) {
-        self.ask(plugin, Then::Written(WrittenCallback(Some(Box::new(then)))));
+    /// Whether all earlier changes of the plugin are on the disk, once they are or that has failed.
+    pub(crate) async fn written(&self, plugin: &PluginName) -> bool {
+        let (reply, answer) = oneshot::channel();
+        self.ask(plugin, Then::Written(reply));
+        answer.await.unwrap_or(false)
     }
 
     /// The kept data of a plugin, as soon as the disk can be read; `None` if the thread has ended.

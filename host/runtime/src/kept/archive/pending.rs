@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_its_pace_is_written_when_somebody_asks() {
+    fn what_waits_for_its_pace_is_written_at_the_end() {
         let (mut pending, now) = (Pending::default(), Instant::now());
         for round in ["a3", "a2"] {
             pending.put(changes(round), 1 << 20);

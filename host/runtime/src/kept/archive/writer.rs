@@ -179,7 +179,7 @@ impl ArchiveWriter {
         }
         for ArchiveRequest { plugin, then, .. } in ready {
             match then {
-                Then::Written(then) => then.call(is_written),
+                Then::Written(reply) => _ = reply.send(is_written),
                 Then::Read(reply) => self.read(plugin, reply),
             }
         }
@@ -191,8 +191,9 @@ impl ArchiveWriter {
     fn answer_failed(&self) {
         let failed = self.shared.inbox.lock().take_failed();
         for ask in failed {
-            if let Then::Written(then) = ask.then {
-                then.call(false);
+            if let Then::Written(reply) = ask.then {
+                // The caller may be gone.
+                let _ = reply.send(false);
             }
         }
     }

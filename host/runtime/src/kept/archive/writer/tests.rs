@@ -23,9 +23,7 @@ fn remove(archive: &Archive, key: &str) {
 
 /// Whether all changes are on the disk.
 async fn is_written(archive: &Archive) -> bool {
-    let (reply, answer) = oneshot::channel();
-    archive.when_written(&plugin(), move |is_written| _ = reply.send(is_written));
-    answer.await.expect("everybody is answered")
+    archive.written(&plugin()).await
 }
 
 fn shown(kept: &Kept) -> String {
@@ -194,8 +192,11 @@ fn requests_let_no_plugin_write_above_its_rate() {
         let content = ArchiveValue::State(Bytes::from(vec![1; 1 << 20]));
         inbox.pending.put([(place, Some(content))].into(), 1 << 20);
     };
-    let ask = |inbox: &mut Inbox, plugin: &str| {
-        inbox.push(plugin.parse().expect("a name"), Then::Read(oneshot::channel().0));
+    let mut callers = Vec::new();
+    let mut ask = |inbox: &mut Inbox, plugin: &str| {
+        let (reply, caller) = oneshot::channel();
+        callers.push(caller);
+        inbox.push(plugin.parse().expect("a name"), Then::Read(reply));
     };
     let write = |inbox: &mut Inbox, now: Instant| {
         let written = inbox.pending.take(false, now).len();
