@@ -105,15 +105,14 @@ impl Api {
         body: Vec<u8>,
     ) -> Reply {
         let what = format!("{method} {path}");
-        let answer = tokio::time::timeout(DEADLINE, self.send(method, path, headers, body));
-        match answer.await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => panic!("{what}: {error:#}"),
-            Err(_) => panic!("{what}: no answer within {DEADLINE:?}"),
+        match self.send(method, path, headers, body).await {
+            Ok(reply) => reply,
+            Err(error) => panic!("{what}: {error:#}"),
         }
     }
 
-    /// Like [`Api::call`], but a connection that fails is an error and not the end of the test.
+    /// Like [`Api::call`], but a connection that fails, or an answer that does not come, is an error and not the end of
+    /// the test.
     pub async fn send(
         &self,
         method: Method,
@@ -121,10 +120,14 @@ impl Api {
         headers: &[(header::HeaderName, &str)],
         body: Vec<u8>,
     ) -> anyhow::Result<Reply> {
-        let response = self.client.send(request(method, path, headers, body)?).await?;
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.context("read the body")?.to_bytes();
-        Ok(Reply { status: parts.status, headers: parts.headers, body })
+        let answer = async {
+            let response = self.client.send(request(method, path, headers, body)?).await?;
+            let (parts, body) = response.into_parts();
+            let body = body.collect().await.context("read the body")?.to_bytes();
+            Ok(Reply { status: parts.status, headers: parts.headers, body })
+        };
+        let answer = tokio::time::timeout(DEADLINE, answer).await;
+        answer.with_context(|| format!("no answer within {DEADLINE:?}"))?
     }
 
     /// GET.
