@@ -148,19 +148,20 @@ impl Pace {
 
     /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
     fn held_turn(&self, time: Duration, now: Instant) {
-        if self.shared.times.lock().loads_until.is_some_and(|until| now < until) {
+        let mut times = self.shared.times.lock();
+        if times.loads_until.is_some_and(|until| now < until) {
             return;
         }
         if !self.is_slow() {
-            let held = &mut self.shared.times.lock().held;
             let full = || TokenBucket::new(HELD_PER_SECOND, HELD_AT_ONCE, now);
-            let held = held.get_or_insert_with(full);
+            let held = times.held.get_or_insert_with(full);
             held.refill(now);
             held.spend(time.as_secs_f64());
             if held.tokens() >= 0.0 {
                 return;
             }
         }
+        drop(times);
         self.is_slow_until(now + LONG_STAY);
     }
 

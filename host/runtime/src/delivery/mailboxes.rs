@@ -333,7 +333,7 @@ impl Mailboxes {
     }
 
     /// Changes the number of shards. No shard may have work in flight. Returns the former lines of keys.
-    pub(super) fn reshard(&mut self, shards: usize, now: Instant) -> FormerLines {
+    pub(super) fn reshard(&mut self, shards: usize, now: Instant) -> Option<FormerLines> {
         let lines = self.keys.reshard(shards, now);
         if shards == self.shards.len() {
             return lines;

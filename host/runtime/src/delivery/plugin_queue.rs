@@ -104,8 +104,9 @@ impl PluginQueue {
         }
     }
 
-    /// Changes the number of shards, while no shard works. The keys come into their new lines by [`regroup`](Self::regroup).
-    pub(crate) fn reshard(&self, shards: usize, now: Instant) -> FormerLines {
+    /// Changes the number of shards, while no shard works. Keys of former lines come into the new ones by
+    /// [`regroup`](Self::regroup).
+    pub(crate) fn reshard(&self, shards: usize, now: Instant) -> Option<FormerLines> {
         self.change(|it| it.reshard(shards, now))
     }
 
@@ -275,7 +276,7 @@ mod tests {
         let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
         let now = Instant::now();
         queue.look(|it| it.keys.set_bounds(Bounds { keys: 2, bytes: 1 << 20 }));
-        queue.regroup(queue.reshard(2, now), now);
+        queue.regroup(queue.reshard(2, now).expect("another number"), now);
         let leading = Leading::default();
         let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
         let waits = |shard: usize| queue.shared.lock().worker(shard).waits;
@@ -308,7 +309,7 @@ mod tests {
         let call = |outcome, began| Some(Ended { outcome, first: true, began });
         for succeeds in [true, false] {
             let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
-            queue.regroup(queue.reshard(2, now), now);
+            queue.regroup(queue.reshard(2, now).expect("another number"), now);
             queue.change(|it| {
                 let lost = call(Outcome::Lost, now);
                 (0..5).for_each(|_| _ = it.settle(0, Completed::Started, lost, now));

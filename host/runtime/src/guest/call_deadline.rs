@@ -31,10 +31,8 @@ struct CurrentCall {
     /// How long the call may still wait for outside answers, by the clock.
     may_wait: Duration,
     ticks: u32,
-    /// The instant at which the call began, or had its thread again.
+    /// The instant at which the call began, or had its thread again after it gave way.
     turn: Instant,
-    /// Whether it has kept its thread over a tick in this turn.
-    has_gone_on: bool,
 }
 
 /// How a call goes on after a tick.
@@ -51,16 +49,7 @@ pub(crate) enum AfterTick {
 impl CurrentCall {
     fn new(now: Instant, limit: Duration) -> Self {
         let may_wait = Duration::ZERO;
-        Self {
-            left: limit,
-            at: now,
-            thread_time: None,
-            end: None,
-            may_wait,
-            ticks: 0,
-            turn: now,
-            has_gone_on: false,
-        }
+        Self { left: limit, at: now, thread_time: None, end: None, may_wait, ticks: 0, turn: now }
     }
 
     /// Whether the call may go on for certain, without a system call for the thread's time: a
@@ -176,10 +165,7 @@ impl CallDeadline {
         let is_short = now.saturating_duration_since(call.turn) < TICK / 2;
         match call.look((now, thread_time), self.pace.stopped()) {
             true => AfterTick::Ends,
-            false if is_short && was_slow && !call.has_gone_on => {
-                call.has_gone_on = true;
-                AfterTick::GoesOn
-            }
+            false if is_short && was_slow => AfterTick::GoesOn,
             false => AfterTick::GivesWay,
         }
     }
@@ -197,14 +183,18 @@ impl CallDeadline {
         let clock = self.clone();
         async move {
             give_turn().await;
-            clock.call.lock().has_gone_on = false;
-            clock.go_on(Instant::now(), thread_time());
+            clock.begin_turn(Instant::now(), thread_time());
         }
+    }
+
+    fn begin_turn(&self, now: Instant, thread_time: Duration) {
+        self.call.lock().turn = now;
+        self.go_on(now, thread_time);
     }
 
     fn go_on(&self, now: Instant, thread_time: Duration) {
         let mut call = self.call.lock();
-        (call.at, call.thread_time, call.turn) = (now, Some(thread_time), now);
+        (call.at, call.thread_time) = (now, Some(thread_time));
     }
 }
 
@@ -252,7 +242,7 @@ mod tests {
         let clock = CallDeadline::new(start, pace.clone());
         clock.arm(start, 100 * MS);
         let after = |at: u32| clock.tick(start + at * MS, used);
-        let begins = |at: u32| clock.go_on(start + at * MS, used);
+        let begins = |at: u32| clock.begin_turn(start + at * MS, used);
         assert_eq!(after(2), AfterTick::GivesWay, "it is quick");
         begins(10);
         assert_eq!(after(12), AfterTick::GivesWay);
@@ -260,9 +250,8 @@ mod tests {
         assert_eq!(after(22), AfterTick::GivesWay, "now it is slow, and moves");
         begins(28);
         assert_eq!([32, 42].map(after), [AfterTick::GoesOn, AfterTick::GivesWay]);
-        begins(43);
+        clock.go_on(start + 43 * MS, used);
         assert_eq!(after(45), AfterTick::GivesWay, "an answer at once begins no turn");
-        clock.call.lock().has_gone_on = false;
         begins(47);
         assert_eq!(after(52), AfterTick::GivesWay, "half a tick's time is enough");
     }

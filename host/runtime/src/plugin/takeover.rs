@@ -3,6 +3,7 @@
 //! after the first call of the new one. If one shard cannot start the new version, all go on with
 //! the old one.
 
+use crate::delivery::key_queue::FormerLines;
 use crate::delivery::timers::Now;
 use crate::plugin::actor::{ActorCommand, CommandSender, ShardTakeover, Together, Version};
 use crate::plugin::core::PluginCore;
@@ -35,7 +36,15 @@ impl Takeover {
             // A shard that has ended is started again with the next version.
             let _ = go.send(());
         }
-        // Aside, so that a load that is given up loses no key, and no thread of events has so many at once.
+        if let Some(former) = former {
+            self.regroup(former, at).await;
+        }
+        Ok(restored)
+    }
+
+    /// Puts the keys of former lines into the present lines, aside: so a load that is given up loses no key, and no
+    /// thread of events has so many at once.
+    async fn regroup(&self, former: FormerLines, at: Now) {
         let queue = self.core.queue.clone();
         let regrouped = tokio::task::spawn_blocking(move || queue.regroup(former, at.instant));
         if let Err(error) = regrouped.await
@@ -43,7 +52,6 @@ impl Takeover {
         {
             error!("keys of the work queue are lost by a defect of ours: {error}");
         }
-        Ok(restored)
     }
 }
 

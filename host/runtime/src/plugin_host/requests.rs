@@ -12,8 +12,7 @@ use tokio::time::timeout;
 
 /// How long an answer waits until the change is written. A plugin above its rate may have to wait for longer.
 const WRITTEN_WAIT: Duration = Duration::from_secs(2);
-const WRITTEN_LATER: &str =
-    " (the plugin is above limits.stateWrites: this is written to the state directory later)";
+const WRITTEN_LATER: &str = " (not in the state directory yet: the plugin is above limits.stateWrites, or the disk is slow)";
 /// A note in an answer if the change may be lost.
 const NOT_WRITTEN: &str =
     " (the state directory cannot be written now: this may not outlive the host)";

@@ -113,16 +113,16 @@ impl KeyQueue {
         self.lines.len()
     }
 
-    /// Changes the number of shards. No shard may have a key in flight. The keys of the former lines come back by
-    /// [`regroup`](Self::regroup).
-    pub(crate) fn reshard(&mut self, shards: usize, now: Instant) -> FormerLines {
-        self.regroups += 1;
+    /// Changes the number of shards. No shard may have a key in flight. The keys of the former lines, if the number is
+    /// another one, come back by [`regroup`](Self::regroup).
+    pub(crate) fn reshard(&mut self, shards: usize, now: Instant) -> Option<FormerLines> {
         if shards == self.lines.len() {
-            return FormerLines(Vec::new());
+            return None;
         }
+        self.regroups += 1;
         (0..self.lines.len()).for_each(|shard| self.recover(shard, now));
         let lines = (0..shards.max(1)).map(|_| Line::new(&self.limiter)).collect();
-        FormerLines(std::mem::replace(&mut self.lines, lines))
+        Some(FormerLines(std::mem::replace(&mut self.lines, lines)))
     }
 
     /// Puts some keys of former lines into the present lines. Waiting keys keep their times, and failed keys their

@@ -17,7 +17,8 @@ fn apart(shards: usize) -> [char; 2] {
 }
 
 fn reshard(queue: &mut Mailboxes, shards: usize, now: Instant) {
-    let mut keys = queue.reshard(shards, now).into_keys(now);
+    let Some(former) = queue.reshard(shards, now) else { return };
+    let mut keys = former.into_keys(now);
     while queue.regroup_keys(&mut keys, now) {}
 }
 

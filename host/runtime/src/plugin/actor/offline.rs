@@ -27,8 +27,9 @@ impl Actor {
     pub(crate) async fn begin(&mut self, version: Arc<Version>) -> Result<(), LoadError> {
         let (instance, _) = self.prepare(&version).await?;
         let at = self.surroundings.read();
-        let former = self.together.swap(&version, &self.core, at);
-        self.core.queue.regroup(former, at.instant);
+        if let Some(former) = self.together.swap(&version, &self.core, at) {
+            self.core.queue.regroup(former, at.instant);
+        }
         self.take_over(version, instance).await;
         Ok(())
     }

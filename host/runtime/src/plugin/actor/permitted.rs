@@ -59,7 +59,7 @@ mod tests {
         let marks = Marks { events: usize::MAX, bytes: usize::MAX };
         let queue = PluginQueue::new(marks, Arc::<Counters>::default());
         let now = Instant::now();
-        queue.regroup(queue.reshard(2, now), now);
+        queue.regroup(queue.reshard(2, now).expect("another number"), now);
         // The hashes of the names differ in the last bit.
         let events = ["+a1", "+b1"].map(parse);
         let id = events[0].subscription;

@@ -57,9 +57,14 @@ impl Together {
         self.remembers.store(!reevaluation.is_empty(), Relaxed);
     }
 
-    /// The version takes over: every shard is ready for it, and none makes a call. Returns the lines of keys of a
-    /// former number of shards.
-    pub(crate) fn swap(&self, version: &Version, core: &PluginCore, at: Now) -> FormerLines {
+    /// The version takes over: every shard is ready for it, and none makes a call. Returns the lines of keys of
+    /// another number of shards, if there was one.
+    pub(crate) fn swap(
+        &self,
+        version: &Version,
+        core: &PluginCore,
+        at: Now,
+    ) -> Option<FormerLines> {
         let (now, limits) = (at.instant, &version.settings.limits);
         core.log_budget.set_rates(limits, now);
         core.swapped(version.shards, Timestamp::now());
