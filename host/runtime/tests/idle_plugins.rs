@@ -26,8 +26,9 @@ const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
 const PLUGINS: usize = 24;
 /// What one keeps, of which more than half is wasmtime's description of the component.
 const BYTES_A_PLUGIN_MAX: usize = 55_000;
-/// What is left of one that is gone.
-const BYTES_LEFT_MAX: usize = 400;
+/// Plugins come and go at most so often until nothing is left of them. What they leave would grow with each round. The first round also makes room in
+/// tables, and a thread of the runtime that starts takes its memory in one round alone.
+const ROUNDS: usize = 8;
 /// Generous: a loaded machine compiles the guest in a second.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Nothing is allocated any more when so many looks in a row find the same.
@@ -59,17 +60,21 @@ fn heap_of_an_idle_plugin_is_bounded_and_is_given_back() {
         })
         .await;
         check(root.path(), async |plugins| {
-            let alone = settled(plugins, 1).await;
-            (1..=PLUGINS).for_each(|number| put(&directory, number, HELLO));
-            let together = settled(plugins, PLUGINS + 1).await;
-            assert_eq!(plugins.compiles().compiled, 0, "it is in the cache");
-            (1..=PLUGINS).for_each(|number| remove(&directory, number));
-            let left = settled(plugins, 1).await;
-            let each = |more: usize| more.saturating_sub(alone) / PLUGINS;
-            let (each, left) = (each(together), each(left));
-            assert!(each <= BYTES_A_PLUGIN_MAX, "{each} bytes a plugin");
-            assert!(each > BYTES_A_PLUGIN_MAX * 17 / 20, "{each} bytes: lower the bound");
-            assert!(left <= BYTES_LEFT_MAX, "{left} bytes are left of a plugin");
+            let mut alone = settled(plugins, 1).await;
+            let mut left = Vec::new();
+            while !left.contains(&0) && left.len() < ROUNDS {
+                (1..=PLUGINS).for_each(|number| put(&directory, number, HELLO));
+                let together = settled(plugins, PLUGINS + 1).await;
+                assert_eq!(plugins.compiles().compiled, 0, "it is in the cache");
+                (1..=PLUGINS).for_each(|number| remove(&directory, number));
+                let afterwards = settled(plugins, 1).await;
+                let each = together.saturating_sub(alone) / PLUGINS;
+                assert!(each <= BYTES_A_PLUGIN_MAX, "{each} bytes a plugin");
+                assert!(each > BYTES_A_PLUGIN_MAX * 17 / 20, "{each} bytes: lower the bound");
+                left.push(afterwards as i64 - alone as i64);
+                alone = afterwards;
+            }
+            assert!(left.contains(&0), "bytes that each round leaves: {left:?}");
         })
         .await;
     });
