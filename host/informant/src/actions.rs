@@ -13,6 +13,7 @@ use informant_runtime::{AdminError, PluginAdmin, PluginName, Selection, one_line
 use record::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -33,13 +34,30 @@ const LETTERS_FORM: &str = r#"{"all": true} or {"ids": [1, 2]}"#;
 /// The forms of a body that chooses a schedule.
 const SCHEDULE_FORM: &str = r#"{"schedule": "NAME"} or {}"#;
 
-/// From one action to the next, the number at once after a pause, and how long a request waits for its turn.
+/// From one action of a user to the next, the number at once after a pause, and how long a request waits for its turn.
 const ACTION_INTERVAL: Duration = Duration::from_millis(50);
 const ACTIONS_AT_ONCE: u32 = 100;
 const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
 
-fn turns() -> PacedTurns {
-    PacedTurns::new(ACTION_INTERVAL, ACTIONS_AT_ONCE, TURN_WAIT_MAX)
+/// Users share so many queues of turns.
+const USER_QUEUES: usize = 16;
+
+/// The turns of actions over HTTP. A hash of the user's name that no user can foresee chooses the queue, as in KEP-1040:
+/// users who ask without end make few others wait, and nothing is kept for a user.
+struct UserTurns {
+    hasher: RandomState,
+    queues: [PacedTurns; USER_QUEUES],
+}
+
+impl UserTurns {
+    fn new() -> Self {
+        let queue = |_| PacedTurns::new(ACTION_INTERVAL, ACTIONS_AT_ONCE, TURN_WAIT_MAX);
+        Self { hasher: RandomState::new(), queues: std::array::from_fn(queue) }
+    }
+
+    fn of(&self, user: &str) -> &PacedTurns {
+        &self.queues[self.hasher.hash_one(user) as usize % USER_QUEUES]
+    }
 }
 
 /// An action on one plugin.
@@ -175,12 +193,12 @@ pub(crate) struct Actions {
     /// None: this host is in no election.
     candidate: Option<Candidate>,
     under_way: UnderWay,
-    turns: Arc<PacedTurns>,
+    turns: Arc<UserTurns>,
 }
 
 impl Actions {
     pub(crate) fn new(admin: PluginAdmin, candidate: Option<Candidate>) -> Self {
-        Self { admin, candidate, under_way: UnderWay::new(), turns: Arc::new(turns()) }
+        Self { admin, candidate, under_way: UnderWay::new(), turns: Arc::new(UserTurns::new()) }
     }
 
     /// Carries out an action for somebody with the right to it, and returns the host's words about it. Each call is a
@@ -195,7 +213,7 @@ impl Actions {
         still_may: impl AsyncFnOnce() -> Result<(), ActionRefusal>,
     ) -> Result<String, ActionRefusal> {
         let is_over_http = by.listener != ActionListener::AdminSocket;
-        if is_over_http && !self.turns.turn().await {
+        if is_over_http && !self.turns.of(&by.name).turn().await {
             let text = "too many actions are asked for at once; ask again in a second";
             return Err(ActionRefusal(StatusCode::TOO_MANY_REQUESTS, text.to_owned()));
         }
@@ -344,13 +362,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn actions_have_turns_and_too_many_are_refused() {
-        let (turns, begun) = (turns(), tokio::time::Instant::now());
-        let act = async || (turns.turn().await, begun.elapsed());
+        let (turns, begun) = (UserTurns::new(), tokio::time::Instant::now());
+        let act = async || (turns.of("user").turn().await, begun.elapsed());
         let acted = futures::future::join_all((0..1_000).map(|_| act())).await;
         let done = |until: Duration| acted.iter().filter(|it| it.0 && it.1 <= until).count();
         assert_eq!(done(Duration::ZERO), 100);
         assert_eq!(done(Duration::from_secs(1)), 120);
         assert_eq!(done(TURN_WAIT_MAX), 299, "the others are refused");
+        let others = async |number| turns.of(&format!("user-{number}")).turn().await;
+        let others = futures::future::join_all((0..100).map(others)).await;
+        let refused = others.iter().filter(|is_turn| !**is_turn).count();
+        assert!(refused < 50, "{refused} of 100 other users share the queue");
     }
 
     #[tokio::test]

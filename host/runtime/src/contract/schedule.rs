@@ -4,6 +4,7 @@
 //! shows another hour then.
 
 use croner::Cron;
+use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -29,9 +30,11 @@ pub enum When {
 }
 
 /// A cron line of five fields: minute, hour, day of month, month, day of week.
+///
+/// The text is kept and read again for each time, at most once a minute: its fields as croner keeps them take some 10 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronLine {
-    cron: Arc<Cron>,
+    line: Arc<str>,
 }
 
 /// The names of months and weekdays that a line may have; croner knows more words, which other programs do not.
@@ -57,13 +60,12 @@ impl CronLine {
                 "has {odd:?}, where numbers, * , - / and names such as MON and JAN may be"
             ));
         }
-        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed);
-        let cron = parser.build().parse(line).map_err(|error| {
+        read(line).map_err(|error| {
             let text = error.to_string();
             let text = text.rsplit_once("error: ").map_or(&*text, |(_, reason)| reason);
             format!("cannot be read: {}", text.trim_end_matches('.'))
         })?;
-        let line = Self { cron: Arc::new(cron) };
+        let line = Self { line: line.into() };
         // Four years contain every possible day.
         match line.after(Timestamp::UNIX_EPOCH) {
             Some(_) => Ok(line),
@@ -74,14 +76,19 @@ impl CronLine {
     /// The first time after this one; `None` if there is none in thousands of years.
     pub(crate) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         let time = time.to_zoned(TimeZone::UTC);
-        Some(self.cron.find_next_occurrence(&time, false).ok()?.timestamp())
+        Some(read(&self.line).ok()?.find_next_occurrence(&time, false).ok()?.timestamp())
     }
 
     /// The last time up to this one.
     pub(crate) fn up_to(&self, time: Timestamp) -> Option<Timestamp> {
         let time = time.to_zoned(TimeZone::UTC);
-        Some(self.cron.find_previous_occurrence(&time, true).ok()?.timestamp())
+        Some(read(&self.line).ok()?.find_previous_occurrence(&time, true).ok()?.timestamp())
     }
+}
+
+fn read(line: &str) -> Result<Cron, CronError> {
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed);
+    parser.build().parse(line)
 }
 
 #[cfg(test)]

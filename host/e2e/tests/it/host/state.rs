@@ -38,9 +38,10 @@ async fn killed_host(bench: &HostBench<'_>, state: &str, failing: &[String]) -> 
     bench.create_pods(failing).await;
     let waits = |plugin: &Value| {
         let retries = plugin["kept"]["retries"].as_u64() >= Some(1);
-        retries && plugin["counters"]["retry"].as_u64() >= Some(TRIED_AGAIN as u64)
+        let tried_again = plugin["counters"]["retry"].as_u64() >= Some(TRIED_AGAIN as u64);
+        retries && tried_again && dead(GIVEN_UP)(plugin)
     };
-    host.await_plugin("fail", "its retries to wait", waits).await.unwrap();
+    host.await_plugin("fail", "its retries and letters to wait", waits).await.unwrap();
     // The answer means that the pause and everything before it is on the disk.
     check(bench, &host, &["plugin", "pause", "fail"], "paused; its events wait");
     host.await_plugin("fail", "the call in progress to end", |plugin| {
