@@ -3,7 +3,8 @@
 //! There are two lanes, each with room for one file at a time. Small files have their own lane with little memory and
 //! little time, so no file delays them for long. All other files, and small ones that need more, use the other lane.
 //! In a lane, the plugin that has used the least time lately is first, then the smallest file. A plugin whose files
-//! take long, again and again, lets the other plugins pass.
+//! take long, again and again, lets the other plugins pass. Every second place goes to the file that has waited for
+//! longest: files under ever new names, which have used no time, keep no other file out.
 
 use crate::plugin_name::PluginName;
 use std::collections::HashMap;
@@ -32,6 +33,8 @@ pub(super) type Ticket = u64;
 pub(super) struct CompileLine {
     waiting: Vec<WaitingFile>,
     served: [Option<Served>; 2],
+    /// Whether the next place of a lane goes to the file that has waited for longest.
+    is_by_age: [bool; 2],
     used: HashMap<PluginName, UsedTime>,
     tickets: Ticket,
 }
@@ -68,15 +71,27 @@ impl CompileLine {
 
     /// The next file to serve, if a lane is free and a file waits for it. Call this until it returns `None`.
     pub(super) fn next(&mut self, now: Instant) -> Option<Ticket> {
-        let is_free = |lane: FileLane| self.served[lane as usize].is_none();
-        let waiting = self.waiting.iter().enumerate().filter(|(_, waiting)| is_free(waiting.lane));
-        let used =
-            |plugin| self.used.get(plugin).map_or(Duration::ZERO, |used: &UsedTime| used.time);
-        let first = waiting.min_by_key(|(_, it)| (used(&it.plugin), it.bytes, it.ticket));
-        let (index, _) = first?;
+        let lanes = [FileLane::Small, FileLane::Large];
+        let index = lanes.into_iter().find_map(|lane| self.first(lane))?;
         let WaitingFile { ticket, lane, plugin, .. } = self.waiting.swap_remove(index);
+        self.is_by_age[lane as usize] ^= true;
         self.served[lane as usize] = Some(Served { ticket, plugin, since: now });
         Some(ticket)
+    }
+
+    /// The index of the next file of a lane that is free.
+    fn first(&self, lane: FileLane) -> Option<usize> {
+        if self.served[lane as usize].is_some() {
+            return None;
+        }
+        let used =
+            |plugin| self.used.get(plugin).map_or(Duration::ZERO, |used: &UsedTime| used.time);
+        let waiting = self.waiting.iter().enumerate().filter(|(_, it)| it.lane == lane);
+        let first = match self.is_by_age[lane as usize] {
+            true => waiting.min_by_key(|(_, it)| it.ticket),
+            false => waiting.min_by_key(|(_, it)| (used(&it.plugin), it.bytes, it.ticket)),
+        };
+        first.map(|(index, _)| index)
     }
 
     /// Removes a file that is done or no longer wanted.
@@ -146,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_lane_serves_one_at_a_time_and_the_smallest_first() {
-        check("a:large:3 b:large:1 c:large:2 . -b . -c .", "b c a");
+        check("a:large:3 b:large:1 c:large:2 . -b . -a .", "b a c");
         check("a:small:5 b:small:5 . -a .", "a b");
     }
 
@@ -159,6 +174,14 @@ mod tests {
     fn a_plugin_that_used_much_time_lets_others_pass() {
         check("a1:large:1 . b:large:9 a2:large:1 -a1 . -b .", "a1 b a2");
         check("a1:small:1 . -a1 . a2:large:1 b:large:9 .", "a1 b");
+    }
+
+    #[test]
+    fn every_second_place_is_of_the_file_that_has_waited_for_longest() {
+        // Each newcomer has used no time and is smaller.
+        let newcomers =
+            "a1:large:9 . -a1 a2:large:9 b:large:1 c:large:1 . d:large:1 -a2 . e:large:1 -b .";
+        check(newcomers, "a1 a2 b c");
     }
 
     #[test]
