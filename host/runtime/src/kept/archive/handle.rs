@@ -26,9 +26,6 @@ pub(super) struct Inbox {
     /// Requests of callers that wait: at most one for each plugin's load and for each request to the host, which are
     /// bounded.
     pub(super) asks: Vec<ArchiveRequest>,
-    /// The present plugins: the data of others is kept for a limited time. `None` before the first scan of the
-    /// directories.
-    pub(super) present: Option<BTreeSet<PluginName>>,
     pub(super) stopping: bool,
     /// Whether the thread has ended: then no request gets an answer.
     pub(super) ended: bool,
@@ -174,7 +171,8 @@ impl Archive {
     /// Sets the present plugins: the data of others is kept for a limited time.
     pub(crate) fn present(&self, plugins: BTreeSet<PluginName>) {
         let mut inbox = self.shared.inbox.lock();
-        let is_first = inbox.present.replace(plugins).is_none();
+        let is_first = inbox.pending.present().is_none();
+        inbox.pending.set_present(plugins);
         drop(inbox);
         if is_first {
             self.shared.changed.notify_all();

@@ -16,7 +16,11 @@ pub(super) struct Pending {
     waiting: BTreeMap<PluginName, PendingPlugin>,
     /// The changes that are being written, or may have been: all of them are in the file, or none.
     taken: Option<TakenChanges>,
-    in_file: InFile,
+    /// The records in the file of each plugin that was read. A plugin without an entry may have any: it was not read, or
+    /// its file is gone.
+    in_file: BTreeMap<PluginName, PluginInFile>,
+    /// The plugins whose files are there; `None` before the first scan of the directories.
+    present: Option<BTreeSet<PluginName>>,
     paces: Paces,
 }
 
@@ -37,12 +41,11 @@ struct TakenChanges {
     costs: BTreeMap<PluginName, (u32, usize)>,
 }
 
-/// The occupied places in the file, of the plugins that were read.
+/// The occupied places of one plugin in the file, and the number of its records.
 #[derive(Debug, Default)]
-struct InFile {
-    places: BTreeSet<(PluginName, ArchiveKey)>,
-    /// The number of records of each plugin; no entry for none.
-    counts: BTreeMap<PluginName, OnDisk>,
+struct PluginInFile {
+    places: BTreeSet<ArchiveKey>,
+    on_disk: OnDisk,
 }
 
 /// The records of one plugin on the disk.
@@ -64,22 +67,17 @@ impl OnDisk {
     }
 }
 
-impl InFile {
-    fn insert(&mut self, place: (PluginName, ArchiveKey)) {
+impl PluginInFile {
+    fn insert(&mut self, place: ArchiveKey) {
         if !self.places.contains(&place) {
-            self.counts.entry(place.0.clone()).or_default().count(&place.1, true);
+            self.on_disk.count(&place, true);
             self.places.insert(place);
         }
     }
 
-    fn remove(&mut self, place: &(PluginName, ArchiveKey)) {
-        if !self.places.remove(place) {
-            return;
-        }
-        let Some(count) = self.counts.get_mut(&place.0) else { return };
-        count.count(&place.1, false);
-        if *count == OnDisk::default() {
-            self.counts.remove(&place.0);
+    fn remove(&mut self, place: &ArchiveKey) {
+        if self.places.remove(place) {
+            self.on_disk.count(place, false);
         }
     }
 }
@@ -118,7 +116,9 @@ impl Pending {
 
     fn may_be_in_file(&self, place: &(PluginName, ArchiveKey)) -> bool {
         let is_taken = |taken: &TakenChanges| matches!(taken.changes.get(place), Some(Some(_)));
-        self.in_file.places.contains(place) || self.taken.as_ref().is_some_and(is_taken)
+        let in_file = self.in_file.get(&place.0);
+        in_file.is_none_or(|in_file| in_file.places.contains(&place.1))
+            || self.taken.as_ref().is_some_and(is_taken)
     }
 
     /// Whether changes of the plugin wait.
@@ -158,14 +158,18 @@ impl Pending {
     /// The taken changes are in the file.
     pub(super) fn written(&mut self, now: Instant) {
         let Some(taken) = self.taken.take() else { return };
-        for (place, content) in taken.changes.iter() {
+        for ((plugin, place), content) in taken.changes.iter() {
+            let Some(in_file) = self.in_file.get_mut(plugin) else { continue };
             match content {
-                Some(_) => self.in_file.insert(place.clone()),
-                None => self.in_file.remove(place),
+                Some(_) => in_file.insert(place.clone()),
+                None => in_file.remove(place),
             }
         }
         for (plugin, (bytes_per_second, cost)) in &taken.costs {
             self.paces.spend(plugin, *bytes_per_second, *cost, now);
+            if !self.is_needed(plugin) {
+                self.in_file.remove(plugin);
+            }
         }
     }
 
@@ -195,20 +199,33 @@ impl Pending {
         });
         let letters = kept.letters.iter().map(|letter| ArchiveKey::Letter(letter.id));
         let state = kept.state.keys().cloned().map(ArchiveKey::State);
-        let places = retries.chain(letters).chain(state);
-        places.for_each(|place| self.in_file.insert((plugin.clone(), place)));
+        let in_file = self.in_file.entry(plugin.clone()).or_default();
+        retries.chain(letters).chain(state).for_each(|place| in_file.insert(place));
     }
 
-    /// Notes that the file has no more records of these plugins.
-    pub(super) fn removed(&mut self, plugins: &[String]) {
-        let stays = |plugin: &PluginName| plugins.iter().all(|removed| plugin.as_str() != removed);
-        self.in_file.places.retain(|(plugin, _)| stays(plugin));
-        self.in_file.counts.retain(|plugin, _| stays(plugin));
+    /// Sets the plugins whose files are there. The records of others are forgotten, else each name that ever was would
+    /// take memory as long as its data is kept.
+    pub(super) fn set_present(&mut self, plugins: BTreeSet<PluginName>) {
+        self.present = Some(plugins);
+        let mut in_file = std::mem::take(&mut self.in_file);
+        in_file.retain(|plugin, _| self.is_needed(plugin));
+        self.in_file = in_file;
+    }
+
+    pub(super) fn present(&self) -> Option<&BTreeSet<PluginName>> {
+        self.present.as_ref()
+    }
+
+    /// Whether the plugin's records in the file are to be known: its file is there, or changes of it wait.
+    fn is_needed(&self, plugin: &PluginName) -> bool {
+        let is_present = self.present.as_ref().is_none_or(|present| present.contains(plugin));
+        let is_taken = |taken: &TakenChanges| taken.costs.contains_key(plugin);
+        is_present || self.has(plugin) || self.taken.as_ref().is_some_and(is_taken)
     }
 
     /// The records of a plugin on the disk, without the waiting changes.
     pub(super) fn on_disk(&self, plugin: &PluginName) -> OnDisk {
-        self.in_file.counts.get(plugin).copied().unwrap_or_default()
+        self.in_file.get(plugin).map(|in_file| in_file.on_disk).unwrap_or_default()
     }
 
     /// The number of waiting changes and their bytes, with those that are being written.
@@ -258,6 +275,7 @@ mod tests {
     #[track_caller]
     fn check(steps: &str, expect: &str) {
         let (mut pending, now) = (Pending::default(), Instant::now());
+        pending.found(&"p".parse().expect("a name"), &Kept::default());
         for step in steps.split(' ') {
             match step {
                 "take" => _ = pending.take(true, now),
@@ -296,10 +314,12 @@ mod tests {
     #[test]
     fn what_comes_and_goes_while_the_disk_takes_nothing_leaves_nothing_behind() {
         let (mut pending, now) = (Pending::default(), Instant::now());
+        let plugin: PluginName = "p".parse().expect("a name");
+        pending.found(&plugin, &Kept::default());
         pending.put(changes("a1+b1"), RATE);
         for number in 0..1_000u32 {
             let place = ArchiveKey::State(number.to_string().into());
-            let place = ("p".parse().expect("a name"), place);
+            let place = (plugin.clone(), place);
             let content = Some(ArchiveValue::State(Bytes::from_static(b"value")));
             pending.put([(place.clone(), content)].into(), RATE);
             // Half of the changes are being written when their plugin is removed.
@@ -311,7 +331,7 @@ mod tests {
             assert_eq!(show(&pending), "a1 b1");
         }
         assert_eq!(pending.size().0, 2);
-        assert!(pending.in_file.places.is_empty() && pending.in_file.counts.is_empty());
+        assert!(pending.in_file[&plugin].places.is_empty());
     }
 
     #[test]
@@ -324,6 +344,7 @@ mod tests {
         let content = || Some(ArchiveValue::State(Bytes::new()));
         let (mut pending, now) = (Pending::default(), Instant::now());
         let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
+        pending.found(&plugin, &Kept::default());
         pending.put(letter(1, content()), RATE);
         pending.take(true, now);
         assert_eq!(letters(&pending), 0, "it is being written");
@@ -338,8 +359,32 @@ mod tests {
         pending.take(true, now);
         pending.written(now);
         assert_eq!(letters(&pending), 1);
-        pending.removed(&["p".to_owned()]);
-        assert_eq!(pending.on_disk(&plugin), OnDisk::default());
+    }
+
+    /// Otherwise ever new names of plugins would take more and more memory.
+    #[test]
+    fn nothing_of_the_file_is_known_of_a_plugin_that_is_gone_once_its_changes_are_written() {
+        let (mut pending, now) = (Pending::default(), Instant::now());
+        let plugin: PluginName = "p".parse().expect("a name");
+        pending.found(&plugin, &Kept::default());
+        pending.put(changes("a1+b1"), RATE);
+        pending.set_present(BTreeSet::new());
+        pending.take(true, now);
+        pending.set_present(BTreeSet::new());
+        assert!(!pending.in_file.is_empty(), "it is being written");
+        pending.written(now);
+        assert!(pending.in_file.is_empty());
+        pending.put(changes("a-+c1+c-"), RATE);
+        assert_eq!(show(&pending), "a- c-", "a record that is not known may be there");
+        pending.take(true, now);
+        pending.written(now);
+        assert!(pending.in_file.is_empty());
+        pending.found(&plugin, &Kept::default());
+        pending.set_present([plugin.clone()].into());
+        pending.put(changes("a-"), RATE);
+        assert_eq!(show(&pending), "");
+        pending.set_present(BTreeSet::new());
+        assert!(pending.in_file.is_empty());
     }
 
     /// Two plugins on one disk for ten seconds: `busy` writes a new value every ms, `calm` one a second. Checks the

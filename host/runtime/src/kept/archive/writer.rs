@@ -150,7 +150,7 @@ impl ArchiveWriter {
             let now = Instant::now();
             let wait = inbox.pending.wait(now).filter(|_| self.failures == 0);
             let is_looked_for =
-                !self.gone_is_noted && inbox.present.is_some() && self.failures == 0;
+                !self.gone_is_noted && inbox.pending.present().is_some() && self.failures == 0;
             let is_due = is_looked_for || wait.is_some_and(|wait| wait.is_zero());
             let is_asked = inbox.has_due_ask(self.failures > 0);
             if is_due || is_asked || inbox.stopping || now >= until {
@@ -261,12 +261,11 @@ impl ArchiveWriter {
 
     /// Removes data that was kept for long enough.
     fn look(&mut self) {
-        let present = self.shared.inbox.lock().present.clone();
+        let present = self.shared.inbox.lock().pending.present().cloned();
         let (Some(present), Some(store)) = (present, &self.store) else { return };
         match self.remove_gone(store, &present) {
             Ok(plugins) => {
                 self.gone_is_noted = true;
-                self.shared.inbox.lock().pending.removed(&plugins);
                 for plugin in plugins {
                     info!(plugin, "its file is gone for long, and what was kept of it is removed");
                 }

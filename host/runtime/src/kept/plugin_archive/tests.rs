@@ -81,7 +81,10 @@ fn parts() -> (Archive, PluginArchive, Mailbox, DeadLetters) {
     let bounds = dead_letters::LetterBounds { letters: 3, bytes: 1 << 20 };
     let limits = Limits { kept_retries_bytes_max: RETRIES_BYTES_MAX, ..Limits::default() };
     let kept = PluginArchive::new(name(), &limits);
-    (Archive::new(), kept, Mailbox::new(marks), DeadLetters::new(bounds))
+    let archive = Archive::new();
+    // A plugin's first load reads the file.
+    archive.found(&name(), &Kept::default());
+    (archive, kept, Mailbox::new(marks), DeadLetters::new(bounds))
 }
 
 fn name() -> PluginName {

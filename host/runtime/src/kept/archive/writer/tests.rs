@@ -46,6 +46,7 @@ async fn a_disk_that_fails_is_told_of_and_written_when_it_works_again() {
     let disk = Disk::default();
     let thread = start(&disk);
     let archive = thread.archive();
+    assert_eq!(keys(&archive).await.as_deref(), Some(""));
     put(&archive, "a", 0);
     assert!(is_written(&archive).await);
     disk.fail_after(0);
