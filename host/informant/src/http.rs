@@ -18,6 +18,7 @@ mod gzip;
 mod header_lists;
 mod heartbeat;
 mod informers;
+mod json_array;
 mod kinds;
 mod kubernetes_api;
 mod listeners;
@@ -51,6 +52,7 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
+pub(crate) use json_array::respond_array;
 pub(crate) use kubernetes_api::WATCHES_MAX;
 pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
 pub(crate) use plugins::respond as respond_plugins;

@@ -153,6 +153,15 @@ impl Plugins {
         self.shared.plugins.lock().values().map(of).collect()
     }
 
+    /// The plugin of this name, if there is one.
+    pub fn status_of(&self, name: &PluginName) -> Option<PluginStatus> {
+        let is_of = |problem: &&Problem| problem.of.as_ref() == Some(name);
+        // One lock after the other.
+        let problem = self.shared.problems.lock().iter().find(is_of).cloned();
+        let plugins = self.shared.plugins.lock();
+        Some(PluginStatus::of(plugins.get(name)?).with_file_problem(problem))
+    }
+
     /// Every plugin's own series, by the plugins' names, without series that had no change for an hour.
     pub fn series(&self) -> Vec<PluginSeries> {
         let plugins: Vec<(PluginName, Arc<PluginCore>)> = {

@@ -2,24 +2,24 @@
 
 use crate::actions::{ActionListener, ActionRefusal, Actions, PluginAction, Requester, named};
 use crate::host_configuration::ConfigurationStatus;
-use crate::http::{SecretAccess, WhyRights, list_problems, message, respond_plugins, respond_why};
+use crate::http::{
+    SecretAccess, WhyRights, list_problems, message, respond_array, respond_plugins, respond_why,
+};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use futures::stream;
 use informant_cache::SharedInformerFactory;
 use informant_runtime::{AdminError, DeadLetter, Plugins};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Letters in a piece of an answer. A letter takes up to 2 KiB.
-const LETTERS_IN_PIECE: usize = 64;
+/// Letters that are looked up at once for a list. A letter takes up to 2 KiB.
+const LETTERS_AT_ONCE: usize = 64;
 /// How long a list of letters waits until they are written.
 const WRITTEN_WAIT: Duration = Duration::from_secs(1);
 /// How long a list of a plugin without a file waits for the disk.
@@ -59,7 +59,7 @@ pub(super) fn router(shared: AdminState) -> Router {
 type Answer = Result<Response, ActionRefusal>;
 
 async fn plugins(State(shared): State<AdminState>) -> Response {
-    respond_plugins(&shared.plugins, &shared.informers).await
+    respond_plugins(&shared.plugins, &shared.informers)
 }
 
 async fn problems(State(shared): State<AdminState>) -> Response {
@@ -125,34 +125,27 @@ async fn letters_of(shared: &AdminState, name: &str) -> Result<LettersFrom, Acti
 
 async fn dead_letters(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     let letters = letters_of(&shared, &name).await?;
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    let pieces = listed(letters, |letter| (letter.id, letter.to_json()));
-    Ok((json, Body::from_stream(stream::iter(pieces))).into_response())
+    Ok(respond_array(listed(letters, |letter| (letter.id, letter.to_json()))))
 }
 
-/// The letters as a JSON array, in pieces: a plugin may have thousands, and many callers may read them slowly.
-/// `letters` are those from an id on, at most so many; `shown` is the id and the text of one.
+/// All letters, some at a time: a plugin may have thousands. `letters` are those from an id on, at most so many; `shown`
+/// is the id and the text of one.
 fn listed<L>(
     mut letters: impl FnMut(u64, usize) -> Option<Vec<L>>,
     shown: impl Fn(&L) -> (u64, Value),
-) -> impl Iterator<Item = io::Result<String>> {
-    let mut from = Some(0);
-    let mut separator = '[';
+) -> impl Iterator<Item = io::Result<Value>> {
+    let mut from = 0;
+    let mut some = Vec::new().into_iter();
     std::iter::from_fn(move || {
-        let some = letters(from?, LETTERS_IN_PIECE);
-        from = None;
-        let Some(some) = some else { return Some(Err(io::Error::other("the plugin is gone"))) };
-        let mut piece = String::new();
-        for letter in &some {
-            let (id, json) = shown(letter);
-            // A text takes any value.
-            let _ = write!(piece, "{separator}{json}");
-            (separator, from) = (',', Some(id + 1));
+        if some.as_slice().is_empty() {
+            match letters(from, LETTERS_AT_ONCE) {
+                Some(next) => some = next.into_iter(),
+                None => return Some(Err(io::Error::other("the plugin is gone"))),
+            }
         }
-        if from.is_none() {
-            piece.push_str(if separator == '[' { "[]" } else { "]" });
-        }
-        Some(Ok(piece))
+        let (id, json) = shown(&some.next()?);
+        from = id + 1;
+        Some(Ok(json))
     })
 }
 
@@ -175,16 +168,15 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(letters: u64, pieces: usize) {
-        let ids: Vec<u64> = (1..=letters).map(|number| 3 * number).collect();
+    fn check(letters: u64, looks: usize) {
+        let (ids, mut looked) = ((1..=letters).map(|number| 3 * number).collect::<Vec<_>>(), 0);
         let some = |from, max| {
-            Some(ids.iter().copied().filter(|id| *id >= from).take(max).collect::<Vec<_>>())
+            looked += 1;
+            Some(ids.iter().copied().filter(|id| *id >= from).take(max).collect())
         };
-        let listed: io::Result<Vec<String>> = listed(some, |id| (*id, json!(id))).collect();
-        let listed = listed.expect("the plugin is there");
-        assert_eq!(listed.len(), pieces);
-        let read: Vec<u64> = serde_json::from_str(&listed.concat()).expect("it is JSON");
-        assert_eq!(read, ids);
+        let listed: io::Result<Vec<Value>> = listed(some, |id| (*id, json!(id))).collect();
+        assert_eq!(listed.expect("the plugin is there"), ids);
+        assert_eq!(looked, looks);
     }
 
     #[test]
@@ -194,7 +186,7 @@ mod tests {
         check(64, 2);
         check(65, 3);
         check(200, 5);
-        let gone = listed(|_, _| None, |id: &u64| (*id, json!(id))).collect::<io::Result<Vec<_>>>();
-        assert!(gone.is_err(), "no list is cut short");
+        let mut gone = listed(|_, _| None, |id: &u64| (*id, json!(id)));
+        assert!(gone.next().is_some_and(|first| first.is_err()), "no list is cut short");
     }
 }

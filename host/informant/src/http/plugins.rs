@@ -2,54 +2,64 @@
 //! plugin that hears nothing is running all the same. A subscription keeps its resource's one informer, so resource and namespaces are
 //! enough to find that out by.
 
-use super::answers::busy;
-use axum::Json;
-use axum::response::{IntoResponse as _, Response};
-use informant_apiserver::aside;
-use informant_cache::{InformerState, Part, Scope, SharedInformerFactory};
-use informant_runtime::{PluginStatus, Plugins, first_texts};
+use super::json_array::respond_array;
+use axum::response::Response;
+use informant_cache::{InformerState, Part, Scope, SharedIndexInformer, SharedInformerFactory};
+use informant_runtime::{PluginName, Plugins, StateDirectoryStatus, first_texts};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The parts of a view on the page, each with so many bytes. A plugin has up to 128 views, and an informer has a part for each
 /// namespace, with selectors of two kilobytes.
 const PARTS_MAX: usize = 16;
 const PART_BYTES_MAX: usize = 512;
 
-/// The answer, made aside: it may have some thousand values for each of many plugins.
-pub(crate) async fn respond(plugins: &Plugins, informers: &Arc<SharedInformerFactory>) -> Response {
-    let (plugins, informers) = (plugins.clone(), informers.clone());
-    let answer = aside(move || Json(list(&plugins, &informers)).into_response()).await;
-    answer.unwrap_or_else(|| busy("the host stops"))
+/// The answer, plugin by plugin: it may have some thousand values for each of many.
+pub(crate) fn respond(plugins: &Plugins, informers: &SharedInformerFactory) -> Response {
+    let (page, names) = (Page::new(plugins, informers), plugins.names());
+    // A plugin may be gone meanwhile.
+    let plugins = names.into_iter().filter_map(move |name| Some(Ok(page.entry(&name)?)));
+    respond_array(plugins)
 }
 
-fn list(plugins: &Plugins, informers: &SharedInformerFactory) -> Value {
-    // Each plugin may ask for the state of a hundred of them, and of some thousand.
-    let informers = informers.informers().into_iter();
-    let informers: HashMap<String, _> =
-        informers.map(|informer| (informer.resource().to_string(), informer)).collect();
-    let state = |resource: &str, scope: &Scope| Some(informers.get(resource)?.state_in(scope));
-    let shown = |resource: &str, scope: &Scope| {
-        let informer = informers.get(resource)?;
-        Some((informer.state_in(scope), informer.parts()))
-    };
-    let state_directory = plugins.state_directory().unwrap_or_default();
-    let entry = |plugin: &PluginStatus| {
-        let mut why = plugin.why(state);
+struct Page {
+    plugins: Plugins,
+    /// By their resources: each plugin may ask for the state of a hundred of them, and of some thousand.
+    informers: HashMap<String, SharedIndexInformer>,
+    state_directory: StateDirectoryStatus,
+}
+
+impl Page {
+    fn new(plugins: &Plugins, informers: &SharedInformerFactory) -> Self {
+        let informers = informers.informers().into_iter();
+        Self {
+            plugins: plugins.clone(),
+            informers: informers.map(|it| (it.resource().to_string(), it)).collect(),
+            state_directory: plugins.state_directory().unwrap_or_default(),
+        }
+    }
+
+    fn entry(&self, name: &PluginName) -> Option<Value> {
+        let plugin = self.plugins.status_of(name)?;
+        let informer = |resource: &str| self.informers.get(resource);
+        let shown = |resource: &str, scope: &Scope| {
+            let informer = informer(resource)?;
+            Some((informer.state_in(scope), informer.parts()))
+        };
+        let mut why =
+            plugin.why(|resource, scope: &Scope| Some(informer(resource)?.state_in(scope)));
         let mut entry = plugin.to_json();
         add_informers(&mut entry["subscriptions"], plugin.subscribed_scopes(), shown);
         add_informers(&mut entry["reads"], plugin.read_scopes(), shown);
         if entry["kept"].is_object() {
-            entry["kept"]["waitingToBeWritten"] = state_directory.waiting.into();
-            entry["kept"]["error"] = state_directory.error.clone().into();
-            let error = state_directory.error.iter();
+            entry["kept"]["waitingToBeWritten"] = self.state_directory.waiting.into();
+            entry["kept"]["error"] = self.state_directory.error.clone().into();
+            let error = self.state_directory.error.iter();
             why.extend(error.map(|error| format!("nothing is kept on the disk now: {error}")));
         }
         entry["why"] = why.into();
-        entry
-    };
-    plugins.status().iter().map(entry).collect()
+        Some(entry)
+    }
 }
 
 /// Puts `informer: {state, message, parts}` into each of these views whose informer is there. The parts are those of its

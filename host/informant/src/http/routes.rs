@@ -201,7 +201,7 @@ async fn openapi_document(Extension(Document(json)): Extension<Document>) -> imp
 
 async fn plugins(State(shared): State<Arc<ServerState>>) -> Response {
     let MetricSources { plugins, informers, .. } = &shared.sources;
-    super::plugins::respond(plugins, informers).await
+    super::plugins::respond(plugins, informers)
 }
 
 async fn informers(State(shared): State<Arc<ServerState>>) -> Response {
