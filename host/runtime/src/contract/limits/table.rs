@@ -182,7 +182,8 @@ limits! {
 
     /// Bytes of the workqueue's keys: their texts, and 256 for each key.
     workqueue_bytes_max: usize, "workqueueBytes" = 64 << 20, up to 1 << 30, Bytes;
-    "the same", "informant_plugin_workqueue_bytes", "more_keys_or_bytes_than_fit_are_refused";
+    "the same; while the number of shards changes, the keys take up to twice their memory",
+    "informant_plugin_workqueue_bytes", "more_keys_or_bytes_than_fit_are_refused";
 
     /// Series of the plugin's metrics. A series ends an hour after its last use.
     metric_series_max: usize, "metricSeries" = 1_000, up to 100_000, Count;
