@@ -16,20 +16,20 @@ const PART_BYTES_MAX: usize = 512;
 
 /// The answer, plugin by plugin: it may have some thousand values for each of many.
 pub(crate) fn respond(plugins: &Plugins, informers: &SharedInformerFactory) -> Response {
-    let (page, names) = (Page::new(plugins, informers), plugins.names());
+    let (page, names) = (PluginsPage::new(plugins, informers), plugins.names());
     // A plugin may be gone meanwhile.
     let plugins = names.into_iter().filter_map(move |name| Some(Ok(page.entry(&name)?)));
     respond_array(plugins)
 }
 
-struct Page {
+struct PluginsPage {
     plugins: Plugins,
     /// By their resources: each plugin may ask for the state of a hundred of them, and of some thousand.
     informers: HashMap<String, SharedIndexInformer>,
     state_directory: StateDirectoryStatus,
 }
 
-impl Page {
+impl PluginsPage {
     fn new(plugins: &Plugins, informers: &SharedInformerFactory) -> Self {
         let informers = informers.informers().into_iter();
         Self {

@@ -18,7 +18,7 @@ pub(super) struct Pending {
     taken: Option<TakenChanges>,
     /// The records in the file of each plugin that was read. A plugin without an entry may have any: it was not read, or
     /// its file is gone.
-    in_file: BTreeMap<PluginName, PluginInFile>,
+    in_file: BTreeMap<PluginName, KnownRecords>,
     /// The plugins whose files are there; `None` before the first scan of the directories.
     present: Option<BTreeSet<PluginName>>,
     paces: Paces,
@@ -43,7 +43,7 @@ struct TakenChanges {
 
 /// The occupied places of one plugin in the file, and the number of its records.
 #[derive(Debug, Default)]
-struct PluginInFile {
+struct KnownRecords {
     places: BTreeSet<ArchiveKey>,
     on_disk: OnDisk,
 }
@@ -67,7 +67,7 @@ impl OnDisk {
     }
 }
 
-impl PluginInFile {
+impl KnownRecords {
     fn insert(&mut self, place: ArchiveKey) {
         if !self.places.contains(&place) {
             self.on_disk.count(&place, true);
