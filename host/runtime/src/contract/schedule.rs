@@ -31,7 +31,7 @@ pub enum When {
 
 /// A cron line of five fields: minute, hour, day of month, month, day of week.
 ///
-/// The text is kept and read again for each time, at most once a minute: its fields as croner keeps them take some 10 KiB.
+/// The text is kept and read again for each time, at most once a minute: croner keeps a bit field for each of 5,000 years.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronLine {
     line: Arc<str>,
