@@ -52,7 +52,7 @@ mod write_deadline;
 
 pub(crate) use answers::message;
 pub(crate) use connections::{Bounds, serve};
-pub(crate) use json_array::respond_array;
+pub(crate) use dead_letters::respond_letters;
 pub(crate) use kubernetes_api::WATCHES_MAX;
 pub(crate) use listeners::{Addresses, Listeners, SecureAddress};
 pub(crate) use plugins::respond as respond_plugins;

@@ -3,7 +3,7 @@
 use crate::actions::{ActionListener, ActionRefusal, Actions, PluginAction, Requester, named};
 use crate::host_configuration::ConfigurationStatus;
 use crate::http::{
-    SecretAccess, WhyRights, list_problems, message, respond_array, respond_plugins, respond_why,
+    SecretAccess, WhyRights, list_problems, message, respond_letters, respond_plugins, respond_why,
 };
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
@@ -13,13 +13,10 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use informant_cache::SharedInformerFactory;
 use informant_runtime::{AdminError, DeadLetter, Plugins};
-use serde_json::{Value, json};
-use std::io;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Letters that are looked up at once for a list. A letter takes up to 2 KiB.
-const LETTERS_AT_ONCE: usize = 64;
 /// How long a list of letters waits until they are written.
 const WRITTEN_WAIT: Duration = Duration::from_secs(1);
 /// How long a list of a plugin without a file waits for the disk.
@@ -125,28 +122,7 @@ async fn letters_of(shared: &AdminState, name: &str) -> Result<LettersFrom, Acti
 
 async fn dead_letters(State(shared): State<AdminState>, Path(name): Path<String>) -> Answer {
     let letters = letters_of(&shared, &name).await?;
-    Ok(respond_array(listed(letters, |letter| (letter.id, letter.to_json()))))
-}
-
-/// All letters, some at a time: a plugin may have thousands. `letters` are those from an id on, at most so many; `shown`
-/// is the id and the text of one.
-fn listed<L>(
-    mut letters: impl FnMut(u64, usize) -> Option<Vec<L>>,
-    shown: impl Fn(&L) -> (u64, Value),
-) -> impl Iterator<Item = io::Result<Value>> {
-    let mut from = 0;
-    let mut some = Vec::new().into_iter();
-    std::iter::from_fn(move || {
-        if some.as_slice().is_empty() {
-            match letters(from, LETTERS_AT_ONCE) {
-                Some(next) => some = next.into_iter(),
-                None => return Some(Err(io::Error::other("the plugin is gone"))),
-            }
-        }
-        let (id, json) = shown(&some.next()?);
-        from = id + 1;
-        Some(Ok(json))
-    })
+    Ok(respond_letters(letters, usize::MAX))
 }
 
 async fn dead_letter(
@@ -160,33 +136,5 @@ async fn dead_letter(
             let text = format!("{name} has no dead letter {id}");
             Err(ActionRefusal(StatusCode::NOT_FOUND, text))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(letters: u64, looks: usize) {
-        let (ids, mut looked) = ((1..=letters).map(|number| 3 * number).collect::<Vec<_>>(), 0);
-        let some = |from, max| {
-            looked += 1;
-            Some(ids.iter().copied().filter(|id| *id >= from).take(max).collect())
-        };
-        let listed: io::Result<Vec<Value>> = listed(some, |id| (*id, json!(id))).collect();
-        assert_eq!(listed.expect("the plugin is there"), ids);
-        assert_eq!(looked, looks);
-    }
-
-    #[test]
-    fn letters_are_listed_some_at_a_time() {
-        check(0, 1);
-        check(1, 2);
-        check(64, 2);
-        check(65, 3);
-        check(200, 5);
-        let mut gone = listed(|_, _| None, |id: &u64| (*id, json!(id)));
-        assert!(gone.next().is_some_and(|first| first.is_err()), "no list is cut short");
     }
 }

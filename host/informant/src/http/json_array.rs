@@ -15,7 +15,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// The answer with these values. Each piece is made aside, once the caller has taken the one before. An error ends the
 /// answer before its end, so that no caller takes a part for the whole.
-pub(crate) fn respond_array(
+pub(super) fn respond_array(
     values: impl Iterator<Item = io::Result<Value>> + Send + 'static,
 ) -> Response {
     let pieces = stream::try_unfold(Pieces::new(values), async |mut pieces| {

@@ -258,6 +258,13 @@ mod tests {
         text.split('+').map(change).collect()
     }
 
+    /// A plugin of which the file has nothing, as is known.
+    fn known() -> (PluginName, Pending, Instant) {
+        let (plugin, mut pending) = ("p".parse().expect("a name"), Pending::default());
+        pending.found(&plugin, &Kept::default());
+        (plugin, pending, Instant::now())
+    }
+
     /// All changes are written at once.
     const RATE: u32 = u32::MAX;
 
@@ -274,8 +281,7 @@ mod tests {
     /// Puts changes, `take`s them, marks them `written` or puts them `back`, and shows the waiting changes.
     #[track_caller]
     fn check(steps: &str, expect: &str) {
-        let (mut pending, now) = (Pending::default(), Instant::now());
-        pending.found(&"p".parse().expect("a name"), &Kept::default());
+        let (_, mut pending, now) = known();
         for step in steps.split(' ') {
             match step {
                 "take" => _ = pending.take(true, now),
@@ -313,9 +319,7 @@ mod tests {
 
     #[test]
     fn what_comes_and_goes_while_the_disk_takes_nothing_leaves_nothing_behind() {
-        let (mut pending, now) = (Pending::default(), Instant::now());
-        let plugin: PluginName = "p".parse().expect("a name");
-        pending.found(&plugin, &Kept::default());
+        let (plugin, mut pending, now) = known();
         pending.put(changes("a1+b1"), RATE);
         for number in 0..1_000u32 {
             let place = ArchiveKey::State(number.to_string().into());
@@ -336,15 +340,13 @@ mod tests {
 
     #[test]
     fn what_is_on_the_disk_is_counted_once_it_is_there_and_until_it_is_not() {
-        let plugin: PluginName = "p".parse().expect("a name");
+        let (plugin, mut pending, now) = known();
         let letter = |id: u64, content: Option<ArchiveValue>| -> Changes {
             [((plugin.clone(), ArchiveKey::Letter(id)), content)].into()
         };
         // The content does not matter here.
         let content = || Some(ArchiveValue::State(Bytes::new()));
-        let (mut pending, now) = (Pending::default(), Instant::now());
         let letters = |pending: &Pending| pending.on_disk(&plugin).letters;
-        pending.found(&plugin, &Kept::default());
         pending.put(letter(1, content()), RATE);
         pending.take(true, now);
         assert_eq!(letters(&pending), 0, "it is being written");
@@ -364,9 +366,7 @@ mod tests {
     /// Otherwise ever new names of plugins would take more and more memory.
     #[test]
     fn nothing_of_the_file_is_known_of_a_plugin_that_is_gone_once_its_changes_are_written() {
-        let (mut pending, now) = (Pending::default(), Instant::now());
-        let plugin: PluginName = "p".parse().expect("a name");
-        pending.found(&plugin, &Kept::default());
+        let (plugin, mut pending, now) = known();
         pending.put(changes("a1+b1"), RATE);
         pending.set_present(BTreeSet::new());
         pending.take(true, now);
