@@ -50,9 +50,21 @@ fn rose(bench: &Bench, name: &str) -> Value {
     })
 }
 
-/// Creates the definition and waits until its resource is served.
+/// Creates the definition and waits until its resource is served and its conditions say so.
+///
+/// kube-apiserver serves a resource as soon as its names are accepted, which is before the
+/// definition is established (apiextensions-apiserver, `customresource_handler.go`,
+/// `ServeHTTP`).
 async fn establish(bench: &Bench) {
-    bench.create(DEFINITIONS, &definition(bench)).await;
+    let created = bench.create(DEFINITIONS, &definition(bench)).await;
+    let path = format!("{DEFINITIONS}/{}", created["metadata"]["name"].as_str().expect("a name"));
+    let established = async || {
+        let definition = bench.api.get(&path).await.expect(200);
+        let conditions = definition["status"]["conditions"].as_array()?;
+        let is_true = |one: &Value| one["type"] == "Established" && one["status"] == "True";
+        conditions.iter().any(is_true).then_some(())
+    };
+    poll::until("the definition to be established", DEADLINE, established).await.unwrap();
     let served = async || (bench.api.get(&roses(bench)).await.status == 200).then_some(());
     poll::until("the custom resource to be served", DEADLINE, served).await.unwrap();
 }
