@@ -128,6 +128,7 @@ mod mutation_cache;
 mod notifications;
 mod object;
 mod pager;
+mod places;
 mod pulse;
 #[cfg(test)]
 mod recorder;
@@ -173,13 +174,14 @@ pub use object::{
     compare_resource_versions,
 };
 pub use pager::{ListPager, PagedList};
+pub use places::Places;
 pub use pulse::Pulse;
 pub use reflector::{WatchErrorHandler, WatchFailure};
 pub use relist_cause::RelistCause;
 pub use resource_definitions::ResourceDefinitions;
 pub use resource_event_handler::{
     Cause, FilteringResourceEventHandler, FinalState, Interest, Notification, Reason,
-    ResourceEventHandler, ResourceEventHandlerFuncs,
+    ResourceEventHandler, ResourceEventHandlerFuncs, Sieve, SievePlace,
 };
 pub use scope::{Namespaces, Scope, ScopeError, field_pointer};
 pub use shared_informer::{InformerOptions, SharedIndexInformer};

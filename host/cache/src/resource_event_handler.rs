@@ -3,10 +3,12 @@
 mod filtering;
 mod funcs;
 mod notification;
+mod sieve;
 
 pub use filtering::FilteringResourceEventHandler;
 pub use funcs::ResourceEventHandlerFuncs;
 pub use notification::Notification;
+pub use sieve::{Sieve, SievePlace};
 
 use crate::indexer::Indexer;
 use crate::object::Object;
@@ -64,6 +66,8 @@ pub enum Interest {
         /// The values.
         values: Vec<String>,
     },
+    /// All, without the updates that a sieve refuses for the handler.
+    Sifted(SievePlace),
 }
 
 /// Gets every change of one resource, each object's changes in order, after the indexer was

@@ -5,6 +5,7 @@
 //! under the same key is a deletion and an addition, and a handler's queue is bounded.
 
 mod awaited;
+mod companions;
 mod deletions;
 mod gathering;
 mod handlers;
@@ -31,6 +32,7 @@ use crate::resource_definitions::ResourceDefinitions;
 use crate::scope::Scope;
 use crate::shared_processor::Inbox;
 use crate::transform::Transform;
+use companions::Companions;
 use futures::StreamExt;
 use informant_apimachinery::{FieldSelector, GroupVersionResource};
 use informer_task::InformerTask;
@@ -108,6 +110,7 @@ struct InformerShared {
     options: InformerOptions,
     indexer: Indexer,
     projection: Arc<SharedProjection>,
+    companions: Companions,
     inbox: Arc<Inbox>,
     demand: Demand,
     progress: Arc<Progress>,
@@ -171,6 +174,7 @@ impl SharedIndexInformer {
             options,
             indexer: Indexer::default(),
             projection: Arc::default(),
+            companions: Companions::default(),
             inbox: Arc::default(),
             demand: Demand::new(scope_linger),
             progress: Arc::new(Progress::new(now())),

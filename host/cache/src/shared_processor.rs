@@ -13,6 +13,7 @@ mod inbox;
 mod listener;
 mod routes;
 mod share;
+mod sifted;
 
 pub use inbox::RoomSignal;
 pub(crate) use inbox::{Beginning, Inbox};

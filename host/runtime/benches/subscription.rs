@@ -6,7 +6,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use informant_cache::{JsonPointer, Object, SharedProjection};
-use informant_runtime::bench_parts::BenchSubscription;
+use informant_runtime::bench_parts::{BenchSieve, BenchSubscription};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -93,23 +93,47 @@ fn update(bencher: Bencher<'_, '_>, name: &str) {
 const REFUSED: [&str; 6] =
     ["namespace", "label", "field", "onlyIfChanged", "filter", "filter of both states"];
 
-/// One update for so many plugins of one informer, of which each refuses it.
+const PLUGINS: usize = 300;
+
+/// The descriptor of the plugin with this number.
+fn refusing(name: &str, number: usize) -> String {
+    let mut subscription = match name {
+        "namespace" => json!({"namespaces": [format!("tenant-{number}")]}),
+        "label" => json!({"labelSelector": format!("tenant=t{number}")}),
+        "field" => json!({"fieldSelector": format!("spec.nodeName=n{number}")}),
+        "onlyIfChanged" => json!({"onlyIfChanged": ["/spec/nodeName", "/spec/containers"]}),
+        "filter" => json!({"filter": format!("object.spec.nodeName == 'n{number}'")}),
+        "other filters" => {
+            json!({"filter": format!("object.spec.nodeName.startsWith('n{number}-')")})
+        }
+        _ => json!({"filter": "object.spec != old.spec"}),
+    };
+    subscription["resource"] = "v1/pods".into();
+    json!({"version": "1", "subscriptions": [subscription]}).to_string()
+}
+
+/// One update for so many plugins of one informer that ask together, of which each refuses it.
+#[divan::bench(args = ["onlyIfChanged", "filter", "other filters", "filter of both states"])]
+fn refused_together_by_300(bencher: Bencher<'_, '_>, name: &str) {
+    let mut sieve = BenchSieve::default();
+    for number in 0..PLUGINS {
+        let has_place = sieve.add(refusing(name, number).as_bytes()).expect("it is valid");
+        assert!(has_place, "{name}");
+    }
+    bencher
+        .counter(ItemsCount::new(PLUGINS))
+        .with_inputs(states)
+        .bench_local_refs(|[old, object]| sieve.update(old, object));
+    assert!(sieve.has_queued_nothing(), "{name}");
+}
+
+/// One update for so many plugins of one informer, of which each refuses it alone.
 #[divan::bench(args = REFUSED)]
 fn refused_by_300(bencher: Bencher<'_, '_>, name: &str) {
-    const PLUGINS: usize = 300;
     let projection = Arc::new(SharedProjection::default());
     let plugins: Vec<_> = (0..PLUGINS)
         .map(|number| {
-            let mut subscription = match name {
-                "namespace" => json!({"namespaces": [format!("tenant-{number}")]}),
-                "label" => json!({"labelSelector": format!("tenant=t{number}")}),
-                "field" => json!({"fieldSelector": format!("spec.nodeName=n{number}")}),
-                "onlyIfChanged" => json!({"onlyIfChanged": ["/spec/nodeName", "/spec/containers"]}),
-                "filter" => json!({"filter": format!("object.spec.nodeName == 'n{number}'")}),
-                _ => json!({"filter": "object.spec != old.spec"}),
-            };
-            subscription["resource"] = "v1/pods".into();
-            let descriptor = json!({"version": "1", "subscriptions": [subscription]}).to_string();
+            let descriptor = refusing(name, number);
             BenchSubscription::new(descriptor.as_bytes(), &projection).expect("it is valid")
         })
         .collect();

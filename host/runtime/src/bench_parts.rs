@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::delivery::mailbox::{Mailbox, Marks, Settled};
 use crate::delivery::mailboxes::Hands;
 use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::sieve::SubscriptionSieve;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::{Change, Event, Reason, SubscriptionId};
 use crate::guest::compiler::{CompileError, CompiledPlugin, adopt, compile_here};
@@ -14,7 +15,9 @@ use crate::guest::engine::{Engine, EngineError};
 use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance::Template;
 use crate::history::{DeliveryEnd, EndedDelivery, History};
-use informant_cache::{Cause, Object, ResourceEventHandler, SharedProjection};
+use informant_cache::{
+    Cause, Interest, Object, Places, ResourceEventHandler, SharedProjection, Sieve,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -86,6 +89,52 @@ impl Deliveries {
             error: "",
             wrote: "",
         });
+    }
+}
+
+/// The subscriptions of one informer that ask about updates together.
+#[derive(Default)]
+pub struct BenchSieve {
+    projection: Arc<SharedProjection>,
+    sieve: Arc<SubscriptionSieve>,
+    subscriptions: Vec<BenchSubscription>,
+    /// By place.
+    sifted: Vec<usize>,
+    places: Places,
+    all: Places,
+}
+
+impl BenchSieve {
+    /// Adds the first subscription of a descriptor. Returns whether it has a place.
+    pub fn add(&mut self, descriptor: &[u8]) -> Result<bool, DescriptorError> {
+        let mut subscription = BenchSubscription::new(descriptor, &self.projection)?;
+        let descriptor = Descriptor::parse(descriptor)?;
+        let spec = &descriptor.subscriptions[0];
+        let handler = subscription.handler;
+        subscription.handler = handler.sifted_by(&self.sieve, &self.projection, spec, true);
+        let place = subscription.handler.interest();
+        if let Interest::Sifted(place) = &place {
+            assert_eq!(place.place, self.sifted.len(), "each place is a new one");
+            self.sifted.push(self.subscriptions.len());
+            self.all.insert(place.place);
+        }
+        self.subscriptions.push(subscription);
+        Ok(matches!(place, Interest::Sifted(_)))
+    }
+
+    /// Lets the sieve decide, and notifies the handlers of the rest of an update.
+    pub fn update(&mut self, old: &Object, object: &Object) {
+        let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
+        self.places.copy_of(&self.all);
+        self.sieve.sift([old, object], cause, &mut self.places);
+        for place in self.places.iter() {
+            self.subscriptions[self.sifted[place]].update(old, object);
+        }
+    }
+
+    /// Whether no event waits.
+    pub fn has_queued_nothing(&self) -> bool {
+        self.subscriptions.iter().all(BenchSubscription::has_queued_nothing)
     }
 }
 

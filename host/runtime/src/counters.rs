@@ -26,7 +26,8 @@ pub struct Counters {
     /// Events that were given up.
     pub dead: AtomicU64,
     /// Changes within the plugin's views that its subscriptions did not want. Changes of an unwanted type count
-    /// without a check of the field selector.
+    /// without a check of the field selector. Those that an informer refuses for many plugins at once come here when
+    /// the subscription ends; `PluginStatus` has all.
     pub filtered: AtomicU64,
     /// Evaluations of a filter that failed; the event was delivered.
     pub filter_errors: AtomicU64,

@@ -11,6 +11,7 @@ pub(crate) mod payload;
 pub(crate) mod plugin_queue;
 pub(crate) mod reevaluation;
 pub(crate) mod retry_waits;
+pub(crate) mod sieve;
 pub(crate) mod subscription;
 pub(crate) mod sync_calls;
 pub(crate) mod timers;

@@ -343,6 +343,8 @@ impl Plugin {
                 handler.knowing(told_before, Box::new(move |key| indexer.get(key)))
             }
         };
+        let sieve = informer.informer().companion();
+        let handler = handler.sifted_by(&sieve, projection, spec, !self.is_recorded);
         self.core.queue.change(|it| it.begin_initial(id, begun_by, room));
         let handler = Arc::new(handler);
         let replay = spec.replay != ReplayOption::Never;

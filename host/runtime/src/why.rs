@@ -22,7 +22,7 @@ pub use question::WhyQuestion;
 
 use crate::delivery::mailbox::WaitingEvent;
 use crate::event::SubscriptionId;
-use crate::history::History;
+use crate::history::{History, PastDelivery};
 use crate::namespace_labels::namespaces;
 use crate::plugin::core::{PluginCore, RunningVersion};
 use crate::plugin::status::PluginStatus;
@@ -30,6 +30,7 @@ use crate::plugins::Plugins;
 use informant_apimachinery::{LabelSelector, nearest};
 use informant_cache::{Object, SharedIndexInformer, SharedInformerFactory};
 use std::sync::Arc;
+use std::time::Instant;
 use times::Clocks;
 use values::{ShownValues, line};
 
@@ -57,6 +58,9 @@ struct Looked<'a> {
     /// The version in charge.
     running: Option<RunningVersion>,
     history: History,
+    /// Deliveries of the object that the history does not have: those that ended for many plugins at once. And the end of
+    /// the newest such delivery that is not there any more.
+    refused: (Vec<PastDelivery>, Option<Instant>),
     /// Waiting events of the object, at the moment of the history.
     events: Vec<WaitingEvent>,
 }
@@ -150,7 +154,11 @@ impl<'a> Sight<'a> {
         // Both under one lock: an event that ends between two locks would be in neither.
         let (history, events) =
             core.queue.look(|it| (it.history.clone(), it.waiting_of(&self.question.key)));
-        let looked = Looked { core, status, running, history, events };
+        let refused = match history.is_kept() {
+            true => core.queue.refused_updates(&self.question.key),
+            false => Default::default(),
+        };
+        let looked = Looked { core, status, running, history, refused, events };
         let deliveries = deliveries::deliveries(self, &looked);
         let subscriptions = refusals::subscriptions(self, &looked, &deliveries);
         let (waiting, waiting_more) = waiting::waiting(self, &looked, &deliveries);
@@ -190,7 +198,8 @@ impl Looked<'_> {
 
     /// The time since which the history is complete; `None` if it has forgotten no delivery.
     fn history_since(&self, sight: &Sight<'_>) -> Option<String> {
-        self.history.forgotten().map(|forgotten| sight.clocks.at(forgotten))
+        let forgotten = self.history.forgotten().max(self.refused.1);
+        forgotten.map(|forgotten| sight.clocks.at(forgotten))
     }
 }
 

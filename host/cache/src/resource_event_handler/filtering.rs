@@ -38,7 +38,11 @@ where
     H: ResourceEventHandler,
 {
     fn interest(&self) -> Interest {
-        self.handler.interest()
+        match self.handler.interest() {
+            // A sieve sees updates that are none for the handler behind the filter.
+            Interest::Sifted(_) => Interest::All,
+            interest => interest,
+        }
     }
 
     fn on_add(&self, object: &Object, cause: Cause) {

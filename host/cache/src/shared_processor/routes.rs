@@ -3,6 +3,7 @@
 
 use super::ToTell;
 use super::active::Active;
+use super::sifted::SiftedHandlers;
 use crate::object::Object;
 use crate::resource_event_handler::{Interest, Notification};
 use hashbrown::HashMap;
@@ -15,6 +16,8 @@ pub(super) struct Routes {
     by_namespace: HashMap<String, Vec<usize>>,
     /// By label, then by its value.
     by_label: HashMap<String, HashMap<String, Vec<usize>>>,
+    /// Those with a place in a sieve, by sieve.
+    sifted: Vec<SiftedHandlers>,
 }
 
 /// A handler and the position of a change that may concern it. A batch has at most as many as calls of handlers, and a
@@ -49,6 +52,7 @@ impl Routes {
                         by_value.entry_ref(value.as_str()).or_default().push(handler);
                     }
                 }
+                Interest::Sifted(place) => SiftedHandlers::add(&mut routes.sifted, handler, place),
             }
         }
         routes
@@ -56,7 +60,7 @@ impl Routes {
 
     /// Calls `visit` with each handler that some of the changes may concern, and these changes, in the order of both.
     pub(super) fn visit<'a>(
-        &self,
+        &mut self,
         changes: &'a [ToTell],
         mut visit: impl FnMut(usize, &mut dyn Iterator<Item = &'a ToTell>),
     ) {
@@ -73,9 +77,13 @@ impl Routes {
         }
     }
 
-    fn routed(&self, changes: &[ToTell]) -> Vec<Visit> {
+    fn routed(&mut self, changes: &[ToTell]) -> Vec<Visit> {
         let mut visits = Vec::new();
+        for sifted in &mut self.sifted {
+            sifted.route(changes, |handler, number| visits.push((handler, number)));
+        }
         if self.by_namespace.is_empty() && self.by_label.is_empty() {
+            visits.sort_unstable();
             return visits;
         }
         for (number, change) in changes.iter().enumerate() {
@@ -111,7 +119,7 @@ fn states(notification: &Notification) -> [Option<&Object>; 2] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::resource_event_handler::{Cause, FinalState, Reason};
     use std::time::Instant;
@@ -130,7 +138,7 @@ mod tests {
     }
 
     /// `+a/x`: added; `a/x>a/y`: updated; `-a/x`: deleted; `-a/x<a/y`: deleted, last known as the second.
-    fn change(text: &str) -> ToTell {
+    pub(in super::super) fn change(text: &str) -> ToTell {
         let (cause, coalesced) = (Cause { reason: Reason::Watch, received: Instant::now() }, 0);
         if let Some(text) = text.strip_prefix('+') {
             return to_tell(Notification::Added { object: object(text), cause, coalesced });
@@ -171,7 +179,7 @@ mod tests {
     #[track_caller]
     fn check(interests: &[&str], changes: &[&str], expect: &[&str]) {
         let interests: Vec<Interest> = interests.iter().copied().map(interest).collect();
-        let routes = Routes::of_interests(interests.iter());
+        let mut routes = Routes::of_interests(interests.iter());
         let told: Vec<ToTell> = changes.iter().copied().map(change).collect();
         let mut visits = Vec::new();
         routes.visit(&told, |handler, some| {

@@ -299,7 +299,7 @@ fn events(plugin: &PluginStatus) -> Series<'_> {
             ("ok", counters.ok.load(Relaxed)),
             ("retry", counters.retry.load(Relaxed)),
             ("dead", counters.dead.load(Relaxed)),
-            ("filtered", counters.filtered.load(Relaxed)),
+            ("filtered", plugin.filtered),
             ("enqueued", counters.enqueued.load(Relaxed)),
             ("coalesced", plugin.queue.coalesced),
         ],

@@ -29,7 +29,7 @@ use bind::bind;
 use cel::common::types::{CelBool, CelNull, CelString};
 use cel::common::value::Val;
 use cel::{Context, IdedExpr, Value};
-pub(crate) use condition::{Condition, TestedStates};
+pub(crate) use condition::{Condition, TestedStates, TextOfValue};
 use cost::{ENVIRONMENT, limited};
 use error_text::error_text;
 use needs::Needs;

@@ -90,7 +90,6 @@ impl Mailboxes {
     }
 
     /// The number of shards.
-    #[cfg(test)]
     pub(crate) fn shards(&self) -> usize {
         self.shards.len()
     }

@@ -1,6 +1,7 @@
 //! The lock around a plugin's mailboxes, and the wakers of waiting actors. Informers push events, and the actors of
 //! the plugin's shards take work.
 
+mod lock;
 mod next;
 mod pulses;
 mod worker;
@@ -13,6 +14,7 @@ use crate::delivery::mailbox::{Queued, Settled};
 #[cfg(test)]
 use crate::delivery::mailboxes::{Hands, Work};
 use crate::delivery::mailboxes::{Mailboxes, Woken};
+use crate::delivery::sieve::Seats;
 use crate::event::Event;
 use crate::guest_threads::ActorTurn;
 use informant_cache::RoomSignal;
@@ -20,7 +22,7 @@ use informant_cache::RoomSignal;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -30,12 +32,16 @@ use worker::Worker;
 /// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes do not change it.
 pub(crate) struct PluginQueue {
     shared: Mutex<Shared>,
+    /// Whether all actors wait, and would refuse an event that their filter refuses. As of the last release of the lock.
+    refuses: AtomicBool,
     /// Events that were pushed without waking an actor.
     unannounced: AtomicUsize,
     /// Signals progress to a plugin's removal: fewer events may be left.
     progress: Notify,
     /// The counters of the plugin.
     pub(super) counters: Arc<Counters>,
+    /// The places of its subscriptions where informers refuse updates.
+    pub(super) seats: Seats,
 }
 
 struct Shared {
@@ -68,20 +74,22 @@ impl PluginQueue {
         let shared = Shared { mailboxes: Mailboxes::new(marks), workers: Vec::new() };
         Self {
             shared: Mutex::new(shared),
+            refuses: AtomicBool::new(false),
             unannounced: AtomicUsize::new(0),
             progress: Notify::new(),
             counters,
+            seats: Seats::default(),
         }
     }
 
     /// Sets the turn of a shard's actor.
     pub(crate) fn is_worked_by(&self, shard: usize, turn: ActorTurn) {
-        self.shared.lock().worker(shard).turn = Some(turn);
+        self.lock().worker(shard).turn = Some(turn);
     }
 
     /// Reads the mailboxes, or makes a change for which no actor waits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&mut Mailboxes) -> T) -> T {
-        let mailboxes = &mut self.shared.lock().mailboxes;
+        let mailboxes = &mut self.lock().mailboxes;
         let woken = mailboxes.woken();
         let answer = look(mailboxes);
         debug_assert_eq!(mailboxes.woken(), woken, "an actor may wait for this change");
@@ -98,6 +106,7 @@ impl PluginQueue {
     pub(crate) fn ripen(&self, now: Instant) {
         let mut more = true;
         while more {
+            // Keys do not change the answer of `refuses`.
             let mut shared = self.shared.lock();
             more = shared.mailboxes.keys.ripen(now);
             MutexGuard::unlock_fair(shared);
@@ -125,7 +134,7 @@ impl PluginQueue {
 
     fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
         let (answer, wakers, roomy, is_closed) = {
-            let mut shared = self.shared.lock();
+            let mut shared = self.lock();
             let answer = change(&mut shared);
             let roomy = shared.mailboxes.take_room_signals();
             (answer, shared.take_wakers(), roomy, shared.mailboxes.is_closed())
@@ -169,7 +178,7 @@ impl PluginQueue {
 impl PluginQueue {
     /// Checks the invariants of the mailboxes, and the bound of the lines of replays.
     pub(crate) fn check_bounds(&self) {
-        let queue = &self.shared.lock().mailboxes;
+        let queue = &self.lock().mailboxes;
         queue.check_invariants();
         queue.check_replays();
     }
@@ -244,7 +253,7 @@ mod tests {
     impl Fixture {
         /// Pushes a batch to an actor that waits, and returns the threads on which the events came out.
         fn told_on(&self, events: usize) -> BTreeSet<String> {
-            while !self.queue.shared.lock().worker(0).waits {
+            while !self.queue.lock().worker(0).waits {
                 std::thread::yield_now();
             }
             for number in 0..events {
@@ -279,7 +288,7 @@ mod tests {
         queue.regroup(queue.reshard(2, now).expect("another number"), now);
         let leading = Leading::default();
         let next = |shard| queue.next(shard, Hands::ALL, &leading, Timestamp::now);
-        let waits = |shard: usize| queue.shared.lock().worker(shard).waits;
+        let waits = |shard: usize| queue.lock().worker(shard).waits;
         // The last bit of the only byte decides.
         let (even, odd) = ("b", "a");
         let of_even = crate::shard::of_key(even, 2);
@@ -318,7 +327,7 @@ mod tests {
             let leading = Leading::default();
             let mut waiting = Box::pin(queue.next(1, Hands::ALL, &leading, Timestamp::now));
             assert!(waiting.as_mut().now_or_never().is_none());
-            let waits = || queue.shared.lock().worker(1).waits;
+            let waits = || queue.lock().worker(1).waits;
             assert!(waits());
             queue.change(|it| match succeeds {
                 true => {

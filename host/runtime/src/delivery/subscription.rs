@@ -6,7 +6,7 @@
 //! at once, after the object's own replay. So each object's events are those of a replay made in one moment.
 //!
 //! The subscription's questions are asked in the order of their cost: namespace, name and labels, the type of change,
-//! then one pass over the bytes of each state.
+//! then one pass over the bytes of each state. Most refused updates do not come here (`delivery/sieve.rs`).
 
 mod ahead;
 mod evaluation;
@@ -20,11 +20,13 @@ use crate::counters::add_one;
 use crate::delivery::mailbox::Initials;
 use crate::delivery::namespaces::FollowedNamespaces;
 use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::sieve::Seat;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
 use crate::event::enqueue::EnqueueRules;
 use crate::event::{Change, Event, Gone, Reason, SubscriptionId};
-use evaluation::{Asked, Judged};
+pub(super) use evaluation::Asked;
+use evaluation::Judged;
 use informant_cache::{
     Cause, FinalState, Indexer, Interest, Notification, Object, ResourceEventHandler,
     SharedProjection,
@@ -59,6 +61,8 @@ pub(crate) struct SubscriptionHandler {
     known: Option<Arc<Known>>,
     /// Whether all objects that existed at the beginning are queued.
     is_synced: AtomicBool,
+    /// Its place among those of the informer that ask about updates together, if it has one.
+    seat: Option<Seat>,
 }
 
 /// The place of an event in the queue.
@@ -138,6 +142,7 @@ impl SubscriptionHandler {
             progress: Arc::new(progress),
             known: None,
             is_synced: AtomicBool::new(false),
+            seat: None,
         }
     }
 
@@ -149,6 +154,7 @@ impl SubscriptionHandler {
         before: &Self,
     ) -> Self {
         let progress = Progress::after(before.view.clone(), before.progress.clone());
+        before.seat.iter().for_each(Seat::is_replaced);
         Self {
             replay_reason: Reason::Reload,
             progress: Arc::new(progress),
@@ -292,7 +298,10 @@ impl SubscriptionHandler {
 
 impl ResourceEventHandler for SubscriptionHandler {
     fn interest(&self) -> Interest {
-        self.view.interest()
+        match &self.seat {
+            Some(seat) => Interest::Sifted(seat.place()),
+            None => self.view.interest(),
+        }
     }
 
     fn on_add(&self, object: &Object, cause: Cause) {
@@ -385,4 +394,4 @@ mod key_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
-mod tests;
+pub(in crate::delivery) mod tests;

@@ -106,6 +106,27 @@ pub(crate) struct PastDelivery {
     pub(crate) wrote: String,
 }
 
+impl<'a> From<&'a PastDelivery> for EndedDelivery<'a> {
+    fn from(past: &'a PastDelivery) -> Self {
+        Self {
+            subscription: past.subscription,
+            change: past.change,
+            reason: past.reason,
+            gone: past.gone,
+            namespace: &past.namespace,
+            name: &past.name,
+            resource_version: &past.resource_version,
+            attempt: past.attempt,
+            waited: past.waited,
+            took: past.took,
+            ended: past.ended,
+            end: past.end,
+            error: &past.error,
+            wrote: &past.wrote,
+        }
+    }
+}
+
 impl EndedDelivery<'_> {
     /// The texts, cut to their bounds.
     pub(super) fn texts(&self) -> [&str; TEXTS] {

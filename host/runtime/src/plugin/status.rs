@@ -57,6 +57,8 @@ pub struct PluginStatus {
     pub account: Account,
     /// The live counters.
     pub counters: Arc<Counters>,
+    /// Changes within the plugin's views that its subscriptions did not want, with those that only informers count.
+    pub filtered: u64,
     /// Dead letters that are kept.
     pub dead_letters: usize,
     /// Failed calls of `synced` without a later success: at most one for each shard and subscription.
@@ -117,6 +119,7 @@ impl PluginStatus {
             account,
             kept: core.archive.snapshot(),
             counters: core.counters.clone(),
+            filtered: core.queue.filtered(),
             file_problem: None,
             call,
             access,

@@ -12,8 +12,10 @@ const DELIVERIES_MAX: usize = 50;
 /// The object's deliveries, oldest first. An object of another resource may have the same name, but each resource has
 /// its own subscriptions.
 pub(super) fn deliveries(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<DeliveryWhy> {
-    let past = looked.history.of(&sight.question.key).into_iter();
-    let named = past.filter_map(|past| {
+    let mut past = looked.history.of(&sight.question.key);
+    past.extend_from_slice(&looked.refused.0);
+    past.sort_by_key(|past| past.ended);
+    let named = past.into_iter().filter_map(|past| {
         let name = looked.name_of(sight, past.subscription)?;
         Some(delivery(sight, name, &past))
     });

@@ -91,6 +91,19 @@ impl Condition {
         &self.pointers
     }
 
+    /// The pointer and the text, if the expression is only the comparison of a value of the object with a text.
+    /// [`TextOfValue`] is the value's side of it.
+    pub(crate) fn equal_text(&self) -> Option<(&str, &str)> {
+        let TestNode::Equal(operands) = &self.root else { return None };
+        let ([Operand::Place(place), Operand::Text(text)]
+        | [Operand::Text(text), Operand::Place(place)]) = operands
+        else {
+            return None;
+        };
+        let is_of_object = !place.is_old && !place.is_state;
+        is_of_object.then(|| (&*self.pointers[place.pointer], &**text))
+    }
+
     /// Whether the event passes. `None`: the interpreter has to decide.
     pub(crate) fn verdict(&self, states: &TestedStates<'_, '_>) -> Option<bool> {
         let numbers = 0..self.pointers.len();
@@ -104,6 +117,27 @@ impl Condition {
             }
         }
         self.root.verdict(states)
+    }
+}
+
+/// A value as the comparison with a text sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextOfValue<'a> {
+    Text(&'a [u8]),
+    /// It differs from every text.
+    Null,
+    /// The interpreter has to compare it.
+    Unknown,
+}
+
+impl<'a> TextOfValue<'a> {
+    /// The JSON of the value; `None` for a missing one.
+    pub(crate) fn of(json: Option<&'a [u8]>) -> Self {
+        match json.filter(|json| json.len() <= READ_BYTES_MAX / 2).map(TestedValue::of) {
+            Some(TestedValue::Text(text)) => Self::Text(text),
+            Some(TestedValue::Null) => Self::Null,
+            _ => Self::Unknown,
+        }
     }
 }
 

@@ -82,7 +82,7 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.is_known {
-            self.queue.shared.lock().worker(self.shard).stop_waiting();
+            self.queue.lock().worker(self.shard).stop_waiting();
         }
     }
 }

@@ -14,7 +14,7 @@ impl PluginQueue {
 
     fn pulse(&self, shard: usize, now: Instant) -> Pulse {
         let (turn, is_idle) = {
-            let mut shared = self.shared.lock();
+            let mut shared = self.lock();
             let worker = shared.worker(shard);
             let (turn, hands) = (worker.turn.clone(), worker.waits_with);
             let due = hands.and_then(|hands| shared.mailboxes.due(shard, hands, now));

@@ -57,7 +57,7 @@ impl PluginQueue {
         begun_by: u64,
         delivery: &EndedDelivery<'_>,
     ) -> bool {
-        let mut shared = self.shared.lock();
+        let mut shared = self.lock();
         let shard = shared.mailboxes.shard_of(key);
         let worker = shared.worker(shard);
         match worker.waits_with.filter(|_| worker.hears_events) {
@@ -68,14 +68,14 @@ impl PluginQueue {
 
     /// Notes a waiting actor that does not exist, for tests and benchmarks.
     pub(crate) fn wait_without_actor(&self, shard: usize, hands: Hands) {
-        self.shared.lock().worker(shard).wait(Some(hands), true, Waker::noop());
+        self.lock().worker(shard).wait(Some(hands), true, Waker::noop());
     }
 
     /// Pushes an event without waking its actor. [`Self::announce`] wakes the actor.
     pub(super) fn unannounced(&self, push: impl FnOnce(&mut Mailboxes)) {
         // Invariant 1.
         {
-            let mut shared = self.shared.lock();
+            let mut shared = self.lock();
             push(&mut shared.mailboxes);
             match shared.mailboxes.take_woken() {
                 Woken::None => {}
@@ -91,7 +91,7 @@ impl PluginQueue {
 
     /// Wakes a shard's actor, if it waits.
     fn wake(&self, shard: usize) {
-        let waker = self.shared.lock().worker(shard).take_waker();
+        let waker = self.lock().worker(shard).take_waker();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -104,7 +104,7 @@ impl PluginQueue {
             return false;
         }
         self.each_unannounced(|turn, shard| {
-            let waits = || self.shared.lock().worker(shard).hears_events;
+            let waits = || self.lock().worker(shard).hears_events;
             if !turn.is_some_and(|turn| turn.take(Instant::now(), waits)) {
                 self.wake(shard);
             }
@@ -118,7 +118,7 @@ impl PluginQueue {
         let (mut shard, mut count) = (0, 1);
         while shard < count {
             let turn = {
-                let mut shared = self.shared.lock();
+                let mut shared = self.lock();
                 count = shared.workers.len();
                 let Some(worker) = shared.workers.get_mut(shard) else { return };
                 let has_news = std::mem::take(&mut worker.has_unannounced);

@@ -8,6 +8,7 @@ use super::{SubscriptionHandler, Telling};
 use crate::contract::descriptor::SubscriptionSpec;
 use crate::contract::filter::{Condition, Filter, TestedStates};
 use crate::counters::Counters;
+use crate::delivery::sieve::SubscriptionSieve;
 use crate::delivery::view::View;
 use crate::event::{Change, Reason};
 use crate::history::{DeliveryEnd, EndedDelivery};
@@ -22,7 +23,7 @@ const SAMPLED: u32 = 16;
 
 /// The values that a subscription asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(in crate::delivery) struct Asked {
     reader: SharedReader,
     /// The values of the view come first, then these of `onlyIfChanged`, then those of the filter.
     concerning: Range<usize>,
@@ -41,7 +42,7 @@ pub(super) struct Judged {
 
 impl Asked {
     /// With `filters`, the subscription's filter is evaluated here, if it is simple.
-    pub(super) fn new(
+    pub(in crate::delivery) fn new(
         spec: &SubscriptionSpec,
         view: &View,
         projection: &Arc<SharedProjection>,
@@ -75,8 +76,32 @@ impl Asked {
         evaluated
     }
 
-    /// The verdict of the filter on an event, if that is certain.
-    fn verdict(&self, change: Change, values: [Option<SharedValues<'_>>; 2]) -> Option<bool> {
+    /// Reads the values of two states.
+    pub(in crate::delivery) fn read<T>(
+        &self,
+        [one, other]: [&Object; 2],
+        read: impl FnOnce([SharedValues<'_>; 2]) -> T,
+    ) -> T {
+        one.read_shared(&self.reader, |one| {
+            other.read_shared(&self.reader, |other| read([one, other]))
+        })
+    }
+
+    /// Whether an update changes a value that `onlyIfChanged` names, if it names any.
+    pub(in crate::delivery) fn is_concerned(&self, states: [Option<SharedValues<'_>>; 2]) -> bool {
+        let differs = |number: usize| {
+            let [before, after] = states.map(|values| values.map(|it| it.get(number)));
+            before != after
+        };
+        self.concerning.is_empty() || self.concerning.clone().any(differs)
+    }
+
+    /// The verdict of the filter on an event, if that is certain. The states are the object and the one before.
+    pub(in crate::delivery) fn verdict(
+        &self,
+        change: Change,
+        values: [Option<SharedValues<'_>>; 2],
+    ) -> Option<bool> {
         let condition = self.filter.as_ref()?.condition()?;
         let begin = self.concerning.end;
         let [object, old] = values
@@ -91,6 +116,20 @@ impl Asked {
 }
 
 impl SubscriptionHandler {
+    /// Asks about updates together with the other handlers of an informer, where that is possible. The last step before
+    /// the handler begins.
+    pub(crate) fn sifted_by(
+        mut self,
+        sieve: &Arc<SubscriptionSieve>,
+        projection: &Arc<SharedProjection>,
+        spec: &SubscriptionSpec,
+        filters: bool,
+    ) -> Self {
+        let (view, queue) = (&self.view, &self.queue);
+        self.seat = sieve.join((self.id, spec), queue, view, projection, filters);
+        self
+    }
+
     /// Reads the values of an object, and charges the plugin's part of the pass over the bytes.
     fn read<T>(
         &self,
@@ -173,13 +212,7 @@ impl SubscriptionHandler {
             let is_in = states.map(|values| {
                 values.is_some_and(|it| self.view.fields_match(|number| it.get(number)))
             });
-            let concerning = &self.asked.concerning;
-            let differs = |number: usize| {
-                let [before, after] = states.map(|values| values.map(|it| it.get(number)));
-                before != after
-            };
-            let is_concerned = concerning.is_empty() || concerning.clone().any(differs);
-            Judged { is_in, is_concerned }
+            Judged { is_in, is_concerned: self.asked.is_concerned(states) }
         })
     }
 

@@ -29,7 +29,7 @@ pub(super) enum Told {
     Synced,
 }
 
-pub(super) fn spec(keys: &str) -> SubscriptionSpec {
+pub(in crate::delivery) fn spec(keys: &str) -> SubscriptionSpec {
     let descriptor =
         format!(r#"{{"version":"1","subscriptions":[{{"resource":"v1/pods"{keys}}}]}}"#);
     let descriptor = Descriptor::parse(descriptor.as_bytes()).expect("the descriptor is valid");

@@ -124,7 +124,7 @@ impl PluginStatus {
             "ok": counters.ok.load(Relaxed),
             "retry": counters.retry.load(Relaxed),
             "dead": counters.dead.load(Relaxed),
-            "filtered": counters.filtered.load(Relaxed),
+            "filtered": self.filtered,
             "filterErrors": counters.filter_errors.load(Relaxed),
             "coalesced": self.queue.coalesced,
             "firings": counters.firings_ok.load(Relaxed),

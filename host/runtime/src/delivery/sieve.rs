@@ -1,0 +1,197 @@
+//! The subscriptions of one informer that may refuse an update without a look at their plugins, so that hundreds of plugins
+//! that refuse an update cost the informer's task little more than one.
+//!
+//! Subscriptions with the same question are a group, and the question is asked once ([`question`]). An update that an
+//! `onlyIfChanged` refuses is only counted. One that a `filter` refuses is refused here if the plugin's actors wait and
+//! would refuse it ([`PluginQueue::refuses`]). Then one record for all plugins notes it ([`refused_updates`]). The
+//! handlers of all other subscriptions are called, and decide by themselves.
+//!
+//! Only subscriptions to all objects are here: a namespace or a label leads past the others already.
+
+mod question;
+mod refused_updates;
+mod seat;
+
+use crate::contract::descriptor::SubscriptionSpec;
+use crate::delivery::plugin_queue::PluginQueue;
+use crate::delivery::view::View;
+use crate::event::SubscriptionId;
+use crate::history::PastDelivery;
+use informant_cache::{Cause, Object, ObjectKey, Places, SharedProjection, Sieve};
+use parking_lot::Mutex;
+use question::{Answer, Question, QuestionGroup};
+use refused_updates::RefusedUpdates;
+pub(crate) use seat::{Seat, Seats};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The time of every sixteenth update is taken, and counts for all sixteen.
+const SAMPLED: u32 = 16;
+
+/// The subscriptions of one informer that ask about updates together.
+#[derive(Default)]
+pub(crate) struct SubscriptionSieve {
+    state: Mutex<SieveState>,
+}
+
+#[derive(Default)]
+struct SieveState {
+    groups: Vec<QuestionGroup>,
+    /// By place.
+    members: Vec<Option<SieveMember>>,
+    /// The number of refused updates, by place.
+    refused: Vec<u64>,
+    /// The updates that filters refused.
+    updates: RefusedUpdates,
+    /// Updates since the last one whose time was taken.
+    since_sample: u32,
+    /// The places whose filter refuses the present update.
+    filtered: Places,
+    /// The places that the present update passes in one group.
+    passed: Places,
+}
+
+/// One subscription.
+struct SieveMember {
+    queue: Arc<PluginQueue>,
+    /// Whether another handler replaces this one. Only the queue knows then which of them decides about an event.
+    is_replaced: bool,
+}
+
+impl Sieve for SubscriptionSieve {
+    fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut Places) {
+        let mut state = self.state.lock();
+        state.since_sample += 1;
+        if state.since_sample < SAMPLED {
+            return state.sift(update, cause, places);
+        }
+        state.since_sample = 0;
+        // The pass over the bytes is charged by the pointers.
+        let costs: Vec<Duration> = state.groups.iter().map(|group| group.cost(update)).collect();
+        let began = Instant::now();
+        state.sift(update, cause, places);
+        state.charge(&costs, began.elapsed());
+    }
+}
+
+impl SubscriptionSieve {
+    /// Adds a subscription, if its updates can be refused here. `filters`: also by its filter, if that is simple.
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        (id, spec): (SubscriptionId, &SubscriptionSpec),
+        queue: &Arc<PluginQueue>,
+        view: &View,
+        projection: &Arc<SharedProjection>,
+        filters: bool,
+    ) -> Option<Seat> {
+        let question = view.is_everything().then(|| Question::of(spec, filters))??;
+        let mut state = self.state.lock();
+        let free = state.members.iter().position(Option::is_none);
+        let place = free.unwrap_or(state.members.len());
+        if free.is_none() {
+            state.members.push(None);
+            state.refused.push(0);
+        }
+        state.members[place] = Some(SieveMember { queue: queue.clone(), is_replaced: false });
+        let known = state.groups.iter().position(|group| group.asks(&question));
+        let group = known.unwrap_or_else(|| {
+            state.groups.push(QuestionGroup::new(&question, spec, view, projection));
+            state.groups.len() - 1
+        });
+        state.groups[group].add(place, &question);
+        drop(state);
+        Some(Seat::new(self.clone(), place, id, queue.clone()))
+    }
+
+    /// Another handler is about to replace the one in this place.
+    fn is_replaced(&self, place: usize) {
+        if let Some(Some(member)) = self.state.lock().members.get_mut(place) {
+            member.is_replaced = true;
+        }
+    }
+
+    /// The number of updates that were refused for a place.
+    fn refused(&self, place: usize) -> u64 {
+        self.state.lock().refused.get(place).copied().unwrap_or_default()
+    }
+
+    /// The updates of an object that the filter in a place refused, oldest first, and the end of the newest one that is
+    /// not there any more, of any object.
+    fn filtered(
+        &self,
+        (place, id): (usize, SubscriptionId),
+        key: &ObjectKey,
+    ) -> (Vec<PastDelivery>, Option<Instant>) {
+        let state = self.state.lock();
+        let of_key =
+            |past: &PastDelivery| (&*past.namespace, &*past.name) == (key.namespace(), key.name());
+        (state.updates.of(place, id).filter(of_key).collect(), state.updates.forgotten(place))
+    }
+
+    /// Removes a subscription. Returns the number of its refused updates, and the records of them.
+    fn leave(&self, (place, id): (usize, SubscriptionId)) -> (u64, Vec<PastDelivery>) {
+        let mut state = self.state.lock();
+        let past = state.updates.of(place, id).collect();
+        state.updates.forget(place);
+        state.groups.iter_mut().for_each(|group| group.remove(place));
+        state.groups.retain(|group| !group.is_empty());
+        state.members[place] = None;
+        (std::mem::take(&mut state.refused[place]), past)
+    }
+}
+
+impl SieveState {
+    fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut Places) {
+        let Self { groups, members, refused, updates, filtered, passed, .. } = self;
+        filtered.clear();
+        for group in groups {
+            match group.answer(update) {
+                Answer::Unknown => {}
+                Answer::Unconcerned => {
+                    for &place in group.places() {
+                        if places.contains(place) {
+                            places.remove(place);
+                            refused[place] += 1;
+                        }
+                    }
+                }
+                Answer::Refused { but } => {
+                    but.iter().for_each(|place| passed.insert(*place));
+                    for &place in group.places() {
+                        let refuses = places.contains(place)
+                            && !passed.contains(place)
+                            && members[place].as_ref().is_some_and(SieveMember::refuses);
+                        if refuses {
+                            filtered.insert(place);
+                            refused[place] += 1;
+                        }
+                    }
+                    but.iter().for_each(|place| passed.remove(*place));
+                }
+            }
+        }
+        places.subtract(filtered);
+        if !filtered.is_empty() {
+            updates.push(update[1], cause, filtered);
+        }
+    }
+
+    /// Charges a sampled update to the plugins: the cost of the pass to each by its group, and an equal part of the time.
+    fn charge(&self, costs: &[Duration], took: Duration) {
+        let count = self.groups.iter().map(|group| group.places().len()).sum::<usize>();
+        let each = took / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        for (group, cost) in self.groups.iter().zip(costs) {
+            let members = group.places().iter().filter_map(|place| self.members[*place].as_ref());
+            members.for_each(|it| it.queue.counters.ledger.evaluated((each + *cost) * SAMPLED));
+        }
+    }
+}
+
+impl SieveMember {
+    fn refuses(&self) -> bool {
+        !self.is_replaced && self.queue.refuses()
+    }
+}
+
+#[cfg(test)]
+mod tests;
