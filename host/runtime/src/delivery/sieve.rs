@@ -123,15 +123,13 @@ impl SubscriptionSieve {
         key: &ObjectKey,
     ) -> (Vec<PastDelivery>, Option<Instant>) {
         let state = self.state.lock();
-        let of_key =
-            |past: &PastDelivery| (&*past.namespace, &*past.name) == (key.namespace(), key.name());
-        (state.updates.of(place, id).filter(of_key).collect(), state.updates.forgotten(place))
+        (state.updates.of((place, id), Some(key)), state.updates.forgotten(place))
     }
 
     /// Removes a subscription. Returns the number of its refused updates, and the records of them.
     fn leave(&self, (place, id): (usize, SubscriptionId)) -> (u64, Vec<PastDelivery>) {
         let mut state = self.state.lock();
-        let past = state.updates.of(place, id).collect();
+        let past = state.updates.of((place, id), None);
         state.updates.forget(place);
         state.groups.iter_mut().for_each(|group| group.remove(place));
         state.groups.retain(|group| !group.is_empty());

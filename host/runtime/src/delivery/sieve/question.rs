@@ -30,7 +30,7 @@ pub(super) struct QuestionGroup {
     pointers: usize,
     places: Vec<usize>,
     /// The places by their text, if they compare a value with texts.
-    by_text: HashMap<Box<[u8]>, Vec<usize>>,
+    by_text: HashMap<Vec<u8>, Vec<usize>>,
 }
 
 /// The answer for all places of a group.

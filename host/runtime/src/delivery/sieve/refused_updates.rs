@@ -67,14 +67,18 @@ impl RefusedUpdates {
         self.forgotten.get(place).copied().flatten()
     }
 
-    /// The refused updates of a place, oldest first.
+    /// The refused updates of a place, oldest first: those of an object, or of all. An informer waits meanwhile, so the
+    /// others cost no allocation.
     pub(super) fn of(
         &self,
-        place: usize,
-        subscription: SubscriptionId,
-    ) -> impl Iterator<Item = PastDelivery> {
-        let of_place = self.updates.iter().filter(move |update| update.places.contains(place));
-        of_place.map(move |update| PastDelivery {
+        (place, subscription): (usize, SubscriptionId),
+        key: Option<&ObjectKey>,
+    ) -> Vec<PastDelivery> {
+        let is_wanted = |update: &&RefusedUpdate| {
+            update.places.contains(place) && key.is_none_or(|key| *key == update.key)
+        };
+        let wanted = self.updates.iter().filter(is_wanted);
+        let past = wanted.map(|update| PastDelivery {
             subscription,
             change: Change::Updated,
             reason: update.reason,
@@ -89,7 +93,8 @@ impl RefusedUpdates {
             end: DeliveryEnd::Filtered,
             error: String::new(),
             wrote: String::new(),
-        })
+        });
+        past.collect()
     }
 
     /// The place is free for another subscription.

@@ -146,7 +146,7 @@ fn change(random: &mut fastrand::Rng, one: &mut Plugin, other: &mut Plugin) {
 
 #[test]
 fn together_subscriptions_refuse_what_each_refuses_alone() {
-    for seed in 0..200 {
+    for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
         let sieve = Arc::<SubscriptionSieve>::default();
         let [apart, shared] = [(); 2].map(|()| Arc::<SharedProjection>::default());
@@ -177,7 +177,7 @@ fn together_subscriptions_refuse_what_each_refuses_alone() {
             }
             let next = match random.u32(..3) {
                 0 => phase,
-                _ => random.choice(PHASES.map(Some).into_iter().chain([None])).flatten(),
+                _ => PHASES.get(random.usize(..=PHASES.len())).copied(),
             };
             // Each world has its own objects: the values that a pass found stay with them.
             let [of_alone, of_together] =
