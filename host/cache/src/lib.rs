@@ -174,7 +174,7 @@ pub use object::{
     compare_resource_versions,
 };
 pub use pager::{ListPager, PagedList};
-pub use places::Places;
+pub use places::SievePlaces;
 pub use pulse::Pulse;
 pub use reflector::{WatchErrorHandler, WatchFailure};
 pub use relist_cause::RelistCause;

@@ -2,13 +2,13 @@
 
 /// The places of handlers in a [`Sieve`](crate::Sieve).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct SievePlaces {
     words: Vec<u64>,
 }
 
 const BITS: usize = u64::BITS as usize;
 
-impl Places {
+impl SievePlaces {
     /// No places.
     pub const fn new() -> Self {
         Self { words: Vec::new() }
@@ -81,7 +81,7 @@ impl Places {
     }
 }
 
-impl FromIterator<usize> for Places {
+impl FromIterator<usize> for SievePlaces {
     fn from_iter<I: IntoIterator<Item = usize>>(places: I) -> Self {
         let mut all = Self::default();
         places.into_iter().for_each(|place| all.insert(place));
@@ -101,20 +101,20 @@ mod tests {
             let mut pair = || {
                 let places: BTreeSet<usize> =
                     (0..random.usize(..9)).map(|_| random.usize(..200)).collect();
-                (places.iter().copied().collect::<Places>(), places)
+                (places.iter().copied().collect::<SievePlaces>(), places)
             };
             let ((one, of_one), (other, of_other)) = (pair(), pair());
-            let check = |change: fn(&mut Places, &Places), expect: BTreeSet<usize>| {
+            let check = |change: fn(&mut SievePlaces, &SievePlaces), expect: BTreeSet<usize>| {
                 let mut changed = one.clone();
                 change(&mut changed, &other);
                 assert!(changed.iter().eq(expect.iter().copied()), "{one:?} {other:?}");
                 assert_eq!(changed.is_empty(), expect.is_empty());
                 assert!((0..300).all(|place| changed.contains(place) == expect.contains(&place)));
             };
-            check(Places::add, &of_one | &of_other);
-            check(Places::subtract, &of_one - &of_other);
-            check(Places::intersect, &of_one & &of_other);
-            check(Places::copy_of, of_other.clone());
+            check(SievePlaces::add, &of_one | &of_other);
+            check(SievePlaces::subtract, &of_one - &of_other);
+            check(SievePlaces::intersect, &of_one & &of_other);
+            check(SievePlaces::copy_of, of_other.clone());
             check(
                 |one, other| other.iter().for_each(|place| one.remove(place)),
                 &of_one - &of_other,

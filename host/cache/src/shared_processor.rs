@@ -58,8 +58,8 @@ pub(crate) struct SharedProcessor {
     looks: Looks,
     /// When the next resync is due, as of the last look.
     resync_due: Option<Instant>,
-    /// The way of a change to the handlers, until they change.
-    routes: Option<Routes>,
+    /// The way of a change to the handlers, until they change. An informer without changes has none.
+    routes: Option<Box<Routes>>,
     /// One for each called handler with a queue.
     tasks: JoinSet<()>,
 }
@@ -151,7 +151,7 @@ impl SharedProcessor {
             return 0;
         }
         let Self { active, progress, .. } = self;
-        let routes = self.routes.get_or_insert_with(|| Routes::new(active));
+        let routes = self.routes.get_or_insert_with(|| Box::new(Routes::new(active)));
         let mut passed_on = 0;
         routes.visit(to_tell, |handler, changes| {
             let handler = &mut active[handler];

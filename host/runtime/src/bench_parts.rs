@@ -16,7 +16,7 @@ use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance::Template;
 use crate::history::{DeliveryEnd, EndedDelivery, History};
 use informant_cache::{
-    Cause, Interest, Object, Places, ResourceEventHandler, SharedProjection, Sieve,
+    Cause, Interest, Object, ResourceEventHandler, SharedProjection, Sieve, SievePlaces,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -100,8 +100,8 @@ pub struct BenchSieve {
     subscriptions: Vec<BenchSubscription>,
     /// By place.
     sifted: Vec<usize>,
-    places: Places,
-    all: Places,
+    places: SievePlaces,
+    all: SievePlaces,
 }
 
 impl BenchSieve {

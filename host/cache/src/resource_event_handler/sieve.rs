@@ -2,7 +2,7 @@
 
 use super::Cause;
 use crate::object::Object;
-use crate::places::Places;
+use crate::places::SievePlaces;
 use std::sync::Arc;
 
 /// Refuses updates for the handlers in its places, so that a thousand handlers that refuse an update cost little more
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub trait Sieve: Send + Sync + 'static {
     /// Takes the places out of `places` whose handlers refuse the update: they would do nothing but note that. The sieve
     /// notes it for them.
-    fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut Places);
+    fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces);
 }
 
 /// A handler's place in a sieve.

@@ -1,7 +1,7 @@
 //! The handlers of one sieve, and the changes that it leaves to each of them.
 
 use super::ToTell;
-use crate::places::Places;
+use crate::places::SievePlaces;
 use crate::resource_event_handler::{Notification, Sieve, SievePlace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ pub(super) struct SiftedHandlers {
     /// A handler is a position in the list of handlers; here by its place.
     by_place: Vec<Option<usize>>,
     /// Its places.
-    all: Places,
+    all: SievePlaces,
     /// The places whose handlers get no change of the batch so far. A handler that gets one gets the rest, too: the sieve
     /// does not know its state by then.
-    asked: Places,
+    asked: SievePlaces,
     /// The places whose handlers get the present change.
-    left: Places,
+    left: SievePlaces,
 }
 
 impl std::fmt::Debug for SiftedHandlers {
@@ -43,7 +43,7 @@ impl SiftedHandlers {
     }
 
     fn new(sieve: Arc<dyn Sieve>) -> Self {
-        let [all, asked, left] = [const { Places::new() }; 3];
+        let [all, asked, left] = [const { SievePlaces::new() }; 3];
         Self { sieve, by_place: Vec::new(), all, asked, left }
     }
 
@@ -92,7 +92,7 @@ mod tests {
     struct Named;
 
     impl Sieve for Named {
-        fn sift(&self, [_, new]: [&Object; 2], _: Cause, places: &mut Places) {
+        fn sift(&self, [_, new]: [&Object; 2], _: Cause, places: &mut SievePlaces) {
             let named = new.label("team").unwrap_or_default();
             assert_ne!(named, "panic");
             named.split('.').filter_map(|it| it.parse().ok()).for_each(|it| places.remove(it));

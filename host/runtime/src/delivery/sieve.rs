@@ -17,11 +17,11 @@ use crate::delivery::plugin_queue::PluginQueue;
 use crate::delivery::view::View;
 use crate::event::SubscriptionId;
 use crate::history::PastDelivery;
-use informant_cache::{Cause, Object, ObjectKey, Places, SharedProjection, Sieve};
+use informant_cache::{Cause, Object, ObjectKey, SharedProjection, Sieve, SievePlaces};
 use parking_lot::Mutex;
-use question::{Answer, Question, QuestionGroup};
+use question::{Answer, QuestionGroup, UpdateQuestion};
 use refused_updates::RefusedUpdates;
-pub(crate) use seat::{Seat, Seats};
+pub(crate) use seat::{Seats, SieveSeat};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,9 +46,9 @@ struct SieveState {
     /// Updates since the last one whose time was taken.
     since_sample: u32,
     /// The places whose filter refuses the present update.
-    filtered: Places,
+    filtered: SievePlaces,
     /// The places that the present update passes in one group.
-    passed: Places,
+    passed: SievePlaces,
 }
 
 /// One subscription.
@@ -59,7 +59,7 @@ struct SieveMember {
 }
 
 impl Sieve for SubscriptionSieve {
-    fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut Places) {
+    fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
         let mut state = self.state.lock();
         state.since_sample += 1;
         if state.since_sample < SAMPLED {
@@ -83,8 +83,8 @@ impl SubscriptionSieve {
         view: &View,
         projection: &Arc<SharedProjection>,
         filters: bool,
-    ) -> Option<Seat> {
-        let question = view.is_everything().then(|| Question::of(spec, filters))??;
+    ) -> Option<SieveSeat> {
+        let question = view.is_everything().then(|| UpdateQuestion::of(spec, filters))??;
         let mut state = self.state.lock();
         let free = state.members.iter().position(Option::is_none);
         let place = free.unwrap_or(state.members.len());
@@ -100,7 +100,7 @@ impl SubscriptionSieve {
         });
         state.groups[group].add(place, &question);
         drop(state);
-        Some(Seat::new(self.clone(), place, id, queue.clone()))
+        Some(SieveSeat::new(self.clone(), place, id, queue.clone()))
     }
 
     /// Another handler is about to replace the one in this place.
@@ -139,7 +139,7 @@ impl SubscriptionSieve {
 }
 
 impl SieveState {
-    fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut Places) {
+    fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
         let Self { groups, members, refused, updates, filtered, passed, .. } = self;
         filtered.clear();
         for group in groups {

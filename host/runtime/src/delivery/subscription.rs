@@ -20,7 +20,7 @@ use crate::counters::add_one;
 use crate::delivery::mailbox::Initials;
 use crate::delivery::namespaces::FollowedNamespaces;
 use crate::delivery::plugin_queue::PluginQueue;
-use crate::delivery::sieve::Seat;
+use crate::delivery::sieve::SieveSeat;
 use crate::delivery::view::View;
 use crate::event::EventKeys;
 use crate::event::enqueue::EnqueueRules;
@@ -62,7 +62,7 @@ pub(crate) struct SubscriptionHandler {
     /// Whether all objects that existed at the beginning are queued.
     is_synced: AtomicBool,
     /// Its place among those of the informer that ask about updates together, if it has one.
-    seat: Option<Seat>,
+    seat: Option<SieveSeat>,
 }
 
 /// The place of an event in the queue.
@@ -154,7 +154,7 @@ impl SubscriptionHandler {
         before: &Self,
     ) -> Self {
         let progress = Progress::after(before.view.clone(), before.progress.clone());
-        before.seat.iter().for_each(Seat::is_replaced);
+        before.seat.iter().for_each(SieveSeat::is_replaced);
         Self {
             replay_reason: Reason::Reload,
             progress: Arc::new(progress),

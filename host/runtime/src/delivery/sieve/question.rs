@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The question of one subscription about an update of an object that is in its view before and after.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct UpdateQuestion {
     updated: bool,
     only_if_changed: Vec<String>,
     filter: Option<Filter>,
@@ -44,7 +44,7 @@ pub(super) enum Answer<'a> {
     Refused { but: &'a [usize] },
 }
 
-impl Question {
+impl UpdateQuestion {
     /// `None` for a subscription that wants every update, as far as this is certain without its filter's interpreter.
     pub(super) fn of(spec: &SubscriptionSpec, filters: bool) -> Option<Self> {
         let filter = spec.filter.clone();
@@ -62,12 +62,12 @@ fn equal_text(filter: Option<&Filter>) -> Option<(&str, &str)> {
 
 impl QuestionGroup {
     pub(super) fn new(
-        question: &Question,
+        question: &UpdateQuestion,
         spec: &SubscriptionSpec,
         view: &View,
         projection: &Arc<SharedProjection>,
     ) -> Self {
-        let Question { updated, only_if_changed, filter } = question;
+        let UpdateQuestion { updated, only_if_changed, filter } = question;
         let tested = filter.as_ref().and_then(Filter::condition);
         Self {
             updated: *updated,
@@ -81,7 +81,7 @@ impl QuestionGroup {
     }
 
     /// Whether it is the group of this question.
-    pub(super) fn asks(&self, question: &Question) -> bool {
+    pub(super) fn asks(&self, question: &UpdateQuestion) -> bool {
         let of = |filter| equal_text(filter).map(|(pointer, _)| pointer);
         let (own, other) = (self.filter.as_ref(), question.filter.as_ref());
         let is_same_test = match (of(own), of(other)) {
@@ -93,7 +93,7 @@ impl QuestionGroup {
             && self.only_if_changed == question.only_if_changed
     }
 
-    pub(super) fn add(&mut self, place: usize, question: &Question) {
+    pub(super) fn add(&mut self, place: usize, question: &UpdateQuestion) {
         self.places.push(place);
         if let Some((_, text)) = equal_text(question.filter.as_ref()) {
             self.by_text.entry_ref(text.as_bytes()).or_default().push(place);

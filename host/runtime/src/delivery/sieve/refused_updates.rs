@@ -2,7 +2,7 @@
 
 use crate::event::{Change, Reason, SubscriptionId};
 use crate::history::{DeliveryEnd, PastDelivery};
-use informant_cache::{Cause, Object, ObjectKey, Places};
+use informant_cache::{Cause, Object, ObjectKey, SievePlaces};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -26,14 +26,14 @@ struct RefusedUpdate {
     waited: Duration,
     ended: Instant,
     /// The subscriptions that refused it.
-    places: Places,
+    places: SievePlaces,
 }
 
 impl RefusedUpdates {
     /// Notes an update that the filters in these places refuse. The newest take the memory of the oldest.
-    pub(super) fn push(&mut self, object: &Object, cause: Cause, places: &Places) {
+    pub(super) fn push(&mut self, object: &Object, cause: Cause, places: &SievePlaces) {
         let ended = Instant::now();
-        let (mut resource_version, mut of) = (String::new(), Places::new());
+        let (mut resource_version, mut of) = (String::new(), SievePlaces::new());
         if self.updates.len() >= UPDATES_MAX
             && let Some(oldest) = self.updates.pop_front()
         {

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// A subscription's place. When it is dropped, the plugin's counters and its history get the refused updates.
-pub(crate) struct Seat {
+pub(crate) struct SieveSeat {
     seated: Seated,
     queue: Arc<PluginQueue>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Seats {
     taken: Mutex<Vec<Seated>>,
 }
 
-impl Seat {
+impl SieveSeat {
     pub(super) fn new(
         sieve: Arc<SubscriptionSieve>,
         place: usize,
@@ -51,7 +51,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for SieveSeat {
     fn drop(&mut self) {
         let Self { seated: Seated { sieve, place, id }, queue } = self;
         let past = {

@@ -116,8 +116,8 @@ fn update(
     plugins: &[Plugin],
     states: [&Object; 2],
     cause: Cause,
-) -> Places {
-    let mut places: Places = plugins.iter().filter_map(Plugin::place).collect();
+) -> SievePlaces {
+    let mut places: SievePlaces = plugins.iter().filter_map(Plugin::place).collect();
     sieve.sift(states, cause, &mut places);
     let is_called = |it: &&Plugin| it.place().is_none_or(|place| places.contains(place));
     plugins.iter().filter(is_called).for_each(|plugin| plugin.update(states, cause));
