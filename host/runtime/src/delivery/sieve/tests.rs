@@ -153,18 +153,15 @@ fn together_subscriptions_refuse_what_each_refuses_alone() {
         let (mut alone, mut together) = (Vec::new(), Vec::new());
         for _ in 0..random.usize(1..20) {
             let mut one_of = |texts: &[&'static str]| texts[random.usize(..texts.len())];
-            let filter = one_of(&FILTERS);
-            let filter = (!filter.is_empty()).then(|| format!(r#","filter":"{filter}""#));
-            let pointers = one_of(&POINTERS);
-            let keys = format!(
-                r#"{}{}{}{}"#,
-                filter.unwrap_or_default(),
-                one_of(&EVENTS),
-                one_of(&SELECTORS),
-                (!pointers.is_empty())
-                    .then(|| format!(r#","onlyIfChanged":[{pointers}]"#))
-                    .unwrap_or_default(),
-            );
+            let filter = match one_of(&FILTERS) {
+                "" => String::new(),
+                filter => format!(r#","filter":"{filter}""#),
+            };
+            let pointers = match one_of(&POINTERS) {
+                "" => String::new(),
+                pointers => format!(r#","onlyIfChanged":[{pointers}]"#),
+            };
+            let keys = format!("{filter}{pointers}{}{}", one_of(&EVENTS), one_of(&SELECTORS));
             let spec = spec(&keys);
             alone.push(Plugin::new(&spec, &apart));
             together.push(Plugin::new(&spec, &shared).sifted_by(&sieve, &spec, &shared));
