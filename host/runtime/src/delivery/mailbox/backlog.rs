@@ -219,12 +219,13 @@ impl Backlog {
         let events: Vec<&Event> = self.events().collect();
         assert_eq!(self.load, events.iter().copied().sum(), "the load is that of what waits");
         if let Some(counts) = &self.counts {
-            let count = |lane: &Lane| events.iter().filter(|event| lane.has(event)).count();
+            let count = |lane: &Lane| events.iter().filter(|it| Lane::of(it) == *lane).count();
             assert!(counts.iter().all(|(lane, number)| count(lane) == *number), "{counts:?}");
             assert_eq!(counts.values().sum::<usize>(), events.len(), "all that wait are counted");
         }
         for (lane, number) in self.last.iter().flatten() {
-            let is_of = |entry: &Option<Event>| entry.as_ref().is_some_and(|it| lane.has(it));
+            let is_of =
+                |entry: &Option<Event>| entry.as_ref().is_some_and(|it| Lane::of(it) == *lane);
             let last = self.entries.iter().rposition(is_of);
             let place = last.map(|index| self.first + index as u64);
             assert_eq!(place, Some(*number), "`last` is true");

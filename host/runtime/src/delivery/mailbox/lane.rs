@@ -16,11 +16,6 @@ impl Lane {
         Self { subscription: event.subscription, object: event.object.clone() }
     }
 
-    /// Whether the event is of this lane.
-    pub(super) fn has(&self, event: &Event) -> bool {
-        self.identity() == (event.subscription, event.object.key())
-    }
-
     pub(super) fn key(&self) -> &ObjectKey {
         self.object.key()
     }

@@ -8,7 +8,7 @@
 use super::{Lane, Mailbox, Queued};
 use crate::event::{Event, Reason, SubscriptionId};
 use hashbrown::{HashMap, HashSet};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// A replay pauses while so many of its events wait. One step of a replay adds about as many, so the plugin has
 /// work while the next step is made. With that step, at most twice as many events of each subscription wait.
@@ -19,11 +19,22 @@ const TEXTS_MAX: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Replays {
-    waiting: VecDeque<Event>,
-    /// How many events of each object wait.
-    lanes: HashMap<Lane, usize>,
+    /// By number, in the order in which they came.
+    waiting: BTreeMap<u64, Replayed>,
+    /// The number of the next event.
+    next: u64,
+    /// The waiting events of each object: the numbers of the first and the last one. So a live event finds them without
+    /// a look at the others, of which a plugin with many subscriptions has thousands.
+    lanes: HashMap<Lane, [u64; 2]>,
     /// How many events of each subscription wait.
     counts: HashMap<SubscriptionId, usize>,
+}
+
+#[derive(Debug)]
+struct Replayed {
+    event: Event,
+    /// The number of the next event of the same object.
+    next_of_object: Option<u64>,
 }
 
 impl Replays {
@@ -32,18 +43,25 @@ impl Replays {
     }
 
     /// The waiting events, in order.
-    pub(super) fn into_events(self) -> VecDeque<Event> {
-        self.waiting
+    pub(super) fn into_events(self) -> impl Iterator<Item = Event> {
+        self.waiting.into_values().map(|replayed| replayed.event)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Event> {
-        self.waiting.iter()
+        self.waiting.values().map(|replayed| &replayed.event)
     }
 
     pub(super) fn push(&mut self, lane: Lane, event: Event) {
-        *self.lanes.entry(lane).or_default() += 1;
         *self.counts.entry(event.subscription).or_default() += 1;
-        self.waiting.push_back(event);
+        let number = self.next;
+        self.next += 1;
+        let [_, last] = self.lanes.entry(lane).or_insert([number; 2]);
+        let before = std::mem::replace(last, number);
+        // A first event finds nothing at its own number.
+        if let Some(before) = self.waiting.get_mut(&before) {
+            before.next_of_object = Some(number);
+        }
+        self.waiting.insert(number, Replayed { event, next_of_object: None });
     }
 
     /// The number of waiting events of a subscription.
@@ -52,13 +70,11 @@ impl Replays {
     }
 
     fn pop(&mut self) -> Option<Event> {
-        let event = self.waiting.pop_front()?;
+        let (_, Replayed { event, next_of_object }) = self.waiting.pop_first()?;
         let lane = Lane::of(&event);
-        if let Some(count) = self.lanes.get_mut(&lane) {
-            *count -= 1;
-            if *count == 0 {
-                self.lanes.remove(&lane);
-            }
+        match (next_of_object, self.lanes.get_mut(&lane)) {
+            (Some(next), Some([first, _])) => *first = next,
+            _ => _ = self.lanes.remove(&lane),
         }
         self.leave(event.subscription, 1);
         Some(event)
@@ -70,16 +86,15 @@ impl Replays {
         if self.is_empty() {
             return Vec::new();
         }
-        let Some(count) = self.lanes.remove(lane) else { return Vec::new() };
-        let mut taken = Vec::with_capacity(count);
-        self.waiting.retain(|event| {
-            let stays = taken.len() == count || !lane.has(event);
-            if !stays {
-                taken.push(event.clone());
-            }
-            stays
-        });
-        self.leave(lane.subscription, count);
+        let Some([first, _]) = self.lanes.remove(lane) else { return Vec::new() };
+        let mut number = Some(first);
+        let take_next = || {
+            let Replayed { event, next_of_object } = self.waiting.remove(&number?)?;
+            number = next_of_object;
+            Some(event)
+        };
+        let taken: Vec<Event> = std::iter::from_fn(take_next).collect();
+        self.leave(lane.subscription, taken.len());
         taken
     }
 
@@ -92,7 +107,7 @@ impl Replays {
         if self.waiting.is_empty() {
             // A plugin has few replays. Kept capacity would take the room of some hundred events in each idle
             // plugin.
-            (self.waiting, self.lanes) = (VecDeque::new(), HashMap::new());
+            self.lanes = HashMap::new();
         }
     }
 
@@ -102,20 +117,34 @@ impl Replays {
             return Vec::new();
         }
         self.lanes.retain(|lane, _| lane.subscription != id);
-        let waiting = std::mem::take(&mut self.waiting);
-        let (taken, stay): (Vec<Event>, Vec<Event>) =
-            waiting.into_iter().partition(|event| event.subscription == id);
-        self.waiting = stay.into();
-        taken
+        let taken = self.waiting.extract_if(.., |_, replayed| replayed.event.subscription == id);
+        taken.map(|(_, replayed)| replayed.event).collect()
     }
 
     /// Drops the events of all other subscriptions, and returns their number.
     pub(super) fn retain(&mut self, keep: &HashSet<SubscriptionId>) -> usize {
         let before = self.waiting.len();
-        self.waiting.retain(|event| keep.contains(&event.subscription));
+        self.waiting.retain(|_, replayed| keep.contains(&replayed.event.subscription));
         self.lanes.retain(|lane, _| keep.contains(&lane.subscription));
         self.counts.retain(|id, _| keep.contains(id));
         before - self.waiting.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn check_invariants(&self) {
+        let mut lanes: HashMap<Lane, Vec<u64>> = HashMap::new();
+        let mut counts: HashMap<SubscriptionId, usize> = HashMap::new();
+        for (number, replayed) in &self.waiting {
+            *counts.entry(replayed.event.subscription).or_default() += 1;
+            lanes.entry(Lane::of(&replayed.event)).or_default().push(*number);
+        }
+        assert_eq!(self.counts, counts, "all that wait are counted");
+        assert_eq!(self.lanes.len(), lanes.len(), "each object that waits has a lane");
+        for (lane, numbers) in &lanes {
+            assert_eq!(self.lanes.get(lane), Some(&[numbers[0], numbers[numbers.len() - 1]]));
+            let next = numbers.iter().map(|it| self.waiting[it].next_of_object);
+            assert!(next.eq(numbers[1..].iter().copied().map(Some).chain([None])), "{numbers:?}");
+        }
     }
 }
 
@@ -221,13 +250,12 @@ mod tests {
     fn what_is_through_leaves_no_room_behind() {
         let (mut queue, now) = (queue(), Instant::now());
         (0..100).for_each(|number| queue.push_replayed(object(number)));
-        let room =
-            |queue: &Mailbox| (queue.replays.waiting.capacity(), queue.replays.lanes.capacity());
-        assert!(room(&queue).0 >= 100 && room(&queue).1 >= 100);
+        let room = |queue: &Mailbox| queue.replays.lanes.capacity();
+        assert!(room(&queue) >= 100);
         while queue.pop(now).is_some() {
             queue.settle(Settled::Finished, now);
         }
-        assert_eq!(room(&queue), (0, 0));
+        assert_eq!(room(&queue), 0);
         queue.push_replayed(object(1));
         assert!(queue.pop(now).is_some(), "it goes on");
     }
@@ -287,6 +315,12 @@ mod tests {
         check("~a2 (+b1) (+a2)", "+b1 ~a2 +a2");
         check("~a2 ! (+a2) (+b1)", "~a2 +b1 ~a2#2 +a2");
         check("(+a1) (+a1) ~a2", "+a1 +a1 ~a2");
+    }
+
+    #[test]
+    fn the_events_of_an_object_are_found_among_all_others() {
+        check("(+a1) (+b1) (+a2) (+c1) (+a3) (+b2) ~a4 ~b3", "+c1 +a1 +a2 +a3 ~a4 +b1 +b2 ~b3");
+        check("(+a1) (+b1) (+a2) ~b2 (+c1) (+a3) ~a4", "+c1 +b1 ~b2 +a1 +a2 +a3 ~a4");
     }
 
     /// The waiting event can no longer be merged into, and still waits.

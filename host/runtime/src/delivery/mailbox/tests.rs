@@ -10,6 +10,7 @@ impl Mailbox {
     pub(crate) fn check_invariants(&self) {
         self.backlog.check_invariants();
         self.held.check_invariants();
+        self.replays.check_invariants();
         let in_flight = self.in_flight.iter().map(|queued| &*queued.event);
         let all = self.backlog.events().chain(self.held.events()).chain(self.replays.iter());
         let all = all.chain(self.withheld.events()).chain(in_flight);
