@@ -44,6 +44,11 @@ impl SievePlaces {
         self.words.fill(0);
     }
 
+    /// The bytes of the set's memory.
+    pub fn bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
     /// Makes this set equal to the other, in its own memory.
     pub fn copy_of(&mut self, other: &Self) {
         self.words.clone_from(&other.words);

@@ -62,17 +62,22 @@ impl History {
         self.forgotten
     }
 
+    /// Notes the end of a delivery that the history does not get.
+    pub(crate) fn forget_until(&mut self, ended: Option<Instant>) {
+        self.forgotten = self.forgotten.max(ended);
+    }
+
     /// Notes a delivery that has ended.
     pub(crate) fn push(&mut self, delivery: &EndedDelivery<'_>) {
         if self.bytes_max == 0 {
-            self.forgotten = Some(delivery.ended);
+            self.forget_until(Some(delivery.ended));
             return;
         }
         let head = record::head(delivery, self.base);
         let texts = delivery.texts();
         let bytes = head.len() + texts.iter().map(|text| text.len()).sum::<usize>();
         if bytes > self.bytes_max {
-            self.forgotten = Some(delivery.ended);
+            self.forget_until(Some(delivery.ended));
             return;
         }
         self.make_room(bytes);
@@ -93,7 +98,7 @@ impl History {
             let Some(oldest) = record::first(&self.records, self.base) else {
                 return self.records.clear();
             };
-            self.forgotten = Some(oldest.ended);
+            self.forget_until(Some(oldest.ended));
             self.records.drain(..oldest.bytes);
         }
     }

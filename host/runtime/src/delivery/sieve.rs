@@ -39,6 +39,8 @@ struct SieveState {
     groups: Vec<QuestionGroup>,
     /// By place.
     members: Vec<Option<SieveMember>>,
+    /// The places without a member that records still name.
+    left: SievePlaces,
     /// The number of refused updates, by place.
     refused: Vec<u64>,
     /// The updates that filters refused.
@@ -54,6 +56,8 @@ struct SieveState {
 /// One subscription.
 struct SieveMember {
     queue: Arc<PluginQueue>,
+    /// The text of its filter, if this is only the comparison of a value with a text.
+    text: Option<Arc<[u8]>>,
     /// Whether another handler replaces this one. Only the queue knows then which of them decides about an event.
     is_replaced: bool,
 }
@@ -86,13 +90,9 @@ impl SubscriptionSieve {
     ) -> Option<SieveSeat> {
         let question = view.is_everything().then(|| UpdateQuestion::of(spec, filters))??;
         let mut state = self.state.lock();
-        let free = state.members.iter().position(Option::is_none);
-        let place = free.unwrap_or(state.members.len());
-        if free.is_none() {
-            state.members.push(None);
-            state.refused.push(0);
-        }
-        state.members[place] = Some(SieveMember { queue: queue.clone(), is_replaced: false });
+        let place = state.free_place();
+        let text = question.text();
+        state.members[place] = Some(SieveMember { queue: queue.clone(), text, is_replaced: false });
         let known = state.groups.iter().position(|group| group.asks(&question));
         let group = known.unwrap_or_else(|| {
             state.groups.push(QuestionGroup::new(&question, spec, view, projection));
@@ -115,30 +115,50 @@ impl SubscriptionSieve {
         self.state.lock().refused.get(place).copied().unwrap_or_default()
     }
 
-    /// The updates of an object that the filter in a place refused, oldest first, and the end of the newest one that is
-    /// not there any more, of any object.
+    /// The newest updates of an object that the filter in a place refused, oldest first, and the end of the newest one that
+    /// is not there any more, of any object.
     fn filtered(
         &self,
         (place, id): (usize, SubscriptionId),
         key: &ObjectKey,
     ) -> (Vec<PastDelivery>, Option<Instant>) {
-        let state = self.state.lock();
-        (state.updates.of((place, id), Some(key)), state.updates.forgotten(place))
+        self.state.lock().updates.of((place, id), Some(key))
     }
 
-    /// Removes a subscription. Returns the number of its refused updates, and the records of them.
-    fn leave(&self, (place, id): (usize, SubscriptionId)) -> (u64, Vec<PastDelivery>) {
+    /// Removes a subscription. Returns the number of its refused updates, and the newest records of them, with the end of
+    /// the newest one that is not among these.
+    fn leave(
+        &self,
+        (place, id): (usize, SubscriptionId),
+    ) -> (u64, (Vec<PastDelivery>, Option<Instant>)) {
         let mut state = self.state.lock();
         let past = state.updates.of((place, id), None);
-        state.updates.forget(place);
-        state.groups.iter_mut().for_each(|group| group.remove(place));
+        let member = state.members[place].take();
+        let text = member.as_ref().and_then(|member| member.text.as_deref());
+        state.groups.iter_mut().for_each(|group| group.remove(place, text));
         state.groups.retain(|group| !group.is_empty());
-        state.members[place] = None;
-        (std::mem::take(&mut state.refused[place]), past)
+        state.left.insert(place);
+        let refused = std::mem::take(&mut state.refused[place]);
+        if state.groups.is_empty() {
+            *state = SieveState::default();
+        }
+        (refused, past)
     }
 }
 
 impl SieveState {
+    /// A place without a member and without records. The records of all places that were left go in one walk.
+    fn free_place(&mut self) -> usize {
+        self.updates.forget(&self.left);
+        self.left.clear();
+        let free = self.members.iter().position(Option::is_none);
+        free.unwrap_or_else(|| {
+            self.members.push(None);
+            self.refused.push(0);
+            self.members.len() - 1
+        })
+    }
+
     fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
         let Self { groups, members, refused, updates, filtered, passed, .. } = self;
         filtered.clear();

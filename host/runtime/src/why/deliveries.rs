@@ -15,12 +15,12 @@ pub(super) fn deliveries(sight: &Sight<'_>, looked: &Looked<'_>) -> Vec<Delivery
     let mut past = looked.history.of(&sight.question.key);
     past.extend_from_slice(&looked.refused.0);
     past.sort_by_key(|past| past.ended);
-    let named = past.into_iter().filter_map(|past| {
+    let named = past.iter().rev().filter_map(|past| {
         let name = looked.name_of(sight, past.subscription)?;
-        Some(delivery(sight, name, &past))
+        Some(delivery(sight, name, past))
     });
-    let mut deliveries: Vec<DeliveryWhy> = named.collect();
-    deliveries.drain(..deliveries.len().saturating_sub(DELIVERIES_MAX));
+    let mut deliveries: Vec<DeliveryWhy> = named.take(DELIVERIES_MAX).collect();
+    deliveries.reverse();
     deliveries
 }
 

@@ -53,6 +53,11 @@ impl UpdateQuestion {
         let is_certain = updated && only_if_changed.is_empty() && filter.is_none();
         (!is_certain).then_some(Self { updated, only_if_changed, filter })
     }
+
+    /// The text of a filter that is only the comparison of a value with a text.
+    pub(super) fn text(&self) -> Option<Arc<[u8]>> {
+        equal_text(self.filter.as_ref()).map(|(_, text)| text.as_bytes().into())
+    }
 }
 
 /// The pointer and the text of a filter that is only their comparison.
@@ -100,12 +105,18 @@ impl QuestionGroup {
         }
     }
 
-    pub(super) fn remove(&mut self, place: usize) {
+    /// Removes a place. `text`: that of its filter, if its question has one.
+    pub(super) fn remove(&mut self, place: usize, text: Option<&[u8]>) {
+        let before = self.places.len();
         self.places.retain(|one| *one != place);
-        self.by_text.retain(|_, places| {
+        let is_here = self.places.len() < before;
+        let Some(text) = text.filter(|_| is_here) else { return };
+        if let Some(places) = self.by_text.get_mut(text) {
             places.retain(|one| *one != place);
-            !places.is_empty()
-        });
+            if places.is_empty() {
+                self.by_text.remove(text);
+            }
+        }
     }
 
     pub(super) fn places(&self) -> &[usize] {

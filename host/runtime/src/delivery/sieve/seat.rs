@@ -54,7 +54,7 @@ impl SieveSeat {
 impl Drop for SieveSeat {
     fn drop(&mut self) {
         let Self { seated: Seated { sieve, place, id }, queue } = self;
-        let past = {
+        let (past, forgotten) = {
             // A reader of the counters sees the updates here or there.
             let mut taken = queue.seats.taken.lock();
             taken.retain(|one| !(Arc::ptr_eq(&one.sieve, sieve) && one.place == *place));
@@ -62,7 +62,10 @@ impl Drop for SieveSeat {
             queue.counters.filtered.fetch_add(refused, Relaxed);
             past
         };
-        queue.look(|it| past.iter().for_each(|past| it.history.push(&EndedDelivery::from(past))));
+        queue.look(|it| {
+            it.history.forget_until(forgotten);
+            past.iter().for_each(|past| it.history.push(&EndedDelivery::from(past)));
+        });
     }
 }
 

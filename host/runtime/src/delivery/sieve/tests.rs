@@ -1,6 +1,6 @@
 //! A sieve answers for its subscriptions as each of them does alone.
 
-use super::refused_updates::UPDATES_MAX;
+use super::refused_updates::{ANSWER_MAX, BYTES_MAX, UPDATES_MAX};
 use super::*;
 use crate::counters::Counters;
 use crate::delivery::mailbox::tests::parse;
@@ -240,12 +240,14 @@ fn the_records_are_bounded_and_the_place_of_one_that_left_is_free() {
         update(&sieve, &plugins, [&states[0], new], cause(Reason::Watch));
     }
     let (past, forgotten) = plugins[0].queue.refused_updates(&key);
-    assert_eq!((past.len(), forgotten.is_some()), (UPDATES_MAX, true));
+    assert_eq!((past.len(), forgotten.is_some()), (ANSWER_MAX, true));
     assert_eq!(past.last().map(|past| &*past.resource_version), Some("3"));
     plugins[0].handler = None;
     let left = &plugins[0].queue;
     assert_eq!(left.filtered(), UPDATES_MAX as u64 + 1, "the plugin keeps its count");
-    assert_eq!(left.look(|it| it.history.of(&key)).len(), UPDATES_MAX, "and its history");
+    let (past, has_forgotten) =
+        left.look(|it| (it.history.of(&key), it.history.forgotten() == forgotten));
+    assert_eq!((past.len(), has_forgotten), (ANSWER_MAX, true), "and the newest of its history");
     assert_eq!(left.refused_updates(&key), (Vec::new(), None));
     let shared = Arc::default();
     let spec = spec(r#","filter":"object.status.phase == 'd'""#);
@@ -255,4 +257,27 @@ fn the_records_are_bounded_and_the_place_of_one_that_left_is_free() {
         (another.queue.filtered(), another.queue.refused_updates(&key)),
         (0, (vec![], None))
     );
+}
+
+/// The names of objects that are gone are not kept for ever, whatever their length.
+#[test]
+fn the_records_are_bounded_by_their_bytes_and_none_is_left_without_a_place() {
+    let (sieve, mut plugins) =
+        plugins(&["object.status.phase == 'a'", "object.status.phase == 'b'"]);
+    for number in 0..100 {
+        let name = format!("{number:0>60000}");
+        let [old, new] = [1, 2].map(|version| {
+            let json = format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}","uid":"1","resourceVersion":"{version}"}},"status":{{"phase":"c"}}}}"#
+            );
+            Object::decode(json.as_bytes(), None).expect("the test's pod is well formed")
+        });
+        update(&sieve, &plugins, [&old, &new], cause(Reason::Watch));
+        let bytes = sieve.state.lock().updates.check_bytes();
+        assert!(bytes <= BYTES_MAX, "{bytes} bytes after {number}");
+    }
+    let (_, forgotten) = plugins[0].queue.refused_updates(pod(1, None).key());
+    assert!(forgotten.is_some());
+    plugins.clear();
+    assert_eq!(sieve.state.lock().updates.check_bytes(), 0);
 }
