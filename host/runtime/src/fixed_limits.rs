@@ -7,6 +7,7 @@ use crate::contract::component::{
     FILE_NAME_BYTES_MAX, FILE_NAMES_MAX, FILE_TYPE_BYTES_MAX, FILE_TYPES_MAX,
     FUNCTION_NAME_BYTES_MAX,
 };
+use crate::contract::configuration::RULE_ENTRIES_MAX;
 use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
@@ -113,6 +114,13 @@ pub const FIXED: &[FixedLimit] = &[
         "the line is cut and says so",
         "",
         "fields_above_the_bound_are_counted_not_written",
+    ),
+    fixed(
+        "ruleEntries",
+        (Unit::Count, RULE_ENTRIES_MAX as u64),
+        "in all lists of `reads`, or of `writes`, of a file beside a plugin; the file is refused",
+        "",
+        "entries_of_rules_beside_a_plugin_are_bounded",
     ),
     of_descriptor("descriptorBytes", (Unit::Bytes, DESCRIPTOR_BYTES_MAX)),
     of_descriptor("versionBytes", (Unit::Bytes, VERSION_BYTES_MAX)),

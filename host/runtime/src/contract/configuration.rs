@@ -31,6 +31,7 @@ pub(crate) use document::CONFIGURATION_BYTES_MAX;
 pub(crate) use http_grants::granting_http;
 pub(crate) use layer::{OnRemoval, RateLimit};
 pub(crate) use read_grants::granting;
+pub(crate) use rules::RULE_ENTRIES_MAX;
 pub(crate) use settings::PluginSettings;
 pub(crate) use sidecar::Sidecar;
 pub(crate) use write_grants::granting_writes;

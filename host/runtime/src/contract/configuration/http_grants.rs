@@ -2,7 +2,7 @@
 //! host checks each request against the rules, and each request that follows a redirect.
 
 use super::keys::Keys;
-use super::rules::GrantsOf;
+use super::rules::{BoundedRule, GrantsOf};
 use super::write_grants::needed;
 use crate::contract::descriptor::HttpSpec;
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
@@ -74,14 +74,27 @@ impl HttpRule {
             && other.headers.iter().all(|header| self.headers.contains(header))
     }
 
-    /// The part of this rule that no other rule allows alone.
-    pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
+    /// Whether the rule grants the plugin's intended paths and addresses. It is not known yet which of the paths the
+    /// plugin will use.
+    fn suits(&self, spec: &HttpSpec) -> bool {
+        let overlaps =
+            |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
+        let is_needed = |kind: &AddressKind| *kind != AddressKind::Public;
+        let needed = AddressKinds::new(addresses(spec).iter().filter(is_needed));
+        needed.are_within(&self.addresses)
+            && (self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps))
+    }
+}
+
+impl BoundedRule for HttpRule {
+    /// One rule of the ceiling has to allow a part alone.
+    fn beyond(&self, ceiling: &[Self]) -> Option<String> {
         let paths: Vec<Option<&PathRule>> = match self.paths.is_empty() {
             true => vec![None],
             false => self.paths.iter().map(Some).collect(),
         };
         let is_within = |origin: &OriginRule, method: &Method, path: Option<&PathRule>| {
-            others.iter().any(|other| {
+            ceiling.iter().any(|other| {
                 other.has_all_of(self)
                     && other.methods.contains(method)
                     && other.origins.iter().any(|wide| wide.contains(origin))
@@ -99,18 +112,12 @@ impl HttpRule {
         Some(format!("{} to {origin}", method.name()))
     }
 
-    /// Whether the rule grants the plugin's intended paths and addresses. It is not known yet which of the paths the
-    /// plugin will use.
-    fn suits(&self, spec: &HttpSpec) -> bool {
-        let overlaps =
-            |path: &PathRule| self.paths.iter().any(|own| own.contains(path) || path.contains(own));
-        let is_needed = |kind: &AddressKind| *kind != AddressKind::Public;
-        let needed = AddressKinds::new(addresses(spec).iter().filter(is_needed));
-        needed.are_within(&self.addresses)
-            && (self.paths.is_empty() || spec.paths.is_empty() || spec.paths.iter().all(overlaps))
+    fn comparisons(&self, ceiling: &[Self]) -> usize {
+        let requests = self.origins.len() * self.methods.len() * self.paths.len().max(1);
+        requests * ceiling.iter().map(Self::entries).sum::<usize>()
     }
 
-    /// The number of its origins and paths, which bounds the cost of a check.
+    /// Its origins and paths.
     fn entries(&self) -> usize {
         self.origins.len() + self.paths.len()
     }

@@ -2,19 +2,17 @@
 //! file grant them.
 
 use super::PluginSettings;
-use super::http_grants::HttpRule;
-use super::read_grants::Rule;
 use super::write_grants::WriteRule;
 
 impl PluginSettings {
     /// The first grant of each kind that is not in force, and the place that could grant it. `None` if all grants are
     /// in force.
     pub(crate) fn not_in_force(&self) -> Option<String> {
-        let guarded = || self.writes.not_in_force(|rule, _| rule.guarded());
+        let guarded = || self.writes.guarded(WriteRule::guarded);
         let kinds = [
-            ("reads", self.grants.not_in_force(Rule::beyond)),
-            ("writes", self.writes.not_in_force(WriteRule::beyond).or_else(guarded)),
-            ("http", self.http.not_in_force(HttpRule::beyond)),
+            ("reads", self.grants.beyond()),
+            ("writes", self.writes.beyond().or_else(guarded)),
+            ("http", self.http.beyond()),
         ];
         let kinds =
             kinds.into_iter().filter_map(|(key, beyond)| Some(format!("{key} ({})", beyond?)));
@@ -61,6 +59,14 @@ mod tests {
         check("{}", "reads: [{resources: [v1/secrets]}]", &["reads (v1/secrets)"]);
         check("{}", writes, &["writes (patch of v1/pods)", "plugins.NAME", "--config"]);
         check(&format!("{{{writes}}}"), writes, &[]);
+        let list = |of: &str| (0..40).map(|n| format!("{of}{n}")).collect::<Vec<_>>().join(", ");
+        let many = format!(
+            "writes: [{{resources: [{}], verbs: [patch, delete], namespaces: [{}], names: [{}]}}]",
+            list("v1/r"),
+            list("n"),
+            list("o"),
+        );
+        check(&format!("{{{many}}}"), &many, &["writes (perhaps: they are more than"]);
         let secrets = "writes: [{resources: [v1/secrets], verbs: [patch]}]";
         check(&format!("{{{secrets}}}"), secrets, &["writes (v1/secrets)"]);
         let http = r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#;

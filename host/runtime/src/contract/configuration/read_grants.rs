@@ -2,7 +2,7 @@
 //! that requests more waits until it has the grant.
 
 use super::keys::Keys;
-use super::rules::GrantsOf;
+use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::Descriptor;
 use crate::enumerated::enumerated;
 use crate::names::is_namespace;
@@ -56,18 +56,7 @@ impl Rule {
         Self { resources: vec![Resources::AllButSecrets], namespaces: BTreeSet::new() }
     }
 
-    /// The part of this rule that the others together do not allow; `"*"` stands for all that they allow.
-    pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
-        let named = self.resources.iter().filter_map(|resource| match resource {
-            Resources::AllButSecrets => None,
-            Resources::One(resource) => Some(resource.clone()),
-        });
-        let mut asks =
-            named.map(|resource| WantedRead { resource, namespaces: self.namespaces.clone() });
-        asks.find(|ask| !cover(others, ask)).map(|ask| ask.shown())
-    }
-
-    /// The same for a rule without a bound: `"*"` is beyond the others too, unless one of them is `"*"` in the same
+    /// The part of a rule without a bound that the others do not allow: `"*"` is beyond them too, unless one of them is `"*"` in the same
     /// namespaces.
     pub(super) fn beyond_unbounded(&self, others: &[Self]) -> Option<String> {
         let is_all = |rule: &&Self| rule.resources.contains(&Resources::AllButSecrets);
@@ -94,6 +83,27 @@ impl Rule {
             Resources::AllButSecrets => !resource.is_secrets(),
             Resources::One(granted) => granted == resource,
         })
+    }
+}
+
+impl BoundedRule for Rule {
+    /// The rules of the ceiling allow a part together; `"*"` stands for all that they allow.
+    fn beyond(&self, ceiling: &[Self]) -> Option<String> {
+        let named = self.resources.iter().filter_map(|resource| match resource {
+            Resources::AllButSecrets => None,
+            Resources::One(resource) => Some(resource.clone()),
+        });
+        let mut asks =
+            named.map(|resource| WantedRead { resource, namespaces: self.namespaces.clone() });
+        asks.find(|ask| !cover(ceiling, ask)).map(|ask| ask.shown())
+    }
+
+    fn comparisons(&self, ceiling: &[Self]) -> usize {
+        self.resources.len() * (self.entries() + ceiling.iter().map(Self::entries).sum::<usize>())
+    }
+
+    fn entries(&self) -> usize {
+        self.resources.len() + self.namespaces.len()
     }
 }
 

@@ -3,6 +3,25 @@
 use super::API_VERSION;
 use super::layer::Layer;
 
+/// The most comparisons of rules with a ceiling for the answer which part of them is beyond it: some milliseconds. The
+/// lists of a rule multiply, and a file beside a plugin may have any.
+const COMPARISONS_MAX: usize = 1 << 16;
+
+/// The most entries in all lists of the `reads` rules, or of the `writes` rules, of a file beside a plugin.
+pub(crate) const RULE_ENTRIES_MAX: usize = 1 << 10;
+
+/// A rule that a ceiling may bound.
+pub(crate) trait BoundedRule: Sized {
+    /// The part of this rule that the ceiling does not allow, if there is any.
+    fn beyond(&self, ceiling: &[Self]) -> Option<String>;
+
+    /// The number of comparisons that this answer takes at most.
+    fn comparisons(&self, ceiling: &[Self]) -> usize;
+
+    /// The number of entries of its lists.
+    fn entries(&self) -> usize;
+}
+
 /// The rules of one kind that hold for a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GrantsOf<R> {
@@ -57,10 +76,24 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
         (&self.rules, &self.ceiling) == (&other.rules, &other.ceiling)
     }
 
-    /// The first part of a rule that is not in force, because it is beyond the ceiling.
-    pub(super) fn not_in_force(&self, beyond: fn(&R, &[R]) -> Option<String>) -> Option<String> {
+    /// The part of the first rule that has one which no ceiling allows. None for rules without a ceiling.
+    pub(super) fn guarded(&self, guarded: impl Fn(&R) -> Option<String>) -> Option<String> {
+        self.ceiling.as_ref()?;
+        self.rules().iter().find_map(guarded)
+    }
+}
+
+impl<R: BoundedRule + Clone + PartialEq> GrantsOf<R> {
+    /// The first part of a rule that is beyond the ceiling.
+    pub(super) fn beyond(&self) -> Option<String> {
         let ceiling = self.ceiling.as_ref()?;
-        self.rules().iter().find_map(|rule| beyond(rule, ceiling))
+        let comparisons = self.rules().iter().map(|rule| rule.comparisons(ceiling)).sum::<usize>();
+        match comparisons <= COMPARISONS_MAX {
+            true => self.rules().iter().find_map(|rule| rule.beyond(ceiling)),
+            false => {
+                Some("perhaps: they are more than the host compares with the ceiling".to_owned())
+            }
+        }
     }
 }
 

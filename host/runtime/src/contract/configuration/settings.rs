@@ -5,7 +5,7 @@ use super::http_grants::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
 use super::read_grants::Grants;
-use super::rules::GrantsOf;
+use super::rules::{BoundedRule, GrantsOf, RULE_ENTRIES_MAX};
 use super::write_grants::WriteGrants;
 use crate::contract::limits::{Limit, Limits, TABLE};
 use crate::outside::service_account::ServiceAccount;
@@ -183,6 +183,8 @@ impl Configurations {
         sidecar: &Layer,
     ) -> Result<(), ConfigurationError> {
         within(sidecar, "", |limit| self.most(limit))?;
+        check_entries("reads", sidecar.reads.as_deref(), sidecar)?;
+        check_entries("writes", sidecar.writes.as_deref(), sidecar)?;
         self.check_shards(sidecar)?;
         self.check_service_account(sidecar)?;
         self.check_steering(name, named, sidecar)
@@ -279,6 +281,22 @@ fn within(layer: &Layer, at: &str, most: impl Fn(&Limit) -> u64) -> Result<(), C
         let problem = format!("is {found}, and the ceiling of this host is {most}");
         Err(layer.error(&limit.path(), at, problem))
     })
+}
+
+/// An error for too many entries in the lists of a file's rules of one kind.
+fn check_entries<R: BoundedRule>(
+    key: &str,
+    rules: Option<&[R]>,
+    sidecar: &Layer,
+) -> Result<(), ConfigurationError> {
+    let found = rules.into_iter().flatten().map(R::entries).sum::<usize>();
+    if found <= RULE_ENTRIES_MAX {
+        return Ok(());
+    }
+    let problem = format!(
+        "has {found} entries in the lists of its rules, and a file beside a plugin may have {RULE_ENTRIES_MAX}"
+    );
+    Err(sidecar.error(key, "", problem))
 }
 
 impl Layer {

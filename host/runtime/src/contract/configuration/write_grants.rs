@@ -4,7 +4,7 @@
 use super::generated_name::is_generated;
 use super::keys::Keys;
 use super::read_grants::{namespace, quoted};
-use super::rules::GrantsOf;
+use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::WriteSpec;
 use crate::contract::selectors::label_selector;
 use crate::names::{is_role_name, is_subdomain};
@@ -92,10 +92,12 @@ impl WriteRule {
         let own = of(self);
         of(other).iter().all(|requirement| own.contains(requirement))
     }
+}
 
-    /// The part of the rule that the ceiling does not allow: each namespace and name needs one rule
-    /// of the ceiling that allows it alone, with no other requirements on labels of namespaces.
-    pub(super) fn beyond(&self, others: &[Self]) -> Option<String> {
+impl BoundedRule for WriteRule {
+    /// Each namespace and name needs one rule of the ceiling that allows it alone, with no other requirements on labels of
+    /// namespaces.
+    fn beyond(&self, ceiling: &[Self]) -> Option<String> {
         let each = |of: &BTreeSet<String>| match of.is_empty() {
             true => vec![None],
             false => of.iter().cloned().map(Some).collect(),
@@ -104,18 +106,32 @@ impl WriteRule {
             of.is_empty() || one.as_ref().is_some_and(|one| of.contains(one))
         };
         let (namespaces, names) = (each(&self.namespaces), each(&self.names));
+        let ceiling: Vec<&Self> = ceiling.iter().filter(|rule| self.narrows(rule)).collect();
         let is_allowed = |what: &Writable, verb: WriteVerb| {
-            let others = others.iter().filter(|other| self.narrows(other));
-            let others = || others.clone().filter(|other| other.covers(what, verb));
+            let covering = ceiling.iter().filter(|rule| rule.covers(what, verb));
+            let covering: Vec<&Self> = covering.copied().collect();
             namespaces.iter().all(|namespace| {
-                let others = || others().filter(|other| within(&other.namespaces, namespace));
-                names.iter().all(|name| others().any(|other| within(&other.names, name)))
+                let rules = covering.iter().filter(|rule| within(&rule.namespaces, namespace));
+                let rules: Vec<&Self> = rules.copied().collect();
+                names.iter().all(|name| rules.iter().any(|rule| within(&rule.names, name)))
             })
         };
         let verbs = |what| self.verbs.iter().map(move |verb| (what, *verb));
         let mut all = self.resources.iter().flat_map(verbs);
         let beyond = all.find(|(what, verb)| !is_allowed(what, *verb));
         beyond.map(|(what, verb)| format!("{} of {what}", verb.name()))
+    }
+
+    fn comparisons(&self, ceiling: &[Self]) -> usize {
+        let objects = self.namespaces.len().max(1) * self.names.len().max(1);
+        let of_rule = |rule: &Self| rule.resources.len() + rule.verbs.len() + objects;
+        let of_ceiling = ceiling.iter().map(of_rule).sum::<usize>();
+        self.resources.len() * self.verbs.len() * of_ceiling
+    }
+
+    fn entries(&self) -> usize {
+        let verbs_and_names = self.verbs.len() + self.names.len();
+        self.resources.len() + self.namespaces.len() + verbs_and_names
     }
 }
 

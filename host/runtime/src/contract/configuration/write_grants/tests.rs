@@ -155,6 +155,28 @@ fn the_ceiling_bounds_each_write() {
     check(ceiling, sidecar, &["patch v1/pods shop web"], &refused);
 }
 
+#[test]
+fn entries_of_rules_beside_a_plugin_are_bounded() {
+    let list = |of: &str, count: usize| {
+        (0..count).map(|n| format!("{of}{n}")).collect::<Vec<_>>().join(", ")
+    };
+    let reads = |count| format!("{{resources: [{}]}}", list("v1/r", count));
+    let writes =
+        |count| format!("{{resources: [v1/pods], verbs: [patch], names: [{}]}}", list("o", count));
+    let check = |rules: String, expect: &str| {
+        let problem = configured("ceiling: {}", &rules)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        assert!(problem.contains(expect) && problem.is_empty() == expect.is_empty(), "{problem}");
+    };
+    let four = |one: String| [one.clone(), one.clone(), one.clone(), one].join(", ");
+    check(format!("reads: [{}]", four(reads(256))), "");
+    check(format!("reads: [{}, {}]", four(reads(256)), reads(1)), "reads has 1025 entries");
+    check(format!("writes: [{}]", four(writes(254))), "");
+    check(format!("writes: [{}, {}]", four(writes(254)), writes(1)), "writes has 1027 entries");
+}
+
 /// The problem with these defaults below this ceiling.
 #[track_caller]
 fn check_defaults(ceiling: &str, defaults: &str, expect: &str) {
