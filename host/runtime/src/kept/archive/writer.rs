@@ -9,7 +9,7 @@ use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::{error, info};
@@ -32,9 +32,20 @@ pub fn check_state_directory(options: &StateDirectoryOptions) -> Result<(), Stat
     ArchiveStore::open(&options.directory).map(drop)
 }
 
+fn state_thread() -> Builder {
+    Builder::new().name("state".to_owned())
+}
+
 impl ArchiveThread {
     /// Opens the directory's file and starts the thread.
     pub(crate) fn start(options: StateDirectoryOptions) -> Result<Self, StateDirectoryError> {
+        Self::start_as(state_thread(), options)
+    }
+
+    fn start_as(
+        thread: Builder,
+        options: StateDirectoryOptions,
+    ) -> Result<Self, StateDirectoryError> {
         let StateDirectoryOptions { directory, keep_removed } = options;
         let store = ArchiveStore::open(&directory)?;
         let (of_open, place) = (directory.clone(), store.place().cloned());
@@ -43,12 +54,17 @@ impl ArchiveThread {
             place.iter().try_for_each(FilePlace::check)?;
             ArchiveStore::open(&of_open).map_err(|error| error.to_string())
         };
-        Self::over(store, Box::new(open), keep_removed)
+        Self::over(thread, store, Box::new(open), keep_removed)
             .map_err(|error| StateDirectoryError::no_thread(directory, &error))
     }
 
     /// Starts the thread over a store. `open` opens the store again after a failure.
-    fn over(store: ArchiveStore, open: OpenStore, keep_removed: Duration) -> std::io::Result<Self> {
+    fn over(
+        thread: Builder,
+        store: ArchiveStore,
+        open: OpenStore,
+        keep_removed: Duration,
+    ) -> std::io::Result<Self> {
         let archive = Archive::new();
         let shared = archive.shared.clone();
         let written = store.written();
@@ -62,7 +78,6 @@ impl ArchiveThread {
             failures: 0,
             gone_is_noted: false,
         };
-        let thread = std::thread::Builder::new().name("state".to_owned());
         let thread = thread.spawn(move || writer.run())?;
         Ok(Self { archive, thread: Some(thread) })
     }

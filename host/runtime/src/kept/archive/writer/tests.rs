@@ -37,7 +37,8 @@ async fn keys(archive: &Archive) -> Option<String> {
 
 fn start(disk: &Disk) -> ArchiveThread {
     let on = disk.clone();
-    ArchiveThread::over(disk.open(), Box::new(move || on.try_open()), Duration::MAX).unwrap()
+    let open: OpenStore = Box::new(move || on.try_open());
+    ArchiveThread::over(state_thread(), disk.open(), open, Duration::MAX).unwrap()
 }
 
 /// Invariant 23.
@@ -145,12 +146,28 @@ async fn what_was_put_before_the_end_is_written() {
     assert!(keys(&archive).await.is_none(), "nor anybody who would answer");
 }
 
+#[test]
+fn a_thread_that_the_system_refuses_is_an_error_with_advice() {
+    let root = tempfile::tempdir().unwrap();
+    let (directory, keep_removed) = (root.path().join("state"), Duration::MAX);
+    let options = StateDirectoryOptions { directory: directory.clone(), keep_removed };
+    // More than there are addresses.
+    let refused = state_thread().stack_size(1 << 62);
+    let error = ArchiveThread::start_as(refused, options.clone()).err().unwrap().to_string();
+    let begin = format!(
+        "the state directory {} cannot be used: its thread cannot be started: ",
+        directory.display()
+    );
+    assert!(error.starts_with(&begin) && error.contains("allow this user more threads"), "{error}");
+    check_state_directory(&options).expect("its file is closed");
+}
+
 #[tokio::test]
 async fn a_thread_that_ends_by_a_defect_is_told_of_and_nobody_waits_for_it() {
     let disk = Disk::default();
     let store = disk.open();
     let open: OpenStore = Box::new(|| panic!("a defect of ours"));
-    let thread = ArchiveThread::over(store, open, Duration::MAX).unwrap();
+    let thread = ArchiveThread::over(state_thread(), store, open, Duration::MAX).unwrap();
     let archive = thread.archive();
     disk.fail_after(0);
     put(&archive, "a", 0);
@@ -168,7 +185,7 @@ async fn what_is_gone_is_noted_when_the_disk_works_again() {
     let keep = Duration::from_secs(60);
     let on = disk.clone();
     let open: OpenStore = Box::new(move || on.try_open());
-    let thread = ArchiveThread::over(disk.open(), open, keep).unwrap();
+    let thread = ArchiveThread::over(state_thread(), disk.open(), open, keep).unwrap();
     let archive = thread.archive();
     let head = ArchiveValue::Head(NameRecord::default());
     archive.put([((plugin(), ArchiveKey::Head), Some(head))].into());
