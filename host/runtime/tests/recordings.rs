@@ -7,6 +7,8 @@ use informant_runtime::{
     CompilerOptions, OfflineOptions, OfflinePlugin, PluginHost, PluginHostOptions, PluginStatus,
     Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording, Transcript,
 };
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -199,16 +201,21 @@ async fn a_recording_ends_where_it_has_as_many_bytes_as_it_may() {
     assert_eq!(end, ["end recording=\"it has as many bytes as it may have\""]);
 }
 
+/// The host's configuration of `hello`.
+fn configured(text: &str) -> Configurations {
+    let declare = |keys: &mut Keys<'_>| keys.object("hello", "", Layer::of_plugin);
+    let text = format!("hello: {text}");
+    let document = Document::read("host.yaml", text.as_bytes()).expect("it is YAML");
+    let layer = read(&document, declare).expect("it is well formed").expect("it is there");
+    let plugins = [("hello".parse().expect("a name"), layer)].into_iter().collect();
+    let configurations = Configurations::new(Layer::default(), plugins, Default::default());
+    configurations.expect("nothing bounds it")
+}
+
 #[tokio::test]
 async fn who_is_granted_secrets_is_recorded_only_if_named() {
     for (named, expect) in [(&[][..], 0), (&["hello"][..], 1)] {
-        let declare = |keys: &mut Keys<'_>| keys.object("hello", "", Layer::of_plugin);
-        let text = b"hello: {reads: [{resources: [v1/pods, v1/secrets]}]}";
-        let document = Document::read("host.yaml", text).expect("it is YAML");
-        let layer = read(&document, declare).expect("it is well formed").expect("it is there");
-        let plugins = [("hello".parse().expect("a name"), layer)].into_iter().collect();
-        let configurations = Configurations::new(Layer::default(), plugins, Default::default());
-        let configurations = configurations.expect("nothing bounds it");
+        let configurations = configured("{reads: [{resources: [v1/pods, v1/secrets]}]}");
         let bench = Bench::start_configured(RECORDING_BYTES_DEFAULT, configurations, named);
         bench.source.add(&pod("a"));
         bench.drop_in("hello-wat", "hello");
@@ -278,4 +285,43 @@ async fn a_version_that_does_not_start_ends_its_own_recording() {
 #[tokio::test]
 async fn a_version_that_does_not_take_over_is_stopped() {
     check_refused("restore-fails", "restore-fails", "\"stop\"", "the plugin was stopped").await;
+}
+
+/// `hello-wat` that traps at its start in the third shard.
+fn starts_in_two() -> Vec<u8> {
+    let hello = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+    let memory = r#"(memory (export "memory") 1)"#;
+    let shard = r#"(import "informant:plugin/host-info@0.1.0" "shard" (func $shard (param i32)))"#;
+    let start = r#"#start") (param $config i32) (param $len i32) (result i32)"#;
+    let traps = "(call $shard (i32.const 400))
+        (if (i32.eq (i32.const 2) (i32.load (i32.const 400))) (then unreachable))";
+    let changes = [(memory, format!("{shard} {memory}")), (start, format!("{start} {traps}"))];
+    let text = changes.iter().fold(hello.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "the shipped plugin has changed: it has no {from}");
+        text.replace(from, to)
+    });
+    wat::parse_str(text).expect("it is well formed")
+}
+
+#[tokio::test]
+async fn instances_beside_one_that_does_not_start_are_stopped() {
+    let bench = Bench::start_configured(RECORDING_BYTES_DEFAULT, configured("{shards: 3}"), &[]);
+    bench.drop_in("hello-wat", "hello");
+    bench.until("hello", |status| status.state.name() == "running").await;
+    bench.drop_bytes(&starts_in_two(), "hello");
+    let refused = |status: &PluginStatus| status.to_json()["counters"]["failedReloads"] == 1;
+    bench.until("hello", refused).await;
+    let (_root, files) = bench.stop().await;
+    assert_eq!(files.len(), 6, "{files:?}");
+    let end = |file: &PathBuf| {
+        let text = fs::read_to_string(file).expect("it is there");
+        let lines = || text.lines().map(|it| it.parse::<Value>().expect("it is JSON"));
+        let (head, last) = (lines().next().expect("a head"), lines().next_back().expect("an end"));
+        (head["shard"][0].to_string(), last["why"].to_string())
+    };
+    let ends: BTreeMap<_, _> = files[3..].iter().map(end).collect();
+    let [stopped, ended] = ["the plugin was stopped", "its version of the plugin ended"];
+    let expect = [("0", stopped), ("1", stopped), ("2", ended)];
+    let expect = expect.map(|(shard, end)| (shard.to_owned(), format!("{end:?}")));
+    assert_eq!(ends, BTreeMap::from(expect));
 }
