@@ -210,6 +210,7 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
 mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};
+    use std::thread;
     use std::time::Duration;
 
     /// Longer than any answer takes on a busy machine. A thread that never answers fails the test.
@@ -283,6 +284,35 @@ mod tests {
         assert!(!may_take());
         drop(turn);
         assert!(may_take());
+    }
+
+    /// Whether a thread of this process waits for a turn.
+    fn waits_for_turn() -> bool {
+        let locks = std::fs::read_to_string("/proc/locks").expect("Linux has it");
+        let process = std::process::id().to_string();
+        locks.lines().any(|lock| {
+            let words: Vec<&str> = lock.split_whitespace().collect();
+            words[1..3] == ["->", "FLOCK"] && words.get(5) == Some(&process.as_str())
+        })
+    }
+
+    #[test]
+    fn a_host_looks_at_what_is_there_in_its_turn() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        drop(StdListener::bind(&path).expect("a socket"));
+        let turn = Turn::take(directory.path()).expect("nobody has it");
+        let of_second = path.clone();
+        let second = thread::spawn(move || listen(&of_second));
+        while !waits_for_turn() && !second.is_finished() {
+            thread::yield_now();
+        }
+        // The first takes the place of what it found.
+        make_room(&path, &turn).expect("nobody listens");
+        let _first = StdListener::bind(&path).expect("a socket");
+        drop(turn);
+        let second = second.join().expect("no panic");
+        assert!(second.starts_with("another host listens on "), "{second}");
     }
 
     #[tokio::test]
