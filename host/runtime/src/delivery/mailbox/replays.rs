@@ -11,8 +11,12 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
 /// A replay pauses while so many of its events wait. One step of a replay adds about as many, so the plugin has
-/// work while the next step is made. With that step, at most twice as many events of each subscription wait.
+/// work while the next step is made. With that step, at most twice as many events of a subscription wait.
 pub(in crate::delivery) const ROOM: usize = 256;
+
+/// All replays of a plugin pause while so many of their events wait together, however many subscriptions it has. With a
+/// step of each informer, no more wait.
+pub(in crate::delivery) const ROOM_OF_ALL: usize = 4 * ROOM;
 
 /// Once so many events wait in the line, new events wait without the unpacked text of their objects.
 const TEXTS_MAX: usize = 16;
@@ -152,6 +156,11 @@ impl Mailbox {
     /// The number of replayed events of a subscription that wait.
     pub(crate) fn replays_waiting(&self, id: SubscriptionId) -> usize {
         self.replays.of(id)
+    }
+
+    /// The number of all replayed events that wait.
+    pub(in crate::delivery) fn all_replays_waiting(&self) -> usize {
+        self.replays.waiting.len()
     }
 
     /// Appends a replayed event. The event waits in the line of replays, unless it follows other events of its

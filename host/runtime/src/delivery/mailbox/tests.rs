@@ -22,13 +22,6 @@ impl Mailbox {
     }
 }
 
-impl Mailbox {
-    /// The number of events in the line of replays.
-    pub(crate) fn replayed(&self) -> usize {
-        self.replays.iter().count()
-    }
-}
-
 pub(crate) const SUBSCRIPTION: SubscriptionId = SubscriptionId(1);
 fn tried(number: u32, crashes: u32) -> Attempts {
     Attempts { number, excused: 0, crashes }

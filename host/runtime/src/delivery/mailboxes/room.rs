@@ -1,9 +1,7 @@
 //! The room that replays have in the mailboxes, and the signals when room is free again.
 
 use super::Mailboxes;
-#[cfg(test)]
-use crate::delivery::mailbox::Mailbox;
-use crate::delivery::mailbox::ROOM;
+use crate::delivery::mailbox::{Mailbox, ROOM, ROOM_OF_ALL};
 use crate::event::SubscriptionId;
 use informant_cache::RoomSignal;
 use std::mem::take;
@@ -28,7 +26,12 @@ impl Mailboxes {
     /// One replay serves all mailboxes. A slow mailbox stops the replay only when as many events wait as all of them
     /// may hold.
     fn is_roomy(&self, id: SubscriptionId) -> bool {
-        self.replays_waiting(id) < ROOM * self.shards.len()
+        self.has_room_for_any() && self.replays_waiting(id) < ROOM * self.shards.len()
+    }
+
+    fn has_room_for_any(&self) -> bool {
+        let waiting = self.shards.iter().map(Mailbox::all_replays_waiting).sum::<usize>();
+        waiting < ROOM_OF_ALL * self.shards.len()
     }
 
     /// The signals of replays that found no room and have room now.
@@ -38,7 +41,11 @@ impl Mailboxes {
     }
 
     pub(super) fn take_roomy(&mut self) -> Vec<SubscriptionId> {
-        if !self.refused.iter().any(|id| self.is_roomy(*id)) {
+        // Called after each change of the queue: the first question is one for all.
+        if self.refused.is_empty()
+            || !self.has_room_for_any()
+            || !self.refused.iter().any(|id| self.is_roomy(*id))
+        {
             return Vec::new();
         }
         let refused = take(&mut self.refused);
@@ -57,7 +64,7 @@ impl Mailboxes {
 impl Mailboxes {
     /// Checks that the lines of replays are no longer than the bound with one more step.
     pub(crate) fn check_replays(&self) {
-        let count: usize = self.shards.iter().map(Mailbox::replayed).sum();
+        let count: usize = self.shards.iter().map(Mailbox::all_replays_waiting).sum();
         let shards = self.shards.len();
         assert!(count < (shards + 1) * ROOM, "{count} replayed events wait, in {shards} shards");
     }

@@ -1,10 +1,10 @@
 //! The mailboxes of several shards against a model of one, and their shared parts.
 
 use super::*;
-use crate::delivery::mailbox::ROOM;
 use crate::delivery::mailbox::tests::{
     Known, NO_MARK, SUBSCRIPTION, change, event, parse, show, tell,
 };
+use crate::delivery::mailbox::{ROOM, ROOM_OF_ALL};
 use crate::event::{Change, Reason};
 use crate::shard;
 use std::collections::BTreeMap;
@@ -355,6 +355,24 @@ fn check_room(shards: usize) {
 fn a_walk_has_room_until_enough_waits_and_hears_when_it_has_again() {
     check_room(1);
     check_room(4);
+}
+
+#[test]
+fn the_replays_of_a_plugin_have_room_until_enough_waits_in_all() {
+    for shards in [1, 4] {
+        let (mut queue, now) = (sharded(NO_MARK, shards), Instant::now());
+        let subscriptions = (1..=8).map(SubscriptionId).cycle();
+        for (number, subscription) in (0..ROOM_OF_ALL * shards).zip(subscriptions) {
+            assert!(queue.has_replay_room(subscription));
+            queue.push_replayed(Event { subscription, before_sync: false, ..replayed(number) });
+        }
+        let others = [SubscriptionId(1), SubscriptionId(9)];
+        assert!(others.iter().all(|id| !queue.has_replay_room(*id)));
+        assert!(queue.take_roomy().is_empty());
+        queue.pop(0, now).expect("it waits");
+        queue.settle_event(0, Settled::Finished, now);
+        assert_eq!(queue.take_roomy(), others, "all hear of it");
+    }
 }
 
 #[test]
