@@ -1,7 +1,7 @@
 //! A set of small numbers, one bit each.
 
 /// The places of handlers in a [`Sieve`](crate::Sieve).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct SievePlaces {
     words: Vec<u64>,
 }

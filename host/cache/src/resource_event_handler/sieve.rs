@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Refuses updates for the handlers in its places, so that a thousand handlers that refuse an update cost little more
 /// than one. Called in the informer's task: it must not block.
 pub trait Sieve: Send + Sync + 'static {
-    /// Takes the places out of `places` whose handlers refuse the update: they would do nothing but note that. The sieve
+    /// Removes the places from `places` whose handlers refuse the update: they would do nothing but note that. The sieve
     /// notes it for them.
     fn sift(&self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces);
 }

@@ -24,6 +24,13 @@ pub(super) struct Routes {
 /// batch is bounded.
 type Visit = (usize, usize);
 
+/// The changes of a batch that may concern a handler.
+enum Concerning<'a> {
+    /// This one and all that follow.
+    From(usize),
+    These(&'a [Visit]),
+}
+
 impl Routes {
     /// A handler that is not settled gets every change: its replay may know objects of an earlier interest.
     pub(super) fn new(handlers: &mut [Active]) -> Self {
@@ -64,26 +71,28 @@ impl Routes {
         changes: &'a [ToTell],
         mut visit: impl FnMut(usize, &mut dyn Iterator<Item = &'a ToTell>),
     ) {
+        let mut visits: Vec<(usize, Concerning<'_>)> =
+            self.every.iter().map(|&handler| (handler, Concerning::From(0))).collect();
+        for sifted in &mut self.sifted {
+            sifted.route(changes, |handler, first| visits.push((handler, Concerning::From(first))));
+        }
         let routed = self.routed(changes);
-        let all = self.every.iter().map(|&handler| (handler, None));
         let some = routed.chunk_by(|one, next| one.0 == next.0);
-        let mut visits: Vec<_> = all.chain(some.map(|group| (group[0].0, Some(group)))).collect();
+        visits.extend(some.map(|group| (group[0].0, Concerning::These(group))));
         visits.sort_unstable_by_key(|&(handler, _)| handler);
-        for (handler, group) in visits {
-            match group {
-                None => visit(handler, &mut changes.iter()),
-                Some(group) => visit(handler, &mut group.iter().map(|&(_, at)| &changes[at])),
+        for (handler, concerning) in visits {
+            match concerning {
+                Concerning::From(first) => visit(handler, &mut changes[first..].iter()),
+                Concerning::These(group) => {
+                    visit(handler, &mut group.iter().map(|&(_, at)| &changes[at]));
+                }
             }
         }
     }
 
-    fn routed(&mut self, changes: &[ToTell]) -> Vec<Visit> {
+    fn routed(&self, changes: &[ToTell]) -> Vec<Visit> {
         let mut visits = Vec::new();
-        for sifted in &mut self.sifted {
-            sifted.route(changes, |handler, number| visits.push((handler, number)));
-        }
         if self.by_namespace.is_empty() && self.by_label.is_empty() {
-            visits.sort_unstable();
             return visits;
         }
         for (number, change) in changes.iter().enumerate() {

@@ -16,7 +16,7 @@ pub(super) struct SiftedHandlers {
     /// The places whose handlers get no change of the batch so far. A handler that gets one gets the rest, too: the sieve
     /// does not know its state by then.
     asked: SievePlaces,
-    /// The places whose handlers get the present change.
+    /// The places whose handlers get the present change as their first one.
     left: SievePlaces,
 }
 
@@ -47,15 +47,16 @@ impl SiftedHandlers {
         Self { sieve, by_place: Vec::new(), all, asked, left }
     }
 
-    /// Calls `visit` with each handler that gets a change, and the number of the change.
+    /// Calls `visit` with each handler that gets a change, and the number of its first change. It gets the rest, too.
     pub(super) fn route(&mut self, changes: &[ToTell], mut visit: impl FnMut(usize, usize)) {
         self.asked.copy_of(&self.all);
         for (number, change) in changes.iter().enumerate() {
+            if self.asked.is_empty() {
+                return;
+            }
             self.left.copy_of(&self.asked);
             self.sift(change);
             self.asked.subtract(&self.left);
-            self.left.copy_of(&self.all);
-            self.left.subtract(&self.asked);
             for place in self.left.iter() {
                 if let Some(handler) = self.by_place.get(place).copied().flatten() {
                     visit(handler, number);
@@ -64,7 +65,7 @@ impl SiftedHandlers {
         }
     }
 
-    /// Takes the places out of `left` whose handlers refuse the change. A change that is more or less than an update of
+    /// Removes the places from `left` whose handlers refuse the change. A change that is more or less than an update of
     /// an object, or that a list shows, is for all of them.
     fn sift(&mut self, change: &ToTell) {
         let Notification::Updated { old, new, cause, .. } = &change.notification else { return };
@@ -110,7 +111,9 @@ mod tests {
         let told: Vec<ToTell> = changes.iter().copied().map(change).collect();
         let mut visits = Vec::new();
         for sifted in &mut all {
-            sifted.route(&told, |handler, number| visits.push((handler, changes[number])));
+            let rest = |first: usize| changes[first..].iter();
+            sifted
+                .route(&told, |handler, first| visits.extend(rest(first).map(|it| (handler, *it))));
         }
         visits.sort();
         let shown: Vec<String> = visits

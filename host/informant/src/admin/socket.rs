@@ -304,7 +304,9 @@ mod tests {
         let turn = Turn::take(directory.path()).expect("nobody has it");
         let of_second = path.clone();
         let second = thread::spawn(move || listen(&of_second));
+        let begun = std::time::Instant::now();
         while !waits_for_turn() && !second.is_finished() {
+            assert!(begun.elapsed() < READ_MAX, "the second host waits for no turn");
             thread::yield_now();
         }
         // The first takes the place of what it found.
