@@ -2,21 +2,38 @@
 //! file grant them.
 
 use super::PluginSettings;
+use super::rules::TooManyComparisons;
 use super::write_grants::WriteRule;
+
+/// The text about the rules of one kind. `guarded`: a part that no ceiling allows.
+fn shown(
+    key: &str,
+    beyond: Result<Option<String>, TooManyComparisons>,
+    guarded: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    let is_uncertain = beyond.is_err();
+    match beyond.unwrap_or_default().or_else(guarded) {
+        Some(part) => Some(format!("{key} ({part})")),
+        None => {
+            is_uncertain.then(|| format!("perhaps {key} (too many to compare with the ceiling)"))
+        }
+    }
+}
 
 impl PluginSettings {
     /// The first grant of each kind that is not in force, and the place that could grant it. `None` if all grants are
     /// in force.
     pub(crate) fn not_in_force(&self) -> Option<String> {
-        let guarded = || self.writes.guarded(WriteRule::guarded);
+        let guarded = || {
+            let (rules, _) = self.writes.beside()?;
+            rules.iter().find_map(WriteRule::guarded)
+        };
         let kinds = [
-            ("reads", self.grants.beyond()),
-            ("writes", self.writes.beyond().or_else(guarded)),
-            ("http", self.http.beyond()),
+            shown("reads", self.grants.beyond(), || None),
+            shown("writes", self.writes.beyond(), guarded),
+            shown("http", self.http.beyond(), || None),
         ];
-        let kinds =
-            kinds.into_iter().filter_map(|(key, beyond)| Some(format!("{key} ({})", beyond?)));
-        let kinds: Vec<String> = kinds.collect();
+        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
         let kinds = kinds.join(", ");
         (!kinds.is_empty()).then(|| {
             format!(
@@ -66,7 +83,7 @@ mod tests {
             list("n"),
             list("o"),
         );
-        check(&format!("{{{many}}}"), &many, &["writes (perhaps: they are more than"]);
+        check(&format!("{{{many}}}"), &many, &["perhaps writes (too many to compare"]);
         let secrets = "writes: [{resources: [v1/secrets], verbs: [patch]}]";
         check(&format!("{{{secrets}}}"), secrets, &["writes (v1/secrets)"]);
         let http = r#"http: [{origins: ["https://a.org"], methods: [GET]}]"#;

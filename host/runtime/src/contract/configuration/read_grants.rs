@@ -56,8 +56,8 @@ impl Rule {
         Self { resources: vec![Resources::AllButSecrets], namespaces: BTreeSet::new() }
     }
 
-    /// The part of a rule without a bound that the others do not allow: `"*"` is beyond them too, unless one of them is `"*"` in the same
-    /// namespaces.
+    /// The part of the host's own rule that the others do not allow. Its `"*"` is such a part, unless one of the others is
+    /// `"*"` in the same namespaces.
     pub(super) fn beyond_unbounded(&self, others: &[Self]) -> Option<String> {
         let is_all = |rule: &&Self| rule.resources.contains(&Resources::AllButSecrets);
         let everywhere = |other: &Self| {
@@ -99,7 +99,8 @@ impl BoundedRule for Rule {
     }
 
     fn comparisons(&self, ceiling: &[Self]) -> usize {
-        self.resources.len() * (self.entries() + ceiling.iter().map(Self::entries).sum::<usize>())
+        let of_ceiling = ceiling.iter().map(Self::entries).sum::<usize>();
+        self.resources.len() * (self.namespaces.len() + of_ceiling)
     }
 
     fn entries(&self) -> usize {

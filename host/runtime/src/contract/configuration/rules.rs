@@ -3,12 +3,15 @@
 use super::API_VERSION;
 use super::layer::Layer;
 
-/// The most comparisons of rules with a ceiling for the answer which part of them is beyond it: some milliseconds. The
-/// lists of a rule multiply, and a file beside a plugin may have any.
+/// The most comparisons of rules with a ceiling: some milliseconds. The lists of a rule multiply.
 const COMPARISONS_MAX: usize = 1 << 16;
 
 /// The most entries in all lists of the `reads` rules, or of the `writes` rules, of a file beside a plugin.
 pub(crate) const RULE_ENTRIES_MAX: usize = 1 << 10;
+
+/// The rules are too long for a comparison with the ceiling.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TooManyComparisons;
 
 /// A rule that a ceiling may bound.
 pub(crate) trait BoundedRule: Sized {
@@ -31,6 +34,8 @@ pub(crate) struct GrantsOf<R> {
     pub(super) ceiling: Option<Vec<R>>,
     /// The place where the rules can be written.
     place: GrantPlace,
+    /// Whether the rules are those of a file beside the plugin.
+    are_beside: bool,
 }
 
 impl<R: Clone + PartialEq> GrantsOf<R> {
@@ -43,10 +48,13 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
     ) -> Self {
         let rules = |layer: Option<&Layer>| layer.and_then(&rules).cloned();
         if let Some(rules) = rules(named) {
-            return Self { rules: Some(rules), ceiling: None, place: GrantPlace::Host };
+            let place = GrantPlace::Host;
+            return Self { rules: Some(rules), ceiling: None, place, are_beside: false };
         }
+        let beside = rules(sidecar);
         Self {
-            rules: rules(sidecar).or_else(|| rules(defaults)),
+            are_beside: beside.is_some(),
+            rules: beside.or_else(|| rules(defaults)),
             ceiling: Some(ceiling.to_vec()),
             place: if sidecar.is_some() { GrantPlace::Sidecar } else { GrantPlace::NewSidecar },
         }
@@ -76,23 +84,21 @@ impl<R: Clone + PartialEq> GrantsOf<R> {
         (&self.rules, &self.ceiling) == (&other.rules, &other.ceiling)
     }
 
-    /// The part of the first rule that has one which no ceiling allows. None for rules without a ceiling.
-    pub(super) fn guarded(&self, guarded: impl Fn(&R) -> Option<String>) -> Option<String> {
-        self.ceiling.as_ref()?;
-        self.rules().iter().find_map(guarded)
+    /// The rules of a file beside the plugin, and the ceiling. Those of the host are within it.
+    pub(super) fn beside(&self) -> Option<(&[R], &[R])> {
+        Some((self.rules(), self.ceiling.as_deref().filter(|_| self.are_beside)?))
     }
 }
 
 impl<R: BoundedRule + Clone + PartialEq> GrantsOf<R> {
-    /// The first part of a rule that is beyond the ceiling.
-    pub(super) fn beyond(&self) -> Option<String> {
-        let ceiling = self.ceiling.as_ref()?;
-        let comparisons = self.rules().iter().map(|rule| rule.comparisons(ceiling)).sum::<usize>();
+    /// The first part of a rule beside the plugin that is beyond the ceiling. Or an error, if that would take too many
+    /// comparisons.
+    pub(super) fn beyond(&self) -> Result<Option<String>, TooManyComparisons> {
+        let Some((rules, ceiling)) = self.beside() else { return Ok(None) };
+        let comparisons = rules.iter().map(|rule| rule.comparisons(ceiling)).sum::<usize>();
         match comparisons <= COMPARISONS_MAX {
-            true => self.rules().iter().find_map(|rule| rule.beyond(ceiling)),
-            false => {
-                Some("perhaps: they are more than the host compares with the ceiling".to_owned())
-            }
+            true => Ok(rules.iter().find_map(|rule| rule.beyond(ceiling))),
+            false => Err(TooManyComparisons),
         }
     }
 }

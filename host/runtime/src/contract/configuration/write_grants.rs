@@ -86,11 +86,10 @@ impl WriteRule {
 
     /// Whether this rule has all requirements of the other one on labels of namespaces.
     fn narrows(&self, other: &Self) -> bool {
-        let of = |rule: &Self| {
-            rule.namespace_selector.as_ref().map_or(Vec::new(), |it| it.requirements().to_vec())
-        };
-        let own = of(self);
-        of(other).iter().all(|requirement| own.contains(requirement))
+        let Some(others) = &other.namespace_selector else { return true };
+        let own = self.namespace_selector.as_ref().map(LabelSelector::requirements);
+        let has = |requirement| own.is_some_and(|own| own.contains(requirement));
+        others.requirements().iter().all(has)
     }
 }
 
