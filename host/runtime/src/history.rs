@@ -23,7 +23,7 @@ const GROWTH: usize = 4;
 /// one, each would be waited for.
 const DROPPED_AT_ONCE: usize = 32;
 
-/// The newest deliveries of one plugin's name, oldest first.
+/// The newest deliveries of one plugin's name, in the order in which they were noted.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     records: VecDeque<u8>,
@@ -65,6 +65,16 @@ impl History {
     /// Notes the end of a delivery that the history does not get.
     pub(crate) fn forget_until(&mut self, ended: Option<Instant>) {
         self.forgotten = self.forgotten.max(ended);
+    }
+
+    /// Notes a delivery that ended before others of the history, if there is room without any of them.
+    pub(crate) fn push_if_room(&mut self, delivery: &EndedDelivery<'_>) {
+        let texts = delivery.texts().iter().map(|text| text.len()).sum::<usize>();
+        let bytes = record::head(delivery, self.base).len() + texts;
+        match self.records.len() + bytes <= self.bytes_max {
+            true => self.push(delivery),
+            false => self.forget_until(Some(delivery.ended)),
+        }
     }
 
     /// Notes a delivery that has ended.

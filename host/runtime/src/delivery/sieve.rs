@@ -6,7 +6,7 @@
 //! would refuse it ([`PluginQueue::refuses`]). Then one record for all plugins notes it ([`refused_updates`]). The
 //! handlers of all other subscriptions are called, and decide by themselves.
 //!
-//! Only subscriptions to all objects are here: a namespace or a label leads past the others already.
+//! Only subscriptions to all objects are here: namespaces and most label selectors lead past the others already.
 
 mod question;
 mod refused_updates;
@@ -161,7 +161,9 @@ impl SieveState {
 
     fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
         let Self { groups, members, refused, updates, filtered, passed, .. } = self;
+        // They have places after a panic only.
         filtered.clear();
+        passed.clear();
         for group in groups {
             match group.answer(update) {
                 Answer::Unknown => {}

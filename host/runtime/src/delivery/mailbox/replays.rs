@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// work while the next step is made. With that step, at most twice as many events of a subscription wait.
 pub(in crate::delivery) const ROOM: usize = 256;
 
-/// All replays of a plugin pause while so many of their events wait together, however many subscriptions it has. With a
-/// step of each informer, no more wait.
+/// All replays of a plugin pause while so many of their events wait together, however many subscriptions it has. Each
+/// further shard adds [`ROOM`]. At most one step of each informer comes on top.
 pub(in crate::delivery) const ROOM_OF_ALL: usize = 4 * ROOM;
 
 /// Once so many events wait in the line, new events wait without the unpacked text of their objects.

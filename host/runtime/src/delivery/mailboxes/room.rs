@@ -26,12 +26,20 @@ impl Mailboxes {
     /// One replay serves all mailboxes. A slow mailbox stops the replay only when as many events wait as all of them
     /// may hold.
     fn is_roomy(&self, id: SubscriptionId) -> bool {
-        self.has_room_for_any() && self.replays_waiting(id) < ROOM * self.shards.len()
+        self.all_replays_waiting() < self.room_of_all() && self.has_own_room(id)
     }
 
-    fn has_room_for_any(&self) -> bool {
-        let waiting = self.shards.iter().map(Mailbox::all_replays_waiting).sum::<usize>();
-        waiting < ROOM_OF_ALL * self.shards.len()
+    fn has_own_room(&self, id: SubscriptionId) -> bool {
+        self.replays_waiting(id) < ROOM * self.shards.len()
+    }
+
+    /// All replays of the plugin stop when so many of their events wait.
+    fn room_of_all(&self) -> usize {
+        ROOM_OF_ALL + ROOM * self.shards.len().saturating_sub(1)
+    }
+
+    fn all_replays_waiting(&self) -> usize {
+        self.shards.iter().map(Mailbox::all_replays_waiting).sum()
     }
 
     /// The signals of replays that found no room and have room now.
@@ -41,15 +49,15 @@ impl Mailboxes {
     }
 
     pub(super) fn take_roomy(&mut self) -> Vec<SubscriptionId> {
-        // Called after each change of the queue: the first question is one for all.
+        // Called after each change of the queue: the first question is one for all. One free place is not enough for all.
         if self.refused.is_empty()
-            || !self.has_room_for_any()
-            || !self.refused.iter().any(|id| self.is_roomy(*id))
+            || self.all_replays_waiting() >= self.room_of_all() / 4 * 3
+            || !self.refused.iter().any(|id| self.has_own_room(*id))
         {
             return Vec::new();
         }
         let refused = take(&mut self.refused);
-        let (roomy, refused) = refused.into_iter().partition(|id| self.is_roomy(*id));
+        let (roomy, refused) = refused.into_iter().partition(|id| self.has_own_room(*id));
         self.refused = refused;
         roomy
     }
@@ -64,8 +72,7 @@ impl Mailboxes {
 impl Mailboxes {
     /// Checks that the lines of replays are no longer than the bound with one more step.
     pub(crate) fn check_replays(&self) {
-        let count: usize = self.shards.iter().map(Mailbox::all_replays_waiting).sum();
-        let shards = self.shards.len();
+        let (count, shards) = (self.all_replays_waiting(), self.shards.len());
         assert!(count < (shards + 1) * ROOM, "{count} replayed events wait, in {shards} shards");
     }
 }

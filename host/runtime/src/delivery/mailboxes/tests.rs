@@ -359,19 +359,24 @@ fn a_walk_has_room_until_enough_waits_and_hears_when_it_has_again() {
 
 #[test]
 fn the_replays_of_a_plugin_have_room_until_enough_waits_in_all() {
-    for shards in [1, 4] {
+    for (shards, room) in [(1, ROOM_OF_ALL), (4, ROOM_OF_ALL + 3 * ROOM)] {
         let (mut queue, now) = (sharded(NO_MARK, shards), Instant::now());
-        let subscriptions = (1..=8).map(SubscriptionId).cycle();
-        for (number, subscription) in (0..ROOM_OF_ALL * shards).zip(subscriptions) {
+        let subscriptions = (1..=16).map(SubscriptionId).cycle();
+        for (number, subscription) in (0..room).zip(subscriptions) {
             assert!(queue.has_replay_room(subscription));
             queue.push_replayed(Event { subscription, before_sync: false, ..replayed(number) });
         }
-        let others = [SubscriptionId(1), SubscriptionId(9)];
+        let others = [SubscriptionId(1), SubscriptionId(17)];
         assert!(others.iter().all(|id| !queue.has_replay_room(*id)));
-        assert!(queue.take_roomy().is_empty());
-        queue.pop(0, now).expect("it waits");
-        queue.settle_event(0, Settled::Finished, now);
-        assert_eq!(queue.take_roomy(), others, "all hear of it");
+        for left in (0..room).rev() {
+            let is_waiting = |shard: &usize| queue.shards[*shard].all_replays_waiting() > 0;
+            let shard = (0..shards).find(is_waiting).expect("some wait");
+            queue.pop(shard, now).expect("it waits");
+            queue.settle_event(shard, Settled::Finished, now);
+            let roomy = queue.take_roomy();
+            assert_eq!(!roomy.is_empty(), left == room / 4 * 3 - 1, "{left} of {room} wait");
+            assert!(roomy.is_empty() || roomy == others, "all hear of it");
+        }
     }
 }
 

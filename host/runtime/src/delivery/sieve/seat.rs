@@ -64,7 +64,7 @@ impl Drop for SieveSeat {
         };
         queue.look(|it| {
             it.history.forget_until(forgotten);
-            past.iter().for_each(|past| it.history.push(&EndedDelivery::from(past)));
+            past.iter().for_each(|past| it.history.push_if_room(&EndedDelivery::from(past)));
         });
     }
 }
