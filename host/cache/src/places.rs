@@ -50,7 +50,7 @@ impl SievePlaces {
     }
 
     /// Makes this set equal to the other, in its own memory.
-    pub fn copy_of(&mut self, other: &Self) {
+    pub fn set_to(&mut self, other: &Self) {
         self.words.clone_from(&other.words);
     }
 
@@ -119,7 +119,7 @@ mod tests {
             check(SievePlaces::add, &of_one | &of_other);
             check(SievePlaces::subtract, &of_one - &of_other);
             check(SievePlaces::intersect, &of_one & &of_other);
-            check(SievePlaces::copy_of, of_other.clone());
+            check(SievePlaces::set_to, of_other.clone());
             check(
                 |one, other| other.iter().for_each(|place| one.remove(place)),
                 &of_one - &of_other,

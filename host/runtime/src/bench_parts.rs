@@ -125,7 +125,7 @@ impl BenchSieve {
     /// Lets the sieve decide, and notifies the handlers of the rest of an update.
     pub fn update(&mut self, old: &Object, object: &Object) {
         let cause = Cause { reason: informant_cache::Reason::Watch, received: Instant::now() };
-        self.places.copy_of(&self.all);
+        self.places.set_to(&self.all);
         self.sieve.sift([old, object], cause, &mut self.places);
         for place in self.places.iter() {
             self.subscriptions[self.sifted[place]].update(old, object);

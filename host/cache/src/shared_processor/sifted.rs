@@ -49,12 +49,12 @@ impl SiftedHandlers {
 
     /// Calls `visit` with each handler that gets a change, and the number of its first change. It gets the rest, too.
     pub(super) fn route(&mut self, changes: &[ToTell], mut visit: impl FnMut(usize, usize)) {
-        self.asked.copy_of(&self.all);
+        self.asked.set_to(&self.all);
         for (number, change) in changes.iter().enumerate() {
             if self.asked.is_empty() {
                 return;
             }
-            self.left.copy_of(&self.asked);
+            self.left.set_to(&self.asked);
             self.sift(change);
             self.asked.subtract(&self.left);
             for place in self.left.iter() {
@@ -77,7 +77,7 @@ impl SiftedHandlers {
         let sift = AssertUnwindSafe(|| sieve.sift([old, new], *cause, left));
         if catch_unwind(sift).is_err() {
             tracing::error!(object = %new.key(), "a sieve panicked; its handlers get the update");
-            left.copy_of(asked);
+            left.set_to(asked);
         }
     }
 }

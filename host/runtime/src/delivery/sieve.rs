@@ -40,7 +40,7 @@ struct SieveState {
     /// By place.
     members: Vec<Option<SieveMember>>,
     /// The places without a member that records still name.
-    left: SievePlaces,
+    vacated: SievePlaces,
     /// The number of refused updates, by place.
     refused: Vec<u64>,
     /// The updates that filters refused.
@@ -103,8 +103,8 @@ impl SubscriptionSieve {
         Some(SieveSeat::new(self.clone(), place, id, queue.clone()))
     }
 
-    /// Another handler is about to replace the one in this place.
-    fn is_replaced(&self, place: usize) {
+    /// Notes that another handler is about to replace the one in this place.
+    fn note_replaced(&self, place: usize) {
         if let Some(Some(member)) = self.state.lock().members.get_mut(place) {
             member.is_replaced = true;
         }
@@ -137,7 +137,7 @@ impl SubscriptionSieve {
         let text = member.as_ref().and_then(|member| member.text.as_deref());
         state.groups.iter_mut().for_each(|group| group.remove(place, text));
         state.groups.retain(|group| !group.is_empty());
-        state.left.insert(place);
+        state.vacated.insert(place);
         let refused = std::mem::take(&mut state.refused[place]);
         if state.groups.is_empty() {
             *state = SieveState::default();
@@ -147,10 +147,10 @@ impl SubscriptionSieve {
 }
 
 impl SieveState {
-    /// A place without a member and without records. The records of all places that were left go in one walk.
+    /// A place without a member and without records. The records of all vacated places go in one walk.
     fn free_place(&mut self) -> usize {
-        self.updates.forget(&self.left);
-        self.left.clear();
+        self.updates.forget(&self.vacated);
+        self.vacated.clear();
         let free = self.members.iter().position(Option::is_none);
         free.unwrap_or_else(|| {
             self.members.push(None);

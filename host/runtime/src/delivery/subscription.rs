@@ -154,7 +154,7 @@ impl SubscriptionHandler {
         before: &Self,
     ) -> Self {
         let progress = Progress::after(before.view.clone(), before.progress.clone());
-        before.seat.iter().for_each(SieveSeat::is_replaced);
+        before.seat.iter().for_each(SieveSeat::note_replaced);
         Self {
             replay_reason: Reason::Reload,
             progress: Arc::new(progress),

@@ -45,9 +45,9 @@ impl SieveSeat {
         SievePlace { sieve: self.seated.sieve.clone(), place: self.seated.place }
     }
 
-    /// Another handler is about to replace the one in this place.
-    pub(crate) fn is_replaced(&self) {
-        self.seated.sieve.is_replaced(self.seated.place);
+    /// Notes that another handler is about to replace the one in this place.
+    pub(crate) fn note_replaced(&self) {
+        self.seated.sieve.note_replaced(self.seated.place);
     }
 }
 
