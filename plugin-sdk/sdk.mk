@@ -175,8 +175,11 @@ sdk-typescript: plugins everyday-build typescript-sdk
 
 SDK_VENV := $(SDK_OUT)/venv
 SDK_PYTHON := $(CURDIR)/$(SDK_VENV)/bin/python
+# A copy of the SDK: componentize-py leaves __pycache__ in each folder that it reads, and the program is compiled anew when a folder of
+# plugin-sdk changes.
+PYTHON_SDK_COPY := $(CURDIR)/$(SDK_OUT)/python
 # $(PYTHON_PLUGIN) OUT: the plugin of the folder that it runs in.
-PYTHON_PLUGIN = PYTHONDONTWRITEBYTECODE=1 $(SDK_PYTHON) $(CURDIR)/plugin-sdk/python/build.py
+PYTHON_PLUGIN = PYTHONDONTWRITEBYTECODE=1 $(SDK_PYTHON) $(PYTHON_SDK_COPY)/python/build.py
 COMPONENTIZE_PY := componentize-py==0.25.1
 PYTHON_SDK_SOURCES := $(wildcard plugin-sdk/python/build.py plugin-sdk/python/informant/*.py plugin-sdk/wit/*.wit)
 
@@ -191,6 +194,7 @@ python-sdk:
 	  fi; \
 	  echo "$(COMPONENTIZE_PY)" >$(SDK_OUT)/fetched.pip; \
 	fi; \
+	rm -rf $(PYTHON_SDK_COPY); mkdir -p $(PYTHON_SDK_COPY); cp -r plugin-sdk/python plugin-sdk/wit $(PYTHON_SDK_COPY)/; \
 	touch $(PYTHON_SDK_READY)
 
 # $(call python_plugin,name): a shipped plugin as a file.
@@ -208,8 +212,8 @@ sdk-python: plugins everyday-build python-sdk golden-python
 	  for plugin in plugin-sdk/python/template plugin-sdk/python/templates/* $(PYTHON_PLUGINS:%=plugins/%); do \
 	    (cd $$plugin && PYTHONPATH=$(CURDIR)/plugin-sdk/python $(SDK_PYTHON) -m unittest); \
 	  done; \
-	  (cd plugin-sdk/python/template && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
-	  (cd plugin-sdk/python/fails && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
+	  (cd $(PYTHON_SDK_COPY)/python/template && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/hello-python.wasm); \
+	  (cd $(PYTHON_SDK_COPY)/python/fails && $(PYTHON_PLUGIN) $(CURDIR)/$(SDK_OUT)/fails-python.wasm); \
 	  $(call sdk_facts,python,$(PYTHON_PLUGINS)); \
 	  $(call golden_source,python); \
 	}
