@@ -12,9 +12,9 @@ use crate::contract::coverage::NAMESPACES_WATCHED_MAX;
 use crate::contract::descriptor::{
     CRON_BYTES_MAX, DESCRIPTOR_BYTES_MAX, DURATION_BYTES_MAX, ENQUEUE_RULES_MAX,
     ENQUEUE_TEXT_BYTES_MAX, FILTERS_BYTES_MAX, HTTP_MAX, HTTP_ORIGIN_BYTES_MAX, INDEXES_MAX,
-    LIST_MAX, NAME_BYTES_MAX, NAMESPACE_SELECTORS_MAX, NAMESPACES_MAX, PASSES_MAX,
-    POINTER_BYTES_MAX, POINTERS_MAX, READS_MAX, REQUIREMENTS_OF_RESOURCE_MAX, SCHEDULES_MAX,
-    SUBSCRIPTIONS_MAX, VERSION_BYTES_MAX, WATCHES_MAX, WRITES_MAX,
+    LIST_MAX, NAME_BYTES_MAX, NAMESPACE_SELECTORS_MAX, NAMESPACES_MAX, POINTER_BYTES_MAX,
+    POINTERS_MAX, READS_MAX, REQUIREMENTS_OF_RESOURCE_MAX, SCHEDULES_MAX, SUBSCRIPTIONS_MAX,
+    SUBSCRIPTIONS_OF_RESOURCE_MAX, VERSION_BYTES_MAX, WATCHES_MAX, WRITES_MAX,
 };
 use crate::contract::filter::TEXT_BYTES_MAX as FILTER_BYTES_MAX;
 use crate::contract::limits::Unit;
@@ -128,11 +128,11 @@ pub const FIXED: &[FixedLimit] = &[
     of_descriptor("listEntries", (Unit::Count, LIST_MAX)),
     of_descriptor("subscriptions", (Unit::Count, SUBSCRIPTIONS_MAX)),
     fixed(
-        "subscriptionsOnBytes",
-        (Unit::Count, PASSES_MAX as u64),
-        "of one resource, those with a `fieldSelector`, `onlyIfChanged` or a pointer or owner in `enqueue`; the descriptor is refused",
+        "subscriptionsOfResource",
+        (Unit::Count, SUBSCRIPTIONS_OF_RESOURCE_MAX as u64),
+        "to one resource, in all its versions; the descriptor is refused",
         UP,
-        "subscriptions_that_look_at_bytes_are_bounded_for_each_resource",
+        "subscriptions_are_bounded_for_each_resource",
     ),
     fixed(
         "labelRequirementsOfResource",

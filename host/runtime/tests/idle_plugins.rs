@@ -98,7 +98,10 @@ fn heap_of_descriptors_at_their_bounds_is_in_the_accounts() {
     };
     let namespaces = |prefix: &str| {
         let names = names(prefix, 256);
-        subscriptions(&|_| format!(r#""resource":"v1/pods","namespaces":[{names}]"#))
+        subscriptions(&|number| {
+            let resource = format!("example.com/v1/r{}", number % 8);
+            format!(r#""resource":"{resource}","namespaces":[{names}]"#)
+        })
     };
     let fields = subscriptions(&|number| {
         let fields: Vec<String> =

@@ -26,7 +26,8 @@ use informant_apimachinery::GroupVersionResource;
 use informant_cache::Projection;
 pub(crate) use json::DESCRIPTOR_BYTES_MAX;
 pub(crate) use passes::{
-    FILTERS_BYTES_MAX, NAMESPACE_SELECTORS_MAX, PASSES_MAX, REQUIREMENTS_OF_RESOURCE_MAX,
+    FILTERS_BYTES_MAX, NAMESPACE_SELECTORS_MAX, REQUIREMENTS_OF_RESOURCE_MAX,
+    SUBSCRIPTIONS_OF_RESOURCE_MAX,
 };
 pub use reads::{IndexSpec, NamespaceSet, ReadSpec};
 pub(crate) use reads::{NAMESPACE_BYTES_MAX, NAMESPACES_MAX};
@@ -131,7 +132,7 @@ impl Descriptor {
                 return Err(error("subscriptions", problem));
             }
         }
-        self.check_passes()?;
+        self.check_subscriptions()?;
         self.check_requirements()?;
         self.check_namespace_selectors()?;
         self.check_watches()?;

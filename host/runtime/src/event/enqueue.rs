@@ -82,12 +82,6 @@ impl EnqueueRules {
         Self { rules, projection }
     }
 
-    /// Whether a rule reads the object's bytes or its owners.
-    pub(crate) fn looks_into_objects(&self) -> bool {
-        let has_owner = |rule: &EnqueueRule| matches!(rule.source, KeySource::Owner { .. });
-        self.rules.iter().any(has_owner) || self.pointers().next().is_some()
-    }
-
     /// The JSON pointers of all rules.
     pub(crate) fn pointers(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().flat_map(EnqueueRule::pointers)

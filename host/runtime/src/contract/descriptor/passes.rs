@@ -1,13 +1,13 @@
-//! Bounds the work of an informer's task with one object for one plugin: the passes over its bytes, and the looks at its
-//! labels and those of its namespace.
+//! Bounds the work of an informer's task with one object for one plugin: its subscriptions, with their passes over the
+//! bytes, and the looks at its labels and those of its namespace.
 
-use super::{Descriptor, DescriptorError, SubscriptionSpec, error};
+use super::{Descriptor, DescriptorError, error};
 use std::collections::BTreeMap;
 
-/// The most subscriptions of one plugin to one resource, in all its versions, that read objects' bytes. Each makes one
-/// pass over the state before and one over the state after. With the passes of 16 indexes, this is the highest cost of an
-/// event for its informer and one plugin.
-pub(crate) const PASSES_MAX: usize = 8;
+/// The most subscriptions of one plugin to one resource, in all its versions. Each asks its questions about each change of
+/// the resource and may queue an event, and each may make one pass over the state before and one over the state after.
+/// With the passes of 16 indexes, this is the highest cost of an event for its informer and one plugin.
+pub(crate) const SUBSCRIPTIONS_OF_RESOURCE_MAX: usize = 8;
 
 /// The most requirements in all selectors of labels of one plugin for one resource, in all its versions. A search in the
 /// cache asks all of them about each object.
@@ -20,29 +20,16 @@ pub(crate) const NAMESPACE_SELECTORS_MAX: usize = 16;
 /// text.
 pub(crate) const FILTERS_BYTES_MAX: usize = 16 << 10;
 
-impl SubscriptionSpec {
-    /// Whether the subscription reads an object's bytes. Names, namespaces and labels are at hand.
-    fn looks_at_bytes(&self) -> bool {
-        let at_hand = |field: &str| matches!(field, "metadata.name" | "metadata.namespace");
-        let mut fields = self.field_selector.requirements().iter();
-        self.enqueue.looks_into_objects()
-            || !self.only_if_changed.is_empty()
-            || fields.any(|it| !at_hand(&it.field))
-    }
-}
-
 impl Descriptor {
-    pub(super) fn check_passes(&self) -> Result<(), DescriptorError> {
-        let mut passes: BTreeMap<_, usize> = BTreeMap::new();
-        for subscription in self.subscriptions.iter().filter(|it| it.looks_at_bytes()) {
-            *passes.entry(subscription.resource.group_resource()).or_default() += 1;
+    pub(super) fn check_subscriptions(&self) -> Result<(), DescriptorError> {
+        let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+        for subscription in &self.subscriptions {
+            *counts.entry(subscription.resource.group_resource()).or_default() += 1;
         }
-        let Some((resource, found)) = passes.into_iter().find(|(_, found)| *found > PASSES_MAX)
-        else {
-            return Ok(());
-        };
+        let is_above = |(_, found): &(_, usize)| *found > SUBSCRIPTIONS_OF_RESOURCE_MAX;
+        let Some((resource, found)) = counts.into_iter().find(is_above) else { return Ok(()) };
         let problem = format!(
-            "has {found} to {resource} with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most {PASSES_MAX} are allowed; leave it out in some and use filter"
+            "has {found} to {resource}, at most {SUBSCRIPTIONS_OF_RESOURCE_MAX} are allowed; name several namespaces or label values in one, or make several plugins of it"
         );
         Err(error("subscriptions", problem))
     }
@@ -122,10 +109,19 @@ mod tests {
 
     #[test]
     fn selectors_of_namespaces_are_bounded_for_a_plugin() {
-        let asks = r#""namespaceSelector":"a=b""#;
-        assert_eq!(problem(NAMESPACE_SELECTORS_MAX / 2, asks), "");
-        let text = "descriptor subscriptions and reads: has 18 with a namespaceSelector, at most 16 are allowed";
-        assert_eq!(problem(NAMESPACE_SELECTORS_MAX / 2 + 1, asks), text);
+        let read = |number: usize| {
+            format!(r#"{{"resource":"example.com/v1/r{number}","namespaceSelector":"a=b"}}"#)
+        };
+        let asks = |subscriptions: usize, reads: usize| {
+            let [subscriptions, reads] = [0..subscriptions, subscriptions..subscriptions + reads]
+                .map(|numbers| numbers.map(read).collect::<Vec<_>>().join(","));
+            let json =
+                format!(r#"{{"version":"1","subscriptions":[{subscriptions}],"reads":[{reads}]}}"#);
+            Descriptor::parse(json.as_bytes()).err().map(|it| it.to_string()).unwrap_or_default()
+        };
+        assert_eq!(asks(NAMESPACE_SELECTORS_MAX - 1, 1), "");
+        let text = "descriptor subscriptions and reads: has 17 with a namespaceSelector, at most 16 are allowed";
+        assert_eq!(asks(NAMESPACE_SELECTORS_MAX, 1), text);
     }
 
     #[test]
@@ -137,20 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_that_look_at_bytes_are_bounded_for_each_resource() {
-        let asks = [
-            r#""fieldSelector":"spec.nodeName=a""#,
-            r#""onlyIfChanged":["/spec"]"#,
-            r#""enqueue":[{"pointer":"/spec/a"}]"#,
-            r#""enqueue":[{"self":true,"namespace":"/spec/a"}]"#,
-            r#""enqueue":["self",{"owner":"apps/v1/ReplicaSet"}]"#,
-        ];
-        let text = "descriptor subscriptions: has 9 to nodes.example.com with a fieldSelector, onlyIfChanged or a pointer or owner in enqueue, at most 8 are allowed; leave it out in some and use filter";
-        for asks in asks {
-            assert_eq!(problem(PASSES_MAX, asks), "");
-            assert_eq!(problem(PASSES_MAX + 1, asks), text);
+    fn subscriptions_are_bounded_for_each_resource() {
+        let text = "descriptor subscriptions: has 9 to nodes.example.com, at most 8 are allowed; name several namespaces or label values in one, or make several plugins of it";
+        for asks in [r#""types":["added"]"#, r#""fieldSelector":"metadata.name=a""#] {
+            assert_eq!(problem(SUBSCRIPTIONS_OF_RESOURCE_MAX, asks), "");
+            assert_eq!(problem(SUBSCRIPTIONS_OF_RESOURCE_MAX + 1, asks), text);
         }
-        assert_eq!(problem(32, r#""fieldSelector":"metadata.name=a","labelSelector":"a=b""#), "");
-        assert_eq!(problem(32, r#""enqueue":["self",{"self":true,"namespace":"none"}]"#), "");
     }
 }
