@@ -44,6 +44,19 @@ impl SievePlaces {
         self.words.fill(0);
     }
 
+    /// The places from `64 * number` on, one bit each.
+    pub fn word(&self, number: usize) -> u64 {
+        self.words.get(number).copied().unwrap_or_default()
+    }
+
+    /// Adds the places from `64 * number` on whose bits are set.
+    pub fn add_word(&mut self, number: usize, word: u64) {
+        if self.words.len() <= number {
+            self.words.resize(number + 1, 0);
+        }
+        self.words[number] |= word;
+    }
+
     /// The bytes of the set's memory.
     pub fn bytes(&self) -> usize {
         self.words.len() * size_of::<u64>()
@@ -75,13 +88,16 @@ impl SievePlaces {
 
     /// The places, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(number, word)| {
-            let mut left = *word;
-            std::iter::from_fn(move || {
-                let place = (left != 0).then(|| number * BITS + left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(place)
-            })
+        self.words.iter().enumerate().flat_map(|(number, word)| Self::of_word(number, *word))
+    }
+
+    /// The places of a [`word`](Self::word), in order.
+    pub fn of_word(number: usize, word: u64) -> impl Iterator<Item = usize> {
+        let mut left = word;
+        std::iter::from_fn(move || {
+            let place = (left != 0).then(|| number * BITS + left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(place)
         })
     }
 }
@@ -120,6 +136,10 @@ mod tests {
             check(SievePlaces::subtract, &of_one - &of_other);
             check(SievePlaces::intersect, &of_one & &of_other);
             check(SievePlaces::set_to, of_other.clone());
+            let by_words = |one: &mut SievePlaces, other: &SievePlaces| {
+                (0..5).for_each(|number| one.add_word(number, other.word(number)));
+            };
+            check(by_words, &of_one | &of_other);
             check(
                 |one, other| other.iter().for_each(|place| one.remove(place)),
                 &of_one - &of_other,

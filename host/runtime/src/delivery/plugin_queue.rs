@@ -14,7 +14,7 @@ use crate::delivery::mailbox::{Queued, Settled};
 #[cfg(test)]
 use crate::delivery::mailboxes::{Hands, Work};
 use crate::delivery::mailboxes::{Mailboxes, Woken};
-use crate::delivery::sieve::Seats;
+use crate::delivery::sieve::{RefusingBit, Seats};
 use crate::event::Event;
 use crate::guest_threads::ActorTurn;
 use informant_cache::RoomSignal;
@@ -22,7 +22,7 @@ use informant_cache::RoomSignal;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -32,8 +32,6 @@ use worker::Worker;
 /// The queue of one plugin's name. It belongs to the name, not to an instance: reloads and crashes do not change it.
 pub(crate) struct PluginQueue {
     shared: Mutex<Shared>,
-    /// Whether all actors wait, and would refuse an event that their filter refuses. As of the last release of the lock.
-    refuses: AtomicBool,
     /// Events that were pushed without waking an actor.
     unannounced: AtomicUsize,
     /// Signals progress to a plugin's removal: fewer events may be left.
@@ -48,6 +46,10 @@ struct Shared {
     mailboxes: Mailboxes,
     /// The actors of the shards, by number. There may be entries of former shards.
     workers: Vec<Worker>,
+    /// Whether all actors wait, and would refuse an event that their filter refuses. As of the last release of the lock.
+    refuses: bool,
+    /// The bits that show that to informers, one for each of the plugin's filters.
+    bits: Vec<RefusingBit>,
 }
 
 impl Shared {
@@ -71,10 +73,10 @@ impl Shared {
 
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
-        let shared = Shared { mailboxes: Mailboxes::new(marks), workers: Vec::new() };
+        let (workers, bits) = (Vec::new(), Vec::new());
+        let shared = Shared { mailboxes: Mailboxes::new(marks), workers, refuses: false, bits };
         Self {
             shared: Mutex::new(shared),
-            refuses: AtomicBool::new(false),
             unannounced: AtomicUsize::new(0),
             progress: Notify::new(),
             counters,

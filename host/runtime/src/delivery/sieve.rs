@@ -3,13 +3,14 @@
 //!
 //! Subscriptions with the same question are a group, and the question is asked once ([`question`]). An update that an
 //! `onlyIfChanged` refuses is only counted. One that a `filter` refuses is refused here if the plugin's actors wait and
-//! would refuse it ([`PluginQueue::refuses`]). Then one record for all plugins notes it ([`refused_updates`]). The
+//! would refuse it ([`refusing`]). Then one record for all plugins notes it ([`refused_updates`]). The
 //! handlers of all other subscriptions are called, and decide by themselves.
 //!
 //! Only subscriptions to all objects are here: namespaces and most label selectors lead past the others already.
 
 mod question;
 mod refused_updates;
+mod refusing;
 mod seat;
 
 use crate::contract::descriptor::SubscriptionSpec;
@@ -21,12 +22,14 @@ use informant_cache::{Cause, Object, ObjectKey, SharedProjection, Sieve, SievePl
 use parking_lot::Mutex;
 use question::{Answer, QuestionGroup, UpdateQuestion};
 use refused_updates::RefusedUpdates;
+pub(crate) use refusing::RefusingBit;
+use refusing::RefusingPlaces;
 pub(crate) use seat::{Seats, SieveSeat};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time of every sixteenth update is taken, and counts for all sixteen.
-const SAMPLED: u32 = 16;
+/// The time of every 64th update is taken, and counts for all of them. That visits the accounts of all plugins.
+const SAMPLED: u32 = 64;
 
 /// The subscriptions of one informer that ask about updates together.
 #[derive(Default)]
@@ -47,6 +50,10 @@ struct SieveState {
     updates: RefusedUpdates,
     /// Updates since the last one whose time was taken.
     since_sample: u32,
+    /// The places whose plugins would refuse an update now.
+    refusing: RefusingPlaces,
+    /// The places that the present update does not concern.
+    unconcerned: SievePlaces,
     /// The places whose filter refuses the present update.
     filtered: SievePlaces,
     /// The places that the present update passes in one group.
@@ -58,8 +65,6 @@ struct SieveMember {
     queue: Arc<PluginQueue>,
     /// The text of its filter, if this is only the comparison of a value with a text.
     text: Option<Arc<[u8]>>,
-    /// Whether another handler replaces this one. Only the queue knows then which of them decides about an event.
-    is_replaced: bool,
 }
 
 impl Sieve for SubscriptionSieve {
@@ -91,8 +96,8 @@ impl SubscriptionSieve {
         let question = view.is_everything().then(|| UpdateQuestion::of(spec, filters))??;
         let mut state = self.state.lock();
         let place = state.free_place();
-        let text = question.text();
-        state.members[place] = Some(SieveMember { queue: queue.clone(), text, is_replaced: false });
+        let (text, bit) = (question.text(), question.filters().then(|| state.refusing.bit(place)));
+        state.members[place] = Some(SieveMember { queue: queue.clone(), text });
         let known = state.groups.iter().position(|group| group.asks(&question));
         let group = known.unwrap_or_else(|| {
             state.groups.push(QuestionGroup::new(&question, spec, view, projection));
@@ -100,14 +105,7 @@ impl SubscriptionSieve {
         });
         state.groups[group].add(place, &question);
         drop(state);
-        Some(SieveSeat::new(self.clone(), place, id, queue.clone()))
-    }
-
-    /// Notes that another handler is about to replace the one in this place.
-    fn note_replaced(&self, place: usize) {
-        if let Some(Some(member)) = self.state.lock().members.get_mut(place) {
-            member.is_replaced = true;
-        }
+        Some(SieveSeat::new(self.clone(), (place, bit), id, queue.clone()))
     }
 
     /// The number of updates that were refused for a place.
@@ -160,37 +158,33 @@ impl SieveState {
     }
 
     fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
-        let Self { groups, members, refused, updates, filtered, passed, .. } = self;
-        // They have places after a panic only.
-        filtered.clear();
-        passed.clear();
+        let Self { groups, refused, updates, refusing, unconcerned, filtered, passed, .. } = self;
+        // `passed` has places after a panic only.
+        for set in [&mut *unconcerned, &mut *filtered, &mut *passed] {
+            set.clear();
+        }
         for group in groups {
             match group.answer(update) {
                 Answer::Unknown => {}
                 Answer::Unconcerned => {
-                    for &place in group.places() {
-                        if places.contains(place) {
-                            places.remove(place);
-                            refused[place] += 1;
-                        }
+                    for &(number, word) in group.words() {
+                        unconcerned.add_word(number, word & places.word(number));
                     }
                 }
                 Answer::Refused { but } => {
                     but.iter().for_each(|place| passed.insert(*place));
-                    for &place in group.places() {
-                        let refuses = places.contains(place)
-                            && !passed.contains(place)
-                            && members[place].as_ref().is_some_and(SieveMember::refuses);
-                        if refuses {
-                            filtered.insert(place);
-                            refused[place] += 1;
-                        }
+                    for &(number, word) in group.words() {
+                        let asked = word & places.word(number) & !passed.word(number);
+                        filtered.add_word(number, asked & refusing.word(number));
                     }
                     but.iter().for_each(|place| passed.remove(*place));
                 }
             }
         }
-        places.subtract(filtered);
+        for set in [&*unconcerned, &*filtered] {
+            places.subtract(set);
+            set.iter().for_each(|place| refused[place] += 1);
+        }
         if !filtered.is_empty() {
             updates.push(update[1], cause, filtered);
         }
@@ -198,18 +192,13 @@ impl SieveState {
 
     /// Charges a sampled update to the plugins: the cost of the pass to each by its group, and an equal part of the time.
     fn charge(&self, costs: &[Duration], took: Duration) {
-        let count = self.groups.iter().map(|group| group.places().len()).sum::<usize>();
+        let count = self.groups.iter().map(QuestionGroup::len).sum::<usize>();
         let each = took / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         for (group, cost) in self.groups.iter().zip(costs) {
-            let members = group.places().iter().filter_map(|place| self.members[*place].as_ref());
+            let places = group.places();
+            let members = places.filter_map(|place| self.members[place].as_ref());
             members.for_each(|it| it.queue.counters.ledger.evaluated((each + *cost) * SAMPLED));
         }
-    }
-}
-
-impl SieveMember {
-    fn refuses(&self) -> bool {
-        !self.is_replaced && self.queue.refuses()
     }
 }
 

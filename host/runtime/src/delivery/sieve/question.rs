@@ -6,9 +6,11 @@ use crate::delivery::subscription::Asked;
 use crate::delivery::view::View;
 use crate::event::Change;
 use hashbrown::HashMap;
-use informant_cache::{Object, SharedProjection, SharedValues};
+use informant_cache::{Object, SharedProjection, SharedValues, SievePlaces};
 use std::sync::Arc;
 use std::time::Duration;
+
+const BITS: usize = u64::BITS as usize;
 
 /// The question of one subscription about an update of an object that is in its view before and after.
 #[derive(Debug)]
@@ -28,7 +30,8 @@ pub(super) struct QuestionGroup {
     asked: Asked,
     /// The number of pointers of each subscription.
     pointers: usize,
-    places: Vec<usize>,
+    /// The places, one bit each: the numbers of words, and the words. No word is zero.
+    words: Vec<(usize, u64)>,
     /// The places by their text, if they compare a value with texts.
     by_text: HashMap<Vec<u8>, Vec<usize>>,
 }
@@ -52,6 +55,11 @@ impl UpdateQuestion {
         let (updated, only_if_changed) = (spec.types.updated, spec.only_if_changed.clone());
         let is_certain = updated && only_if_changed.is_empty() && filter.is_none();
         (!is_certain).then_some(Self { updated, only_if_changed, filter })
+    }
+
+    /// Whether a filter decides, too.
+    pub(super) fn filters(&self) -> bool {
+        self.filter.is_some()
     }
 
     /// The text of a filter that is only the comparison of a value with a text.
@@ -80,7 +88,7 @@ impl QuestionGroup {
             pointers: only_if_changed.len() + tested.map_or(0, |it| it.pointers().len()),
             only_if_changed: only_if_changed.clone(),
             filter: filter.clone(),
-            places: Vec::new(),
+            words: Vec::new(),
             by_text: HashMap::new(),
         }
     }
@@ -99,7 +107,10 @@ impl QuestionGroup {
     }
 
     pub(super) fn add(&mut self, place: usize, question: &UpdateQuestion) {
-        self.places.push(place);
+        match self.words.iter_mut().find(|(number, _)| *number == place / BITS) {
+            Some((_, word)) => *word |= 1 << (place % BITS),
+            None => self.words.push((place / BITS, 1 << (place % BITS))),
+        }
         if let Some((_, text)) = equal_text(question.filter.as_ref()) {
             self.by_text.entry_ref(text.as_bytes()).or_default().push(place);
         }
@@ -107,10 +118,14 @@ impl QuestionGroup {
 
     /// Removes a place. `text`: that of its filter, if its question has one.
     pub(super) fn remove(&mut self, place: usize, text: Option<&[u8]>) {
-        let before = self.places.len();
-        self.places.retain(|one| *one != place);
-        let is_here = self.places.len() < before;
-        let Some(text) = text.filter(|_| is_here) else { return };
+        let mut words = self.words.iter_mut();
+        let bit = 1 << (place % BITS);
+        let is_here =
+            |(number, word): &&mut (usize, u64)| *number == place / BITS && *word & bit != 0;
+        let Some((_, word)) = words.find(is_here) else { return };
+        *word &= !bit;
+        self.words.retain(|(_, word)| *word != 0);
+        let Some(text) = text else { return };
         if let Some(places) = self.by_text.get_mut(text) {
             places.retain(|one| *one != place);
             if places.is_empty() {
@@ -119,12 +134,23 @@ impl QuestionGroup {
         }
     }
 
-    pub(super) fn places(&self) -> &[usize] {
-        &self.places
+    /// The places, one bit each: the numbers of words, and the words.
+    pub(super) fn words(&self) -> &[(usize, u64)] {
+        &self.words
+    }
+
+    /// The places.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().flat_map(|&(number, word)| SievePlaces::of_word(number, word))
+    }
+
+    /// The number of places.
+    pub(super) fn len(&self) -> usize {
+        self.words.iter().map(|(_, word)| word.count_ones() as usize).sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.words.is_empty()
     }
 
     /// The part of the time of the passes over the bytes that the pointers of one subscription took.

@@ -1,6 +1,7 @@
 //! The place of one subscription in a sieve, and the places of one plugin's subscriptions.
 
 use super::SubscriptionSieve;
+use super::refusing::RefusingBit;
 use crate::delivery::plugin_queue::PluginQueue;
 use crate::event::SubscriptionId;
 use crate::history::{EndedDelivery, PastDelivery};
@@ -14,6 +15,8 @@ use std::time::Instant;
 pub(crate) struct SieveSeat {
     seated: Seated,
     queue: Arc<PluginQueue>,
+    /// Shows whether the plugin would refuse an update now, if the subscription has a filter.
+    bit: Option<RefusingBit>,
 }
 
 #[derive(Clone)]
@@ -32,28 +35,32 @@ pub(crate) struct Seats {
 impl SieveSeat {
     pub(super) fn new(
         sieve: Arc<SubscriptionSieve>,
-        place: usize,
+        (place, bit): (usize, Option<RefusingBit>),
         id: SubscriptionId,
         queue: Arc<PluginQueue>,
     ) -> Self {
         let seated = Seated { sieve, place, id };
         queue.seats.taken.lock().push(seated.clone());
-        Self { seated, queue }
+        bit.iter().for_each(|bit| queue.show_in(bit.clone()));
+        Self { seated, queue, bit }
     }
 
     pub(crate) fn place(&self) -> SievePlace {
         SievePlace { sieve: self.seated.sieve.clone(), place: self.seated.place }
     }
 
-    /// Notes that another handler is about to replace the one in this place.
+    /// Notes that another handler is about to replace the one in this place. Only the queue knows then which of them
+    /// decides about an event.
     pub(crate) fn note_replaced(&self) {
-        self.seated.sieve.note_replaced(self.seated.place);
+        self.bit.iter().for_each(|bit| self.queue.hide_from(bit));
     }
 }
 
 impl Drop for SieveSeat {
     fn drop(&mut self) {
-        let Self { seated: Seated { sieve, place, id }, queue } = self;
+        // Another subscription may get the place.
+        self.note_replaced();
+        let Self { seated: Seated { sieve, place, id }, queue, .. } = self;
         let (past, forgotten) = {
             // A reader of the counters sees the updates here or there.
             let mut taken = queue.seats.taken.lock();
