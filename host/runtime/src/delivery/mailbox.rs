@@ -87,6 +87,9 @@ pub(crate) struct Mailbox {
     pub(crate) initials: Initials,
     /// The `synced` calls that the instance is to get.
     pub(super) syncs: SyncCalls,
+    /// The load whose filters decide about new events during the present work, as the actor said when it took the work.
+    /// `None`: no work, or they do not decide.
+    pub(super) filters_of: Option<u64>,
     /// Events that were taken since the last key, as far as that decides the next turn.
     pub(super) events_since_key: u32,
     /// Whether the last event that came out was a retry.
@@ -112,6 +115,7 @@ impl Mailbox {
             aside: None,
             initials: Initials::default(),
             syncs: SyncCalls::default(),
+            filters_of: None,
             events_since_key: 0,
             retry_had_turn: false,
             replay_had_turn: false,
@@ -315,6 +319,7 @@ impl Mailbox {
 
     /// Notes the end of the delivery of the event in flight.
     pub(crate) fn settle(&mut self, settled: Settled, now: Instant) {
+        self.filters_of = None;
         let Some(queued) = self.in_flight.take() else { return };
         let Some(again) = settled.again() else {
             self.initials.ended(queued.event.subscription, queued.event.before_sync.into());

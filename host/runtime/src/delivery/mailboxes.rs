@@ -30,6 +30,7 @@ use hashbrown::{HashMap, HashSet};
 use informant_cache::workqueue::{AddOptions, BucketRateLimiter, Lane, Leftover, RateLimiter};
 use informant_cache::{ObjectKey, RoomSignal};
 use next::EVENTS_BETWEEN_KEYS;
+pub(crate) use refusals::Refusing;
 pub(crate) use snapshot::OpenCall;
 pub use snapshot::QueueSnapshot;
 use std::mem::take;

@@ -13,7 +13,7 @@ use crate::delivery::mailbox::Marks;
 use crate::delivery::mailbox::{Queued, Settled};
 #[cfg(test)]
 use crate::delivery::mailboxes::{Hands, Work};
-use crate::delivery::mailboxes::{Mailboxes, Woken};
+use crate::delivery::mailboxes::{Mailboxes, Refusing, Woken};
 use crate::delivery::sieve::{RefusingBit, Seats};
 use crate::event::Event;
 use crate::guest_threads::ActorTurn;
@@ -46,8 +46,8 @@ struct Shared {
     mailboxes: Mailboxes,
     /// The actors of the shards, by number. There may be entries of former shards.
     workers: Vec<Worker>,
-    /// Whether all actors wait, and would refuse an event that their filter refuses. As of the last release of the lock.
-    refuses: bool,
+    /// The events that all actors would refuse if their filter refuses them. As of the last release of the lock.
+    refusing: Refusing,
     /// The bits that show that to informers, one for each of the plugin's filters.
     bits: Vec<RefusingBit>,
 }
@@ -74,7 +74,8 @@ impl Shared {
 impl PluginQueue {
     pub(crate) fn new(marks: Marks, counters: Arc<Counters>) -> Self {
         let (workers, bits) = (Vec::new(), Vec::new());
-        let shared = Shared { mailboxes: Mailboxes::new(marks), workers, refuses: false, bits };
+        let shared =
+            Shared { mailboxes: Mailboxes::new(marks), workers, refusing: Refusing::Nothing, bits };
         Self {
             shared: Mutex::new(shared),
             unannounced: AtomicUsize::new(0),
@@ -183,6 +184,16 @@ impl PluginQueue {
         let queue = &self.lock().mailboxes;
         queue.check_invariants();
         queue.check_replays();
+    }
+
+    /// Takes the next work of a shard for an actor that does not exist. Returns whether there was any.
+    pub(crate) fn take_without_actor(&self, shard: usize, hands: Hands) -> bool {
+        self.change_shared(|shared| {
+            let now = Instant::now();
+            let work = shared.mailboxes.next(shard, hands, now, Timestamp::now);
+            shared.worker(shard).stop_waiting();
+            work.is_some()
+        })
     }
 
     /// The next event of a shard whose guest only takes events.

@@ -2,8 +2,8 @@
 //! that refuse an update cost the informer's task little more than one.
 //!
 //! Subscriptions with the same question are a group, and the question is asked once ([`question`]). An update that an
-//! `onlyIfChanged` refuses is only counted. One that a `filter` refuses is refused here if the plugin's actors wait and
-//! would refuse it ([`refusing`]). Then one record for all plugins notes it ([`refused_updates`]). The
+//! `onlyIfChanged` refuses is only counted. One that a `filter` refuses is refused here if the plugin's actors would refuse
+//! it, and no event of the object waits ([`refusing`]). Then one record for all plugins notes it ([`refused_updates`]). The
 //! handlers of all other subscriptions are called, and decide by themselves.
 //!
 //! Only subscriptions to all objects are here: namespaces and most label selectors lead past the others already.
@@ -56,12 +56,15 @@ struct SieveState {
     unconcerned: SievePlaces,
     /// The places whose filter refuses the present update.
     filtered: SievePlaces,
+    /// The places whose filter refuses the present update, and whose plugins have to be asked.
+    asked: SievePlaces,
     /// The places that the present update passes in one group.
     passed: SievePlaces,
 }
 
 /// One subscription.
 struct SieveMember {
+    id: SubscriptionId,
     queue: Arc<PluginQueue>,
     /// The text of its filter, if this is only the comparison of a value with a text.
     text: Option<Arc<[u8]>>,
@@ -97,7 +100,7 @@ impl SubscriptionSieve {
         let mut state = self.state.lock();
         let place = state.free_place();
         let (text, bit) = (question.text(), question.filters().then(|| state.refusing.bit(place)));
-        state.members[place] = Some(SieveMember { queue: queue.clone(), text });
+        state.members[place] = Some(SieveMember { id, queue: queue.clone(), text });
         let known = state.groups.iter().position(|group| group.asks(&question));
         let group = known.unwrap_or_else(|| {
             state.groups.push(QuestionGroup::new(&question, spec, view, projection));
@@ -158,9 +161,9 @@ impl SieveState {
     }
 
     fn sift(&mut self, update: [&Object; 2], cause: Cause, places: &mut SievePlaces) {
-        let Self { groups, refused, updates, refusing, unconcerned, filtered, passed, .. } = self;
+        let Self { groups, refusing, unconcerned, filtered, asked, passed, .. } = self;
         // `passed` has places after a panic only.
-        for set in [&mut *unconcerned, &mut *filtered, &mut *passed] {
+        for set in [&mut *unconcerned, &mut *filtered, &mut *asked, &mut *passed] {
             set.clear();
         }
         for group in groups {
@@ -174,19 +177,38 @@ impl SieveState {
                 Answer::Refused { but } => {
                     but.iter().for_each(|place| passed.insert(*place));
                     for &(number, word) in group.words() {
-                        let asked = word & places.word(number) & !passed.word(number);
-                        filtered.add_word(number, asked & refusing.word(number));
+                        let refuses = word & places.word(number) & !passed.word(number);
+                        let [everything, free] = refusing.word(number);
+                        filtered.add_word(number, refuses & everything);
+                        asked.add_word(number, refuses & free);
                     }
                     but.iter().for_each(|place| passed.remove(*place));
                 }
             }
         }
-        for set in [&*unconcerned, &*filtered] {
+        self.ask_plugins(update[1]);
+        for set in [&self.unconcerned, &self.filtered] {
             places.subtract(set);
-            set.iter().for_each(|place| refused[place] += 1);
+            set.iter().for_each(|place| self.refused[place] += 1);
         }
-        if !filtered.is_empty() {
-            updates.push(update[1], cause, filtered);
+        if !self.filtered.is_empty() {
+            self.updates.push(update[1], cause, &self.filtered);
+        }
+    }
+
+    /// Asks the plugins of the places in `asked`, each once for all its places, whether no event of the object waits.
+    fn ask_plugins(&mut self, object: &Object) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let Self { members, asked, filtered, .. } = self;
+        let member = |place: usize| Some((members.get(place)?.as_ref()?, place));
+        let mut of: Vec<(&SieveMember, usize)> = asked.iter().filter_map(member).collect();
+        of.sort_by_key(|(member, _)| Arc::as_ptr(&member.queue));
+        for of_plugin in of.chunk_by(|(one, _), (other, _)| Arc::ptr_eq(&one.queue, &other.queue)) {
+            let subscriptions = of_plugin.iter().map(|(member, place)| (member.id, *place));
+            let queue = &of_plugin[0].0.queue;
+            queue.refuse_each(object, subscriptions, |place| filtered.insert(place));
         }
     }
 

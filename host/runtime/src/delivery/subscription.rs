@@ -224,11 +224,7 @@ impl SubscriptionHandler {
         if matches!(line, Line::Live)
             && !knew
             && self.refuses(&telling)
-            && self.queue.refuse(
-                object.key(),
-                self.begun_by,
-                &self.refused(&telling, reason, received),
-            )
+            && self.queue.refuse(object, self.begun_by, &self.refused(&telling, reason, received))
         {
             return add_one(&self.queue.counters.filtered);
         }

@@ -25,6 +25,13 @@ pub(super) struct Backlog {
     load: QueueLoad,
 }
 
+/// Counts an event of its object. The key is replaced: an old key would keep an old version of the object alive.
+fn count(counts: &mut HashMap<Lane, usize>, event: &Event) {
+    let lane = Lane::of(event);
+    let before = counts.remove(&lane).unwrap_or_default();
+    counts.insert(lane, before + 1);
+}
+
 impl Backlog {
     pub(super) fn load(&self) -> QueueLoad {
         self.load
@@ -84,7 +91,7 @@ impl Backlog {
     fn fill(&mut self, index: usize, event: Event) {
         self.load += QueueLoad::of(&event);
         if let Some(counts) = &mut self.counts {
-            *counts.entry(Lane::of(&event)).or_default() += 1;
+            count(counts, &event);
         }
         self.entries[index] = Some(event);
     }
@@ -163,9 +170,7 @@ impl Backlog {
         let entries = &self.entries;
         let counts = self.counts.get_or_insert_with(|| {
             let mut counts = HashMap::new();
-            for event in entries.iter().flatten() {
-                *counts.entry(Lane::of(event)).or_default() += 1;
-            }
+            entries.iter().flatten().for_each(|event| count(&mut counts, event));
             counts
         });
         counts.contains_key(lane)

@@ -1,7 +1,9 @@
 //! A mailbox before its plugin's end. Waiting and replayed events still come out. New events are put aside, in case
 //! the plugin goes on after all.
 
-use super::Mailbox;
+use super::{Lane, Mailbox};
+use crate::event::SubscriptionId;
+use informant_cache::Object;
 use std::time::Duration;
 
 impl Mailbox {
@@ -35,13 +37,20 @@ impl Mailbox {
         self.load().events > 0 || !self.replays.is_empty()
     }
 
-    /// Whether no event waits in any way or is in flight, and a new one would not wait for later ones: it is merged with
-    /// no other.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.is_drained()
-            && self.debounce().is_zero()
-            && self.aside.is_none()
-            && self.withheld.events().next().is_none()
+    /// Whether a new event waits neither for later ones of its object, nor apart from the others.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.debounce.is_zero() && self.aside.is_none() && self.withheld.events().next().is_none()
+    }
+
+    /// Whether no event of an object waits for a subscription or is in flight, in a [plain](Self::is_plain) mailbox. A new
+    /// one is merged with no other, and no other decides about it.
+    pub(crate) fn is_free(&mut self, id: SubscriptionId, object: &Object) -> bool {
+        let lane = Lane::new(id, object);
+        let is_in_flight = self.in_flight.as_ref().is_some_and(|it| Lane::of(&it.event) == lane);
+        !is_in_flight
+            && !self.held.has(&lane)
+            && !self.replays.has(&lane)
+            && !self.backlog.has(&lane)
     }
 
     /// How long events wait for later events of their object. Zero in a closed mailbox, which gets no later events.

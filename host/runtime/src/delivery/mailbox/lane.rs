@@ -13,7 +13,11 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn of(event: &Event) -> Self {
-        Self { subscription: event.subscription, object: event.object.clone() }
+        Self::new(event.subscription, &event.object)
+    }
+
+    pub(super) fn new(subscription: SubscriptionId, object: &Object) -> Self {
+        Self { subscription, object: object.clone() }
     }
 
     pub(super) fn key(&self) -> &ObjectKey {

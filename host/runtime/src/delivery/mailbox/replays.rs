@@ -102,6 +102,10 @@ impl Replays {
         taken
     }
 
+    pub(super) fn has(&self, lane: &Lane) -> bool {
+        self.lanes.contains_key(lane)
+    }
+
     fn leave(&mut self, id: SubscriptionId, count: usize) {
         let Some(left) = self.counts.get_mut(&id) else { return };
         *left -= count;

@@ -66,6 +66,7 @@ impl Mailbox {
     /// others of its object. Returns whether the event in flight was of this subscription.
     pub(crate) fn put_by(&mut self, id: SubscriptionId) -> bool {
         self.withhold(id);
+        self.filters_of = None;
         let in_flight = self.in_flight.take_if(|queued| queued.event.subscription == id);
         match (in_flight, self.withheld.get_mut(id)) {
             (Some(queued), Some(events)) => {

@@ -32,6 +32,18 @@ impl Mailboxes {
         now: Instant,
         wall: impl Fn() -> Timestamp,
     ) -> Option<Work> {
+        let work = self.choose(shard, hands, now, wall)?;
+        self.shards.get_mut(shard)?.filters_of = hands.filters_of;
+        Some(work)
+    }
+
+    fn choose(
+        &mut self,
+        shard: usize,
+        hands: Hands,
+        now: Instant,
+        wall: impl Fn() -> Timestamp,
+    ) -> Option<Work> {
         if self.held_until(hands, now).is_some() {
             return None;
         }
@@ -130,6 +142,9 @@ impl Mailboxes {
         call: Option<Ended>,
         now: Instant,
     ) -> Option<Turn> {
+        if let Some(mailbox) = self.shards.get_mut(shard) {
+            mailbox.filters_of = None;
+        }
         match done {
             Completed::Delivered(settled, delivery) => {
                 self.history.push(delivery);

@@ -2,6 +2,7 @@
 //! need not take the locks of hundreds of plugins.
 
 use super::{PluginQueue, Shared};
+use crate::delivery::mailboxes::{Hands, Refusing};
 use crate::delivery::sieve::RefusingBit;
 use parking_lot::MutexGuard;
 use std::ops::{Deref, DerefMut};
@@ -14,12 +15,12 @@ impl PluginQueue {
         Locked(self.shared.lock())
     }
 
-    /// This bit shows from here on whether an event that its filter refuses needs no place in the queue: as
+    /// This bit shows from here on which events need no place in the queue if their filter refuses them: as
     /// [`PluginQueue::refuse`] decides, but for the handler, which another one may replace. The bit is as of the last
     /// release of the lock.
     pub(crate) fn show_in(&self, bit: RefusingBit) {
         let mut shared = self.lock();
-        bit.set(shared.refuses);
+        bit.set(shared.refusing);
         shared.bits.push(bit);
     }
 
@@ -27,31 +28,31 @@ impl PluginQueue {
     pub(crate) fn hide_from(&self, bit: &RefusingBit) {
         let mut shared = self.lock();
         shared.bits.retain(|one| one != bit);
-        bit.set(false);
+        bit.set(Refusing::Nothing);
     }
 }
 
 impl Shared {
-    /// Whether each shard's actor waits and would refuse an event that its filter refuses.
-    fn would_refuse(&self) -> bool {
-        let hands = |shard: usize| {
-            let worker = self.workers.get(shard).filter(|worker| worker.hears_events)?;
-            worker.waits_with
-        };
-        let refuses = |shard: usize| {
-            hands(shard).is_some_and(|hands| self.mailboxes.would_refuse(shard, hands))
-        };
-        (0..self.mailboxes.shards()).all(refuses)
+    /// The abilities of a shard's actor that waits for events.
+    pub(super) fn waiting(&self, shard: usize) -> Option<Hands> {
+        let worker = self.workers.get(shard).filter(|worker| worker.hears_events)?;
+        worker.waits_with
+    }
+
+    /// The events that each shard's actor would refuse if their filter refuses them.
+    fn would_refuse(&self) -> Refusing {
+        let of = |shard| self.mailboxes.refusing(shard, self.waiting(shard));
+        (0..self.mailboxes.shards()).map(of).min().unwrap_or_default()
     }
 }
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        let refuses = self.would_refuse();
+        let refusing = self.would_refuse();
         // Most releases change nothing, and the informers keep the cache lines.
-        if self.refuses != refuses {
-            self.refuses = refuses;
-            self.bits.iter().for_each(|bit| bit.set(refuses));
+        if self.refusing != refusing {
+            self.refusing = refusing;
+            self.bits.iter().for_each(|bit| bit.set(refusing));
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::PluginQueue;
 use crate::delivery::mailboxes::{Hands, Mailboxes, Woken};
+use crate::event::SubscriptionId;
 use crate::guest_threads::ActorTurn;
 use crate::history::EndedDelivery;
-use informant_cache::ObjectKey;
+use informant_cache::Object;
 use std::sync::atomic::Ordering::AcqRel;
 use std::task::Waker;
 use std::time::Instant;
@@ -49,20 +50,34 @@ impl Worker {
 }
 
 impl PluginQueue {
-    /// Notes an event that its filter refuses. Returns whether that is certain: the actor waits for the event, and would
-    /// refuse it.
+    /// Notes an event that its filter refuses. Returns whether that is certain: the actor would refuse the event.
     pub(crate) fn refuse(
         &self,
-        key: &ObjectKey,
+        object: &Object,
         begun_by: u64,
         delivery: &EndedDelivery<'_>,
     ) -> bool {
         let mut shared = self.lock();
-        let shard = shared.mailboxes.shard_of(key);
-        let worker = shared.worker(shard);
-        match worker.waits_with.filter(|_| worker.hears_events) {
-            Some(hands) => shared.mailboxes.refuse(shard, hands, begun_by, delivery),
-            None => false,
+        let shard = shared.mailboxes.shard_of(object.key());
+        let waiting = shared.waiting(shard);
+        shared.mailboxes.refuse((shard, waiting), object, begun_by, delivery)
+    }
+
+    /// Calls `each` with those of a plugin's subscriptions whose filter's refusal of an event of this object is certain. It
+    /// takes the lock once for all of them.
+    pub(crate) fn refuse_each<T>(
+        &self,
+        object: &Object,
+        subscriptions: impl Iterator<Item = (SubscriptionId, T)>,
+        mut each: impl FnMut(T),
+    ) {
+        let mut shared = self.lock();
+        let shard = shared.mailboxes.shard_of(object.key());
+        let waiting = shared.waiting(shard);
+        for (id, of) in subscriptions {
+            if shared.mailboxes.would_refuse((shard, waiting), id, object) {
+                each(of);
+            }
         }
     }
 

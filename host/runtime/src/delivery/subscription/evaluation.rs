@@ -1,8 +1,8 @@
 //! The questions of a subscription about an object: the view, `onlyIfChanged`, and a simple `filter`.
 //!
 //! All subscriptions of an informer read the values of an object in one pass ([`SharedProjection`]). A filter that is
-//! [simple](Condition) and says no drops the event here, if the actor waits for it and would refuse the same event.
-//! Otherwise the event is queued: it may be merged with another, or be for another version.
+//! [simple](Condition) and says no drops the event here, if the actor would refuse the same event, and no event of the object
+//! waits for the subscription. Otherwise the event is queued: it may be merged with another, or be for another version.
 
 use super::{SubscriptionHandler, Telling};
 use crate::contract::descriptor::SubscriptionSpec;
