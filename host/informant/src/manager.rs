@@ -125,10 +125,8 @@ impl Manager {
         let otlp = options.otlp.map(Otlp::new).transpose()?;
         let writer = ApiServerWriter::new(&options.cluster, candidate.as_ref())?;
         let mut host = PluginHost::new(PluginHostOptions {
-            directories: options.directories,
             awaited: options.awaited,
             configurations: options.configuration.said,
-            informers: informers.clone(),
             cluster: Arc::new(writer),
             access: Arc::new(ApiServerReviewer::new(options.cluster.client.clone())),
             review_every: options.review_every,
@@ -138,6 +136,7 @@ impl Manager {
             state: options.state,
             leadership: candidate.as_ref().map(|candidate| candidate.leadership.clone()),
             tracer: otlp.as_ref().and_then(Otlp::tracer),
+            ..PluginHostOptions::alone(options.directories, informers.clone())
         })?;
         options.record.map(|record| host.record(record)).transpose()?;
         let (shutdown, probes_end) = (CancellationToken::new(), CancellationToken::new());

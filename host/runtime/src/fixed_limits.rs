@@ -36,6 +36,7 @@ use crate::outside::outbound::{
 };
 use crate::outside::turns::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 use crate::outside::write::WRITE_BYTES_MAX;
+use crate::plugin_host::STOPS_TIME_MAX;
 use crate::powers::access::{ASKS_MAX, ASKS_OF_ACCOUNT_MAX};
 use crate::powers::exchange::HEAD_BYTES_MAX;
 use crate::shard::{MORE_INSTANCES_MAX, SHARDS_MAX};
@@ -336,6 +337,13 @@ pub const FIXED: &[FixedLimit] = &[
         "a version with more is refused",
         "informant_plugin_shards",
         "instances_of_all_plugins_are_bounded_and_each_has_one",
+    ),
+    fixed(
+        "endTime",
+        (Unit::Milliseconds, STOPS_TIME_MAX.as_millis() as u64),
+        "of all plugins together when the host ends, for calls under way and `stop`; plugins that have not ended are cut off, and the log names them",
+        "",
+        "the_stops_of_all_plugins_have_one_deadline",
     ),
     fixed(
         "memoriesOfAll",

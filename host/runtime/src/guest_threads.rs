@@ -35,7 +35,7 @@ const NICENESS: i32 = 10;
 /// one.
 pub const THREAD_STACK_BYTES: usize = 4 << 20;
 
-/// The pool. Dropping it ends the threads, and with them every actor that was not stopped before.
+/// The pool. Dropping it ends the threads.
 pub(crate) struct GuestThreads {
     lanes: Arc<Lanes>,
     threads: Vec<GuestThread>,
@@ -112,6 +112,20 @@ impl GuestThreads {
         let loan = Arc::new(Mutex::new(turn::loan(Instant::now())));
         let lanes = Lanes { quick, slow, loan };
         Ok(Self { lanes: Arc::new(lanes), threads, alarm: Alarm::default() })
+    }
+
+    /// Ends the threads, and with them every actor that was not stopped before. A guest that computes is cut off at its
+    /// next tick.
+    pub(crate) fn end(&self) {
+        for thread in &self.threads {
+            drop(thread.stop.lock().take());
+        }
+        for thread in &self.threads {
+            if let Some(thread) = thread.thread.lock().take() {
+                // The panic hook has reported a panic on a guest thread.
+                let _ = thread.join();
+            }
+        }
     }
 
     /// The pace of a plugin on these threads, with the ledger for its processor time.
@@ -217,15 +231,7 @@ fn be_nice() {
 
 impl Drop for GuestThreads {
     fn drop(&mut self) {
-        for thread in &self.threads {
-            drop(thread.stop.lock().take());
-        }
-        for thread in &self.threads {
-            if let Some(thread) = thread.thread.lock().take() {
-                // The panic hook has reported a panic on a guest thread.
-                let _ = thread.join();
-            }
-        }
+        self.end();
     }
 }
 

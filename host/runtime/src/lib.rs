@@ -109,7 +109,7 @@ pub use plugin::core::ReplaySnapshot;
 pub use plugin::lifecycle::{Input, LifecycleState};
 pub use plugin::prepare::LoadError;
 pub use plugin::status::{PluginStatus, ShardStatus};
-pub use plugin_host::{PluginHost, PluginHostOptions, StartError};
+pub use plugin_host::{PluginHost, PluginHostOptions, STOPS_TIME_MAX, StartError};
 pub use plugin_metrics::{
     METRIC_BUCKETS, MetricBounds, MetricKind, MetricLabels, MetricNames, MetricValue,
     PluginMetrics, PluginSeries,

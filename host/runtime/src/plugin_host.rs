@@ -25,7 +25,7 @@ use crate::guest::host_functions::HostFunctions;
 use crate::guest::instance_ends::InstanceEnds;
 use crate::guest::json_pointer_index::{FillError, SharedIndexes};
 use crate::guest_threads::GuestThreads;
-use crate::kept::archive::{Archive, ArchiveThread, Kept};
+use crate::kept::archive::{Archive, ArchiveThread};
 use crate::outside::event_recorder::{self, EventRecorder, EventTask};
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
@@ -46,12 +46,14 @@ use informant_cache::SharedInformerFactory;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 pub use options::{PluginHostOptions, StartError};
 use running_version::{reads, running, subscriptions};
+pub use stop::STOPS_TIME_MAX;
 use unknown_names::Problems;
 
 /// Runs plugins until its shutdown.
@@ -75,6 +77,7 @@ pub struct PluginHost {
     state: Option<ArchiveThread>,
     recorder: Option<CallRecorder>,
     problems: Problems,
+    stops_time: Duration,
     view: Plugins,
     admin: PluginAdmin,
     requests: mpsc::Receiver<Request>,
@@ -126,6 +129,7 @@ impl PluginHost {
             state,
             recorder: None,
             problems: Problems::before_first_scan(options.awaited),
+            stops_time: options.stops_time,
             view,
         })
     }
@@ -288,16 +292,6 @@ impl PluginHost {
                 Err(error) => StepOutcome::Refused(begun, error),
             }
         });
-    }
-
-    /// Restores the kept data, before the plugin runs.
-    fn remember(&mut self, name: &PluginName, kept: Option<Kept>) {
-        let archive = self.archive();
-        if let (Some(plugin), Some(archive)) = (self.plugins.get_mut(name), archive) {
-            plugin.load = None;
-            plugin.remember(name.as_str(), &archive, kept);
-        }
-        self.load_next(name);
     }
 
     fn begin_load(&mut self, name: &PluginName, sha256: String) -> Load {

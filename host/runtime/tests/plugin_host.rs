@@ -45,7 +45,7 @@ use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::Configurations;
 use informant_runtime::{
     AccessReviewer, ClusterWriter, CompilerOptions, HttpClient, Limits, NoCluster, NoHttp,
-    NoReviews, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+    NoReviews, PluginAdmin, PluginHost, PluginHostOptions, PluginStatus, Plugins, STOPS_TIME_MAX,
     StateDirectoryOptions, Tracer,
 };
 use std::fs;
@@ -139,6 +139,16 @@ impl Bench {
     fn start_traced(
         state: Option<StateDirectoryOptions>,
         configurations: Configurations,
+        of_lead_and_traces: (Option<Leadership>, Option<Tracer>),
+        ways: Ways,
+    ) -> Self {
+        Self::start_ending_in(STOPS_TIME_MAX, (state, configurations), of_lead_and_traces, ways)
+    }
+
+    /// And with so much time for the end of its plugins.
+    fn start_ending_in(
+        stops_time: Duration,
+        (state, configurations): (Option<StateDirectoryOptions>, Configurations),
         (leadership, tracer): (Option<Leadership>, Option<Tracer>),
         (cluster, http, access): Ways,
     ) -> Self {
@@ -165,6 +175,7 @@ impl Bench {
             state,
             leadership,
             tracer,
+            stops_time,
         })
         .expect("the host can be made");
         let (plugins, admin) = (host.plugins(), host.admin());

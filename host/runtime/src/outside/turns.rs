@@ -11,6 +11,8 @@ use line::TurnLine;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub(crate) use line::{AT_ONCE, AT_ONCE_OF_ONE, FOR_OTHERS};
 
@@ -28,6 +30,8 @@ pub(crate) struct RequestTurns<T: ?Sized> {
     line: Arc<SharedLine>,
     shares: Shares,
     leading: Leading,
+    /// Plugins' requests under way. Closed: no more begin.
+    under_way: TaskTracker,
 }
 
 type SharedLine = Mutex<TurnLine<oneshot::Sender<TurnPlace>>>;
@@ -36,6 +40,8 @@ type SharedLine = Mutex<TurnLine<oneshot::Sender<TurnPlace>>>;
 pub(crate) struct RequestTurn<'a, T: ?Sized> {
     sender: &'a T,
     _place: TurnPlace,
+    /// `None` for Kubernetes Events.
+    _under_way: Option<TaskTrackerToken>,
 }
 
 /// A request of this plugin is under way.
@@ -47,19 +53,30 @@ struct TurnPlace {
 impl<T: ?Sized> Clone for RequestTurns<T> {
     fn clone(&self) -> Self {
         let (sender, line) = (self.sender.clone(), self.line.clone());
-        Self { sender, line, shares: self.shares.clone(), leading: self.leading.clone() }
+        let (shares, leading) = (self.shares.clone(), self.leading.clone());
+        Self { sender, line, shares, leading, under_way: self.under_way.clone() }
     }
 }
 
 impl<T: ?Sized> RequestTurns<T> {
     pub(crate) fn new(sender: Arc<T>, leading: Leading) -> Self {
-        Self { sender, line: Arc::default(), shares: Shares::default(), leading }
+        let (shares, under_way) = (Shares::default(), TaskTracker::new());
+        Self { sender, line: Arc::default(), shares, leading, under_way }
     }
 
-    /// Waits for this plugin's rate, and then for a turn. `None` if this host does not lead at that turn.
+    /// Waits for this plugin's rate, and then for a turn. `None` if this host does not lead at that turn, or ends.
     pub(crate) async fn turn(&self, plugin: &str, per_second: u32) -> Option<RequestTurn<'_, T>> {
         self.shares.take(plugin, per_second).await;
-        self.next(plugin).await
+        let turn = self.next(plugin).await?;
+        // First the token: either the end waits for it, or this request sees the end.
+        let under_way = Some(self.under_way.token());
+        (!self.under_way.is_closed()).then_some(RequestTurn { _under_way: under_way, ..turn })
+    }
+
+    /// From now on no request of a plugin begins. Waits for the ends of those that are under way.
+    pub(crate) async fn end(&self) {
+        self.under_way.close();
+        self.under_way.wait().await;
     }
 
     async fn next(&self, plugin: &str) -> Option<RequestTurn<'_, T>> {
@@ -71,7 +88,8 @@ impl<T: ?Sized> RequestTurns<T> {
         hand_out(&self.line);
         let place = place.await.expect("the line keeps everybody who waits");
         // Invariant 34.
-        self.leading.is_leader().then_some(RequestTurn { sender: &*self.sender, _place: place })
+        let turn = RequestTurn { sender: &*self.sender, _place: place, _under_way: None };
+        self.leading.is_leader().then_some(turn)
     }
 }
 
@@ -180,6 +198,18 @@ mod tests {
         let (turn, ()) = tokio::join!(waits, loses);
         assert!(turn.is_none());
         assert!(turns.turn("c", 1).await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_waits_for_requests_under_way_and_no_more_begin() {
+        let turns = writes(Leading::default());
+        let under_way = turns.turn("a", 1).await.expect("it leads");
+        let mut end = Box::pin(turns.end());
+        assert!(timeout(SECOND, &mut end).await.is_err());
+        assert!(turns.turn("b", 1).await.is_none());
+        assert!(turns.turn_for_events().await.is_some(), "the last Events are still written");
+        drop(under_way);
+        assert!(timeout(SECOND, end).await.is_ok());
     }
 
     /// The ms since `began` when a plugin has had so many turns.

@@ -1,5 +1,6 @@
 //! The options of the plugin host, and the errors of its start.
 
+use super::STOPS_TIME_MAX;
 use crate::contract::configuration::Configurations;
 use crate::guest::compiler::{CodeCacheError, CompilerOptions};
 use crate::guest::engine::EngineError;
@@ -46,6 +47,9 @@ pub struct PluginHostOptions {
     pub leadership: Option<Leadership>,
     /// Makes spans of plugins' calls; `None`: there are no traces.
     pub tracer: Option<Tracer>,
+    /// The time of all plugins together, at the end of the host, for calls under way and for `stop`:
+    /// [`STOPS_TIME_MAX`]. Plugins that have not ended then are cut off.
+    pub stops_time: Duration,
 }
 
 impl PluginHostOptions {
@@ -66,6 +70,7 @@ impl PluginHostOptions {
             state: None,
             leadership: None,
             tracer: None,
+            stops_time: STOPS_TIME_MAX,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::PluginHost;
 use crate::counters::add_one;
+use crate::kept::archive::Kept;
 use crate::one_line::{LOAD_ERROR_BYTES_MAX, one_line};
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
@@ -107,5 +108,15 @@ impl PluginHost {
         }
         error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
         reason
+    }
+
+    /// Restores the kept data, before the plugin runs.
+    fn remember(&mut self, name: &PluginName, kept: Option<Kept>) {
+        let archive = self.archive();
+        if let (Some(plugin), Some(archive)) = (self.plugins.get_mut(name), archive) {
+            plugin.load = None;
+            plugin.remember(name.as_str(), &archive, kept);
+        }
+        self.load_next(name);
     }
 }

@@ -1,8 +1,10 @@
 //! Guests at the bounds of what they may use: `hello` with a sin written into it.
 
 use super::configuration::yaml;
-use super::{Bench, DESCRIPTOR, HELLO, described, is, last_load, pod, swap};
-use informant_runtime::{Limits, PluginStatus};
+use super::{Bench, DEADLINE, DESCRIPTOR, HELLO, described, is, last_load, pod, swap};
+use informant_runtime::configuration::Configurations;
+use informant_runtime::{Limits, NoCluster, NoHttp, NoReviews, PluginStatus};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -112,6 +114,21 @@ async fn every_export_has_a_deadline() {
         bench.until(export, |status| shown(status).contains(told)).await;
     }
     bench.stop().await;
+}
+
+/// Each may spin for an hour, and the host ends.
+#[tokio::test]
+async fn plugins_that_spin_in_stop_do_not_hold_the_end_of_the_host_up() {
+    let limits = Limits { stop_deadline: Duration::from_secs(3600), ..Limits::default() };
+    let ways = (Arc::new(NoCluster) as _, Arc::new(NoHttp) as _, Arc::new(NoReviews) as _);
+    let configured = (None, Configurations::with_limits(&limits));
+    let time = Duration::from_millis(20);
+    let bench = Bench::start_ending_in(time, configured, (None, None), ways);
+    for name in ["a", "b", "c"] {
+        bench.drop_in(&format!("{name}.wasm"), &endless("stop"));
+        bench.until(name, |status| is(status, "running")).await;
+    }
+    tokio::time::timeout(DEADLINE, bench.stop()).await.expect("the host ends");
 }
 
 /// The sin answers with an error of a million NUL characters, not to be tried again.

@@ -124,7 +124,7 @@ limits! {
     start_deadline: Duration, "startTime" = 10_000, up to 60_000, Milliseconds;
     "`describe`, `start`, `snapshot` or `restore` fails", "informant_plugin_restarts_total", "every_export_has_a_deadline";
 
-    /// Time of `stop`. The `stop` of every plugin ends before a pod's grace period does, in any case.
+    /// Time of `stop`. When the host ends, all plugins together have 5 s for it.
     stop_deadline: Duration, "stopTime" = 2_000, up to 10_000, Milliseconds;
     "the instance ends before the end of `stop`", "", "every_export_has_a_deadline";
 
