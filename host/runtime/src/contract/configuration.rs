@@ -7,6 +7,7 @@
 mod declared;
 mod differences;
 mod document;
+mod first_values;
 mod generated_name;
 mod http_grants;
 mod ineffective;

@@ -1,6 +1,7 @@
 //! A plugin's settings, combined from all places.
 
 use super::ConfigurationError;
+use super::first_values::first_values;
 use super::http_grants::HttpGrants;
 use super::keys::{Said, Setting};
 use super::layer::{Ceiling, Layer, OnRemoval, RateLimit};
@@ -358,12 +359,18 @@ impl PluginSettings {
         reads || self.writes.rules().iter().any(|rule| rule.names_secrets() || rule.names_tokens())
     }
 
-    /// The settings in `/plugins`: each that differs from its default, and its place. Of `config` only the keys.
+    /// The settings in `/plugins`: the first values of each that differs from its default, and its place. Of `config` only
+    /// the keys.
     pub(crate) fn to_json(&self) -> Value {
         let differs = self.differs.iter();
         differs
             .map(|(path, setting)| {
-                let shown = json!({ "value": setting.shown, "from": setting.place() });
+                let value = match path.as_str() {
+                    // These keys are the first ones already.
+                    "config" => setting.shown.clone(),
+                    _ => first_values(&setting.shown),
+                };
+                let shown = json!({ "value": value, "from": setting.place() });
                 (path.clone(), shown)
             })
             .collect::<serde_json::Map<_, _>>()
