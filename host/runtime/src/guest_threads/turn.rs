@@ -244,6 +244,7 @@ pub(crate) async fn give_turn() {
 mod tests {
     use super::*;
     use crate::guest_threads::{GuestThreads, Task};
+    use crate::pace::SHORT_CALLS;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
     use std::task::Wake;
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_taken_here_where_calls_are_short() {
-        let fixture = Fixture::new(32);
+        let fixture = Fixture::new(SHORT_CALLS);
         assert!(fixture.take(None));
         assert_eq!(fixture.polled_on(), here());
     }
@@ -382,12 +383,12 @@ mod tests {
     /// Invariant 1.
     #[test]
     fn nobody_else_takes_the_turn_of_a_plugin_that_is_not_known_to_be_quick() {
-        assert!(!Fixture::new(31).take(None));
+        assert!(!Fixture::new(SHORT_CALLS - 1).take(None));
     }
 
     #[test]
     fn whoever_woke_the_actor_meanwhile_is_heard() {
-        let fixture = Fixture::new(32);
+        let fixture = Fixture::new(SHORT_CALLS);
         let turn = fixture.task.turn();
         assert!(fixture.take(Some(Order::Wake(turn))));
         assert_eq!([fixture.polled_on(), fixture.polled_on()], [here(), "guests-0".to_owned()]);
@@ -395,7 +396,7 @@ mod tests {
 
     #[test]
     fn nobody_takes_the_turn_of_an_actor_that_does_something_else() {
-        let fixture = Fixture::new(32);
+        let fixture = Fixture::new(SHORT_CALLS);
         assert!(!fixture.task.turn().take(Instant::now(), || false));
         assert!(fixture.take(None));
     }
@@ -454,7 +455,7 @@ mod tests {
 
     #[test]
     fn an_end_elsewhere_is_an_end() {
-        let fixture = Fixture::new(32);
+        let fixture = Fixture::new(SHORT_CALLS);
         assert!(fixture.take(Some(Order::End)));
         assert!(!fixture.take(None));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
@@ -463,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_panic_elsewhere_is_the_actors_own() {
-        let fixture = Fixture::new(32);
+        let fixture = Fixture::new(SHORT_CALLS);
         assert!(fixture.take(Some(Order::Panic)));
         assert!(!fixture.take(None));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it builds");
