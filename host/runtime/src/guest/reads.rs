@@ -90,7 +90,8 @@ impl Reads {
             let origin = lease(resource, scope).into();
             let entry = resources.entry(resource.to_string()).or_insert_with(|| {
                 let indexer = origin.indexer();
-                Readable { indexer, views: Vec::new(), indexes: HashMap::new() }
+                // Most have one view, and a vector that grows has room for four.
+                Readable { indexer, views: Vec::with_capacity(1), indexes: HashMap::new() }
             });
             let shown = ReadableView {
                 view,
