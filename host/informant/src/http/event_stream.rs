@@ -306,11 +306,13 @@ fn named(event_type: WatchEventType) -> Event {
 mod tests {
     use super::super::query::InPath;
     use super::*;
-    use axum::body::to_bytes;
+    use axum::body::{Body, to_bytes};
     use futures::future::BoxFuture;
+    use http_body_util::BodyExt as _;
     use informant_apiserver::KeptUntil;
     use serde_json::{Value, json};
     use std::collections::VecDeque;
+    use tokio::sync::oneshot;
     use tokio_util::sync::CancellationToken;
 
     /// Where a watch begins (`list`: there is none), or why it is refused. Headers are `name: value`.
@@ -383,15 +385,19 @@ mod tests {
         Arc::new(ApiObject::from_value(&json!({"metadata": metadata}), &[]))
     }
 
-    /// The text of a watch for `app=web` that has the names alone.
-    async fn text(watch: Result<Watch, Status>) -> String {
+    /// A watch for `app=web` that has the names alone.
+    fn body(watch: Result<Watch, Status>) -> Body {
         let labels = "app=web".parse().expect("a selector");
         let selection = Selection { labels, ..Selection::default() };
         let projection = Some(Projection::new(["/metadata/name"]));
         let stop = CancellationToken::new();
         let life = WatchLife::new(Duration::from_secs(600), stop);
-        let response = respond(watch, selection, projection, life);
-        let body = to_bytes(response.into_body(), usize::MAX).await.expect("it ends");
+        respond(watch, selection, projection, life).into_body()
+    }
+
+    /// The text of such a watch, or of its rest.
+    async fn text(body: Body) -> String {
+        let body = to_bytes(body, usize::MAX).await.expect("it ends");
         String::from_utf8(body.to_vec()).expect("text")
     }
 
@@ -408,7 +414,7 @@ mod tests {
         ];
         let gone = Status::too_old_resource_version(12, 20);
         let feed = Box::new(Told([Ok(changes), Err(gone.clone()), Ok(Vec::new())].into()));
-        let sent = text(Ok(Watch { initial, feed })).await;
+        let sent = text(body(Ok(Watch { initial, feed }))).await;
         let (told, failure) = sent.split_once("event: error\n").expect("it fails");
         let named = |event: &str, name: &str| {
             format!("event: {event}\ndata: {{\"metadata\":{{\"name\":\"{name}\"}}}}\n")
@@ -426,7 +432,7 @@ mod tests {
         let data: Value = serde_json::from_str(data.expect("one event")).expect("JSON");
         assert_eq!((&data["code"], &data["reason"]), (&json!(410), &json!("Expired")));
         // A past that is gone at the beginning has the same event.
-        assert_eq!(text(Err(gone)).await, format!("event: error\n{failure}"));
+        assert_eq!(text(body(Err(gone))).await, format!("event: error\n{failure}"));
     }
 
     #[tokio::test]
@@ -436,16 +442,24 @@ mod tests {
             let object = json!({"metadata": metadata, "data": "x".repeat(MADE_BYTES)});
             Arc::new(ApiObject::from_value(&object, &[]))
         };
-        let kept_until = Some(KeptUntil::when(std::future::ready(())));
+        let (keep, kept) = oneshot::channel::<()>();
+        let kept_until = Some(KeptUntil::when(async { drop(kept.await) }));
         let objects = vec![large("a"), large("b"), large("c")];
+        let last = Arc::downgrade(&objects[2]);
         let initial = Some(InitialState { objects, more: None, resource_version: 8, kept_until });
         let gone = Status::too_old_resource_version(8, 20);
         let feed = Box::new(Told([Err(gone)].into()));
-        let sent = text(Ok(Watch { initial, feed })).await;
-        let events: Vec<_> = sent.lines().filter(|line| line.starts_with("event")).collect();
-        let (last, added) = events.split_last().expect("an event");
-        assert_eq!(*last, "event: error", "{sent}");
-        assert!((1..3).contains(&added.len()) && added.iter().all(|it| *it == "event: added"));
+        let mut body = body(Ok(Watch { initial, feed }));
+        let first = body.frame().await.expect("an event").expect("no error");
+        let first = first.into_data().expect("bytes");
+        assert!(first.starts_with(b"event: added\n"), "{first:?}");
+        // The client reads no more, and the state is forgotten.
+        drop(keep);
+        while last.strong_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let rest = text(body).await;
+        assert!(rest.starts_with("event: error\n"), "{rest}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -459,7 +473,7 @@ mod tests {
                 90
             }
         }
-        let sent = text(Ok(Watch { initial: None, feed: Box::new(Silent) })).await;
+        let sent = text(body(Ok(Watch { initial: None, feed: Box::new(Silent) }))).await;
         let count = |what: &str| sent.lines().filter(|line| *line == what).count();
         assert_eq!(count("id: 90"), 1, "{sent}");
         // An event counts as a heartbeat.
