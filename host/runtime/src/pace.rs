@@ -284,9 +284,11 @@ impl Pace {
         self.shared.short.store(0, Relaxed);
     }
 
-    /// Whether the plugin's calls are so short that an informer's thread may make them. Invariant 1.
+    /// Whether the plugin's calls are so short that an informer's thread may make them. One instruction of a large instance
+    /// may be long. Invariant 1.
     pub(crate) fn may_be_lent(&self, now: Instant) -> bool {
         !self.is_slow()
+            && self.shared.large.load(Relaxed) == 0
             && self.shared.short.load(Relaxed) >= SHORT_CALLS
             && (!self.shared.is_distrusted.load(Relaxed) || self.is_trusted_again(now))
     }
@@ -500,6 +502,10 @@ mod tests {
         pace.passed_over(2 * SHORT);
         assert!(!took(SHORT_CALLS - 1, SHORT));
         assert!(took(1, SHORT));
+        let instance = pace.grew_large();
+        assert!(!pace.may_be_lent(now));
+        drop(instance);
+        assert!(pace.may_be_lent(now));
         pace.tick(3, now);
         assert!(!pace.may_be_lent(now));
     }

@@ -88,10 +88,11 @@ impl CallDeadline {
         moves
     }
 
-    /// Notes that the instance has more memory than one short instruction can fill. Returns whether the call must give way
-    /// before the guest goes on.
-    pub(crate) fn grew_large(&self, now: Instant) -> (LargeInstance, bool) {
-        (self.pace.grew_large(), self.pace.is_alarmed(now))
+    /// Notes that the instance has more memory than one short instruction can fill. The call must give way before the guest
+    /// goes on: an informer's thread may run it, and during an alarm the plugin moves.
+    pub(crate) fn grew_large(&self, now: Instant) -> LargeInstance {
+        self.pace.is_alarmed(now);
+        self.pace.grew_large()
     }
 
     /// Notes the end of the call.

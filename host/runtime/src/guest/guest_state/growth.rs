@@ -1,5 +1,6 @@
 //! The growth of an instance's memories and tables: checked by the [`Limiter`](super::Limiter). An instance that has
-//! grown large may have to move to another thread before it fills its memory.
+//! grown large gives its turn back before it fills its memory. It goes on on a thread of guests, for slow ones during an
+//! alarm.
 
 use super::GuestState;
 use crate::pace::SMALL_MEMORY_MAX;
@@ -16,7 +17,7 @@ impl ResourceLimiterAsync for GuestState {
         maximum: Option<usize>,
     ) -> Result<bool> {
         let grows = self.limiter.memory_growing(current, desired, maximum)?;
-        if self.is_large_and_alarmed() {
+        if self.has_grown_large() {
             self.clock.give_way().await;
         }
         Ok(grows)
@@ -45,13 +46,35 @@ impl ResourceLimiterAsync for GuestState {
 }
 
 impl GuestState {
-    /// Notes a large instance once. Returns whether the call must give way now.
-    fn is_large_and_alarmed(&mut self) -> bool {
-        if self.large.is_some() || self.limiter.memory_bytes() <= SMALL_MEMORY_MAX {
-            return false;
+    /// Notes a large instance. Returns whether it was not large before.
+    fn has_grown_large(&mut self) -> bool {
+        let has_grown = self.large.is_none() && self.limiter.memory_bytes() > SMALL_MEMORY_MAX;
+        if has_grown {
+            self.large = Some(self.clock.grew_large(Instant::now()));
         }
-        let (large, must_move) = self.clock.grew_large(Instant::now());
-        self.large = Some(large);
-        must_move
+        has_grown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::log_budget::LogBudget;
+    use futures::FutureExt as _;
+    use std::sync::Arc;
+
+    /// Invariant 2.
+    #[test]
+    fn an_instance_gives_its_turn_back_as_it_grows_large() {
+        let limits = Limits { memory_bytes_max: 4 * SMALL_MEMORY_MAX, ..Limits::default() };
+        let name = "hello".parse().expect("a name");
+        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
+        let mut state = GuestState::new(name, &limits, budget, None);
+        let mut gives_way =
+            |from: usize, to: usize| state.memory_growing(from, to, None).now_or_never().is_none();
+        assert!(!gives_way(0, SMALL_MEMORY_MAX));
+        assert!(gives_way(SMALL_MEMORY_MAX, SMALL_MEMORY_MAX + 1));
+        assert!(!gives_way(SMALL_MEMORY_MAX + 1, 2 * SMALL_MEMORY_MAX), "it has moved");
     }
 }
