@@ -2,7 +2,7 @@
 //!
 //! A guest yields at every tick of the engine. Each guest that spins makes the other plugins of the thread wait for
 //! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
-//! keeps it there for a while, and it comes back with the first call after that. A guest does not yield within one
+//! keeps it there for a while, and it comes back with the first call after that; if it is long again, after a minute. A guest does not yield within one
 //! instruction, which may touch hundreds of megabytes: the processor time of a whole turn counts too. A plugin also moves
 //! after a series of shorter calls that hold the thread for a millisecond or more, and after long turns of all its
 //! shards together: each of them ends its turn at a tick, long before it alone is found slow.
@@ -28,6 +28,9 @@ const STAY_FACTOR: u32 = 100;
 /// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
+/// A plugin that is found slow by ticks again within this time stays slow for [`STAY_MAX`] at least. Many plugins that come
+/// back together and are long at the same event hold the others up once a minute.
+const AGAIN: Duration = Duration::from_secs(600);
 /// How long an alarm lasts.
 const ALARM: Duration = Duration::from_secs(1);
 /// Bytes of an instance's linear memories up to which one instruction is short. By measurement an instruction fills new
@@ -98,6 +101,8 @@ struct Times {
     slow_until: Option<Instant>,
     /// Long turns until then may be of a load, and say nothing of the plugin's calls.
     loads_until: Option<Instant>,
+    /// When ticks found the plugin slow for the last time.
+    ticked_slow: Option<Instant>,
     /// No turn is lent until then.
     lent_again: Option<Instant>,
     /// The pause in lent turns after the last turn that took too long.
@@ -316,10 +321,19 @@ impl Pace {
         if ticks < SLOW_TICKS {
             return;
         }
-        let counted = if ticks == SLOW_TICKS { SLOW_TICKS } else { 1 };
-        let until = &mut self.shared.times.lock().slow_until;
-        let longer = until.map_or(now, |until| until.max(now)) + STAY * counted;
-        *until = Some(longer.min(now + STAY_MAX));
+        let was_slow = self.is_slow();
+        let mut times = self.shared.times.lock();
+        let stay = match ticks {
+            SLOW_TICKS => {
+                let before = times.ticked_slow.replace(now);
+                let is_again = before.is_some_and(|before| now < before + AGAIN);
+                if is_again && !was_slow { STAY_MAX } else { STAY * SLOW_TICKS }
+            }
+            _ => STAY,
+        };
+        let longer = times.slow_until.map_or(now, |until| until.max(now)) + stay;
+        times.slow_until = Some(longer.min(now + STAY_MAX));
+        drop(times);
         self.shared.is_slow.store(true, Relaxed);
     }
 }
@@ -369,6 +383,13 @@ mod tests {
         check("3@0 0@2 0@3", "ssq");
         check("50@0 0@49 0@50", "ssq");
         check("3@0 3@0 0@5 0@6", "sssq");
+    }
+
+    #[test]
+    fn a_plugin_that_comes_back_and_is_long_again_is_slow_for_a_minute() {
+        check("3@0 0@3 3@4 0@63 0@64", "sqssq");
+        check("3@0 0@3 3@599 0@658 0@659", "sqssq");
+        check("3@0 0@3 3@600 0@602 0@603", "sqssq");
     }
 
     #[test]
