@@ -2,10 +2,11 @@
 //!
 //! A guest yields at every tick of the engine. Each guest that spins makes the other plugins of the thread wait for
 //! one tick in each round. So a plugin whose call lasts for some ticks moves from within that call. Every further tick
-//! keeps it there for a while, and it comes back with the first call after that; if it is long again, after a minute. A guest does not yield within one
-//! instruction, which may touch hundreds of megabytes: the processor time of a whole turn counts too. A plugin also moves
-//! after a series of shorter calls that hold the thread for a millisecond or more, and after long turns of all its
-//! shards together: each of them ends its turn at a tick, long before it alone is found slow.
+//! keeps it there for a while. It comes back with the first call after that; if it is long again soon, after a minute.
+//! A guest does not yield within one instruction, which may touch hundreds of megabytes: the processor time of a whole
+//! turn counts too. A plugin also moves after a series of shorter calls that hold the thread for a millisecond or more,
+//! and after long turns of all its shards together: each of them ends its turn at a tick, long before it alone is found
+//! slow.
 //!
 //! Many plugins may have their first such instruction at the same moment. So the first one raises the host's alarm:
 //! for a second, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
@@ -28,7 +29,7 @@ const STAY_FACTOR: u32 = 100;
 /// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
 const STAY_MAX: Duration = Duration::from_secs(60);
-/// A plugin that is found slow by ticks again within this time stays slow for [`STAY_MAX`] at least. Many plugins that come
+/// A plugin that is found slow by ticks again within this time stays slow for [`STAY_MAX`]. Many plugins that come
 /// back together and are long at the same event hold the others up once a minute.
 const AGAIN: Duration = Duration::from_secs(600);
 /// How long an alarm lasts.
