@@ -194,7 +194,7 @@ python-sdk:
 	  fi; \
 	  echo "$(COMPONENTIZE_PY)" >$(SDK_OUT)/fetched.pip; \
 	fi; \
-	rm -rf $(PYTHON_SDK_COPY); mkdir -p $(PYTHON_SDK_COPY); cp -r plugin-sdk/python plugin-sdk/wit $(PYTHON_SDK_COPY)/; \
+	rm -rf $(PYTHON_SDK_COPY); mkdir -p $(PYTHON_SDK_COPY); cp -r plugin-sdk/python plugin-sdk/wit $(PYTHON_SDK_COPY)/ && \
 	touch $(PYTHON_SDK_READY)
 
 # $(call python_plugin,name): a shipped plugin as a file.

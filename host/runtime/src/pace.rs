@@ -325,11 +325,13 @@ impl Pace {
         let was_slow = self.is_slow();
         let mut times = self.shared.times.lock();
         let stay = match ticks {
-            SLOW_TICKS => {
+            // Ticks of a load say nothing of the plugin's calls.
+            SLOW_TICKS if !times.loads_until.is_some_and(|until| now < until) => {
                 let before = times.ticked_slow.replace(now);
                 let is_again = before.is_some_and(|before| now < before + AGAIN);
                 if is_again && !was_slow { STAY_MAX } else { STAY * SLOW_TICKS }
             }
+            SLOW_TICKS => STAY * SLOW_TICKS,
             _ => STAY,
         };
         let longer = times.slow_until.map_or(now, |until| until.max(now)) + stay;
@@ -391,6 +393,14 @@ mod tests {
         check("3@0 0@3 3@4 0@63 0@64", "sqssq");
         check("3@0 0@3 3@599 0@658 0@659", "sqssq");
         check("3@0 0@3 3@600 0@602 0@603", "sqssq");
+        let (pace, now) = (Pace::default(), Instant::now());
+        let later = |seconds: u64| now + Duration::from_secs(seconds);
+        pace.loads(now);
+        pace.tick(SLOW_TICKS, now);
+        pace.call(later(4));
+        pace.tick(SLOW_TICKS, later(4));
+        pace.call(later(7));
+        assert!(!pace.is_slow(), "the load does not count");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl PluginQueue {
     pub(crate) fn ripen(&self, now: Instant) {
         let mut more = true;
         while more {
-            // Keys do not change the answer of `refuses`.
+            // Keys do not change the answer of `would_refuse`.
             let mut shared = self.shared.lock();
             more = shared.mailboxes.keys.ripen(now);
             MutexGuard::unlock_fair(shared);
