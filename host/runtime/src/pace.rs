@@ -326,7 +326,7 @@ impl Pace {
         let mut times = self.shared.times.lock();
         let stay = match ticks {
             // Ticks of a load say nothing of the plugin's calls.
-            SLOW_TICKS if !times.loads_until.is_some_and(|until| now < until) => {
+            SLOW_TICKS if times.loads_until.is_none_or(|until| now >= until) => {
                 let before = times.ticked_slow.replace(now);
                 let is_again = before.is_some_and(|before| now < before + AGAIN);
                 if is_again && !was_slow { STAY_MAX } else { STAY * SLOW_TICKS }
