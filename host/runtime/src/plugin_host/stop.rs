@@ -1,6 +1,7 @@
 //! The end of a host: its plugins have one deadline together, because no other host leads before their end.
 
 use super::PluginHost;
+use crate::enumerated::first_texts;
 use crate::plugin_name::PluginName;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use std::collections::BTreeSet;
@@ -65,15 +66,11 @@ async fn late<F: Future<Output = ()>>(
 
 /// The log's line.
 fn text(late: &BTreeSet<PluginName>, time: Duration) -> String {
-    let names: Vec<&str> = late.iter().take(NAMES_MAX).map(PluginName::as_str).collect();
-    let more = match late.len() - names.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let (names, time) = (names.join(", "), time.as_secs_f64());
-    format!(
-        "cut off {time} s after the end of the host began, without the end of `stop`: {names}{more}"
-    )
+    let names = late.iter().map(PluginName::as_str);
+    // No name is long.
+    let names = first_texts(names, NAMES_MAX, usize::MAX).join(", ");
+    let time = time.as_secs_f64();
+    format!("cut off {time} s after the end of the host began, without the end of `stop`: {names}")
 }
 
 #[cfg(test)]
@@ -106,6 +103,6 @@ mod tests {
         let begin = "cut off 5 s after the end of the host began, without the end of `stop`: p00";
         assert_eq!(shown(1), begin);
         assert_eq!(shown(2), format!("{begin}, p01"));
-        assert!(shown(22).ends_with(", p19 and 2 more"));
+        assert!(shown(22).ends_with(", p19, (2 more)"));
     }
 }
