@@ -60,10 +60,11 @@ const LENT_MAX: Duration = Duration::from_millis(4);
 const DISTRUST_BASE: Duration = Duration::from_secs(60);
 const DISTRUST_MAX: Duration = Duration::from_secs(3600);
 
-/// The pace of one plugin's name. Clones share it.
+/// The pace of one plugin's name, as one of its shards has it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     shared: Arc<PaceState>,
+    call: Arc<ShardCalls>,
     /// The ledger for the processor time of its turns.
     ledger: Arc<Ledger>,
     alarm: Alarm,
@@ -81,19 +82,24 @@ struct PaceState {
     is_slow: AtomicBool,
     /// The number of large instances.
     large: AtomicU32,
-    /// Whether a call of the guest is under way.
-    is_in_call: AtomicBool,
     /// Whether turns may be in a pause, which hardly any plugin has: a lock is dearer than a look.
     is_distrusted: AtomicBool,
     /// The number of short calls in a row.
     short: AtomicU32,
     /// The number of long calls minus the others, up to twice the number that makes the plugin slow.
     long: AtomicU32,
-    /// Since when the plugin is to stop.
+    times: Mutex<Times>,
+}
+
+/// The calls of one shard.
+#[derive(Debug, Default)]
+struct ShardCalls {
+    /// Whether a call of the guest is under way.
+    is_in_call: AtomicBool,
+    /// Since when the shard is to stop.
     stopped: OnceLock<Instant>,
     /// Microseconds that the current call has waited while its thread ran other plugins.
     waited: AtomicU64,
-    times: Mutex<Times>,
 }
 
 #[derive(Debug, Default)]
@@ -135,6 +141,11 @@ impl Pace {
     /// A pace on a host with this alarm, with this ledger for the processor time of turns.
     pub(crate) fn new(alarm: Alarm, ledger: Arc<Ledger>) -> Self {
         Self { ledger, alarm, ..Self::default() }
+    }
+
+    /// The pace of another shard of the plugin.
+    pub(crate) fn of_shard(&self) -> Self {
+        Self { call: Arc::default(), ..self.clone() }
     }
 
     /// Notes the processor time of a turn, on any thread.
@@ -180,28 +191,28 @@ impl Pace {
 
     /// Whether a call of the guest is under way.
     pub(crate) fn is_in_call(&self) -> bool {
-        self.shared.is_in_call.load(Relaxed)
+        self.call.is_in_call.load(Relaxed)
     }
 
-    /// The plugin is to stop: from now on, a call has the rest of its time by the clock.
+    /// The shard is to stop: from now on, a call has the rest of its time by the clock.
     pub(crate) fn stop(&self, now: Instant) {
         // Only the first moment counts.
-        let _ = self.shared.stopped.set(now);
+        let _ = self.call.stopped.set(now);
     }
 
-    /// Since when the plugin is to stop.
+    /// Since when the shard is to stop.
     pub(crate) fn stopped(&self) -> Option<Instant> {
-        self.shared.stopped.get().copied()
+        self.call.stopped.get().copied()
     }
 
     /// The call has ended.
     pub(crate) fn call_ended(&self) {
-        self.shared.is_in_call.store(false, Relaxed);
+        self.call.is_in_call.store(false, Relaxed);
     }
 
     /// A call begins. Returns whether the plugin must move before its guest runs.
     pub(crate) fn call(&self, now: Instant) -> bool {
-        self.shared.is_in_call.store(true, Relaxed);
+        self.call.is_in_call.store(true, Relaxed);
         if self.is_slow() {
             let until = &mut self.shared.times.lock().slow_until;
             if until.is_none_or(|until| now >= until) {
@@ -237,15 +248,15 @@ impl Pace {
     /// Notes that the current call has waited for so long, while its thread ran other plugins.
     pub(crate) fn waited(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.shared.waited.fetch_add(micros, Relaxed);
+        self.call.waited.fetch_add(micros, Relaxed);
     }
 
     /// Notes the time of an event, with the host's work for it. Calls of all shards count together.
     pub(crate) fn took(&self, time: Duration, now: Instant) {
         // Hardly any call waits, and a load is cheaper.
-        let waited = match self.shared.waited.load(Relaxed) {
+        let waited = match self.call.waited.load(Relaxed) {
             0 => 0,
-            _ => self.shared.waited.swap(0, Relaxed),
+            _ => self.call.waited.swap(0, Relaxed),
         };
         let waited = Duration::from_micros(waited);
         self.held(time.saturating_sub(waited), now);
@@ -262,7 +273,11 @@ impl Pace {
     fn held(&self, time: Duration, now: Instant) {
         let before = self.shared.long.load(Relaxed);
         if time < LONG {
-            return self.shared.long.store(before.saturating_sub(1), Relaxed);
+            // Shards on several threads have short calls all the time.
+            if before > 0 {
+                self.shared.long.store(before - 1, Relaxed);
+            }
+            return;
         }
         let long = (before + 1).min(2 * LONG_CALLS);
         self.shared.long.store(long, Relaxed);
@@ -436,15 +451,17 @@ mod tests {
     /// after each: `s`low or `q`uick.
     #[track_caller]
     fn check_turns(turns: &str, expect: &str) {
-        let (pace, start) = (Pace::default(), Instant::now());
+        let (first, start) = (Pace::default(), Instant::now());
+        let mut shards = [first.of_shard(), first];
         let mut shown = String::new();
         for turn in turns.split(' ') {
             let (time, at) = turn.split_once('@').expect("two times");
             let [time, at] =
                 [time, at].map(|it| Duration::from_millis(it.parse().expect("a time")));
-            pace.call(start + at);
-            pace.computed(time, start + at);
-            shown.push(if pace.is_slow() { 's' } else { 'q' });
+            shards.reverse();
+            shards[0].call(start + at);
+            shards[0].computed(time, start + at);
+            shown.push(if shards[1].is_slow() { 's' } else { 'q' });
         }
         assert_eq!(shown, expect, "{turns}");
     }

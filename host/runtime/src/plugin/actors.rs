@@ -80,6 +80,10 @@ impl Plugin {
                 continue;
             }
             let (commands, receiver) = command_line();
+            let pace = match self.actors.first() {
+                Some(first) => first.pace.of_shard(),
+                None => preparer.threads.pace(self.core.counters.ledger.clone()),
+            };
             let actor = Actor {
                 name: name.clone(),
                 shard,
@@ -87,7 +91,7 @@ impl Plugin {
                 engine: preparer.engine.clone(),
                 limits: limits.clone(),
                 leading: leading.clone(),
-                pace: preparer.threads.pace(self.core.counters.ledger.clone()),
+                pace: pace.clone(),
                 powers: preparer.powers.clone(),
                 core: self.core.clone(),
                 commands: receiver,
@@ -98,7 +102,6 @@ impl Plugin {
                 tapes: preparer.tapes.clone(),
                 retired: None,
             };
-            let pace = actor.pace.clone();
             let task = self.run(actor, preparer);
             let handle = ActorHandle { commands, has_version: false, pace, task };
             match self.actors.get_mut(shard) {
