@@ -9,11 +9,18 @@
 //! slow.
 //!
 //! Many plugins may have their first such instruction at the same moment. So the first one raises the host's alarm:
-//! for a second, plugins with much memory are slow from the start of their calls, or from the growth of their memory.
-//! That is enough for the calls of one event, and hardly disturbs plugins that need their memory.
+//! for a second, plugins with huge memory are slow from the start of their calls, or from the growth of their memory.
+//! That is enough for the calls of one event. A plugin whose instructions are long again and again stays slow for up to
+//! an hour, so that its alarms are rare.
+
+mod memory;
 
 use crate::account::Ledger;
 use crate::token_bucket::TokenBucket;
+use memory::LargeInstances;
+#[cfg(test)]
+pub(crate) use memory::{LARGE_MEMORY_MAX, SMALL_MEMORY_MAX};
+pub(crate) use memory::{LargeInstance, MemorySize};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +32,9 @@ const SLOW_TICKS: u32 = 3;
 /// slow call, and the plugin stays slow for so many times as long.
 const SLOW: Duration = Duration::from_millis(30);
 const STAY_FACTOR: u32 = 100;
+/// With another such call within [`AGAIN`] after that, the plugin stays slow for [`STAY_MAX`], then twice as long each
+/// time, up to this.
+const LONG_INSTRUCTION_STAY_MAX: Duration = Duration::from_secs(3600);
 /// How long a plugin stays slow for each tick of a slow call, with the ticks before it was found slow. So its
 /// neighbours lose at most a hundredth of their time to it.
 const STAY: Duration = Duration::from_secs(1);
@@ -34,9 +44,6 @@ const STAY_MAX: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(600);
 /// How long an alarm lasts.
 const ALARM: Duration = Duration::from_secs(1);
-/// Bytes of an instance's linear memories up to which one instruction is short. By measurement an instruction fills new
-/// memory of this size in some 7 ms.
-pub(crate) const SMALL_MEMORY_MAX: usize = 8 << 20;
 /// A call of at most this length delays no other plugin. So many of them in a row allow lent turns. More would not bound
 /// the time of long calls among short ones: a few plugins of this kind take what may be lent, however many calls are
 /// short. And a thousand plugins with one event a second would wait for longer until waking their threads is saved.
@@ -74,14 +81,10 @@ pub(crate) struct Pace {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alarm(Arc<Mutex<Option<Instant>>>);
 
-/// An instance with more memory than [`SMALL_MEMORY_MAX`], for as long as this value lives.
-pub(crate) struct LargeInstance(Arc<PaceState>);
-
 #[derive(Debug, Default)]
 struct PaceState {
     is_slow: AtomicBool,
-    /// The number of large instances.
-    large: AtomicU32,
+    instances: Arc<LargeInstances>,
     /// Whether turns may be in a pause, which hardly any plugin has: a lock is dearer than a look.
     is_distrusted: AtomicBool,
     /// The number of short calls in a row.
@@ -110,6 +113,8 @@ struct Times {
     loads_until: Option<Instant>,
     /// When ticks found the plugin slow for the last time.
     ticked_slow: Option<Instant>,
+    /// The end and the length of the slow time after the last long instruction of the quick plugin.
+    long_instruction: Option<(Instant, Duration)>,
     /// No turn is lent until then.
     lent_again: Option<Instant>,
     /// The pause in lent turns after the last turn that took too long.
@@ -131,9 +136,17 @@ impl Alarm {
     }
 }
 
-impl Drop for LargeInstance {
-    fn drop(&mut self) {
-        self.0.large.fetch_sub(1, Relaxed);
+impl Times {
+    /// Notes a long instruction of the quick plugin. Returns the end of the slow time after it.
+    fn after_long_instruction(&mut self, time: Duration, now: Instant) -> Instant {
+        let stay = match self.long_instruction {
+            Some((end, stay)) if now < end + AGAIN => {
+                (stay * 2).clamp(STAY_MAX, LONG_INSTRUCTION_STAY_MAX)
+            }
+            _ => (time * STAY_FACTOR).min(STAY_MAX),
+        };
+        self.long_instruction = Some((now + stay, stay));
+        now + stay
     }
 }
 
@@ -159,10 +172,12 @@ impl Pace {
         if time <= SLOW {
             return;
         }
-        if !was_slow {
-            self.alarm.raise(now);
+        if was_slow {
+            return self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
         }
-        self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
+        self.alarm.raise(now);
+        let end = self.shared.times.lock().after_long_instruction(time, now);
+        self.is_slow_until(end);
     }
 
     /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
@@ -220,13 +235,12 @@ impl Pace {
                 self.shared.is_slow.store(false, Relaxed);
             }
         }
-        self.shared.large.load(Relaxed) > 0 && self.is_alarmed(now)
+        self.shared.instances.has_huge() && self.is_alarmed(now)
     }
 
-    /// An instance has grown large.
-    pub(crate) fn grew_large(&self) -> LargeInstance {
-        self.shared.large.fetch_add(1, Relaxed);
-        LargeInstance(self.shared.clone())
+    /// The memory of an instance has grown to this size, which is not small.
+    pub(crate) fn grew(&self, size: MemorySize) -> LargeInstance {
+        LargeInstance::new(&self.shared.instances, size)
     }
 
     /// A load begins, which is slow: many plugins may load again and again. Their neighbours wait for none of it.
@@ -236,7 +250,7 @@ impl Pace {
         self.is_slow_until(until);
     }
 
-    /// Makes a quick plugin with a large instance slow during an alarm. Returns whether it did.
+    /// Makes a quick plugin with a huge instance slow during an alarm. Returns whether it did.
     pub(crate) fn is_alarmed(&self, now: Instant) -> bool {
         let end = if self.is_slow() { None } else { self.alarm.end(now) };
         if let Some(end) = end {
@@ -309,7 +323,7 @@ impl Pace {
     /// may be long. Invariant 1.
     pub(crate) fn may_be_lent(&self, now: Instant) -> bool {
         !self.is_slow()
-            && self.shared.large.load(Relaxed) == 0
+            && self.shared.instances.are_small()
             && self.shared.short.load(Relaxed) >= SHORT_CALLS
             && (!self.shared.is_distrusted.load(Relaxed) || self.is_trusted_again(now))
     }
@@ -349,8 +363,8 @@ impl Pace {
             SLOW_TICKS => STAY * SLOW_TICKS,
             _ => STAY,
         };
-        let longer = times.slow_until.map_or(now, |until| until.max(now)) + stay;
-        times.slow_until = Some(longer.min(now + STAY_MAX));
+        let until = times.slow_until.map_or(now, |until| until.max(now));
+        times.slow_until = Some((until + stay).min(until.max(now + STAY_MAX)));
         drop(times);
         self.shared.is_slow.store(true, Relaxed);
     }
@@ -500,27 +514,51 @@ mod tests {
     }
 
     #[test]
-    fn after_a_long_instruction_others_with_much_memory_move_before_theirs() {
+    fn a_plugin_of_long_instructions_stays_slow_for_longer_each_time() {
+        let (alarm, mut now) = (Alarm::default(), Instant::now());
+        let pace = Pace::new(alarm.clone(), Arc::default());
+        let mut long = |pause: Duration| {
+            now += pause;
+            assert!(!pace.call(now) && !pace.is_slow(), "it is quick");
+            pace.computed(2 * SLOW, now);
+            assert!(alarm.end(now).is_some());
+            // Neither ticks nor calls on the slow thread shorten the time.
+            pace.tick(SLOW_TICKS, now);
+            pace.computed(2 * SLOW, now);
+            let stays = pace.shared.times.lock().slow_until.expect("it is slow") - now;
+            pace.call(now + stays - Duration::from_nanos(1));
+            assert!(pace.is_slow());
+            now += stays;
+            stays.as_secs() / 60
+        };
+        let minutes: Vec<u64> = (0..9).map(|_| long(Duration::from_secs(1))).collect();
+        assert_eq!(minutes, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(long(AGAIN), 0);
+    }
+
+    #[test]
+    fn after_a_long_instruction_others_with_huge_memory_move_before_theirs() {
         let (alarm, now) = (Alarm::default(), Instant::now());
-        let [first, large, small] = [(); 3].map(|()| Pace::new(alarm.clone(), Arc::default()));
-        let instance = large.grew_large();
-        assert!(!large.call(now));
+        let [first, huge, large, small] =
+            [(); 4].map(|()| Pace::new(alarm.clone(), Arc::default()));
+        let (instance, _of_large) = (huge.grew(MemorySize::Huge), large.grew(MemorySize::Large));
+        assert!(!huge.call(now));
         first.computed(SLOW * 2, now);
-        assert!(!small.call(now));
-        assert!(large.call(now));
-        assert!(large.is_slow());
-        assert!(!large.call(now), "it has moved");
+        assert!(!small.call(now) && !large.call(now));
+        assert!(huge.call(now));
+        assert!(huge.is_slow());
+        assert!(!huge.call(now), "it has moved");
         // The same when memory grows within a call.
         assert!(small.is_alarmed(now));
         // Calls of a plugin that is slow already raise no alarm.
         first.computed(SLOW * 2, now + ALARM - Duration::from_nanos(1));
-        assert!(!large.call(now + ALARM));
-        assert!(!large.is_slow());
+        assert!(!huge.call(now + ALARM));
+        assert!(!huge.is_slow());
         assert!(!small.call(now + ALARM));
         small.computed(SLOW * 2, now + ALARM);
-        assert!(large.call(now + ALARM));
+        assert!(huge.call(now + ALARM));
         drop(instance);
-        assert!(!large.call(now + ALARM * 2));
+        assert!(!huge.call(now + ALARM * 2));
     }
 
     fn row_of_short_calls(pace: &Pace) {
@@ -551,7 +589,7 @@ mod tests {
         pace.passed_over(2 * SHORT);
         assert!(!took(SHORT_CALLS - 1, SHORT));
         assert!(took(1, SHORT));
-        let instance = pace.grew_large();
+        let instance = pace.grew(MemorySize::Large);
         assert!(!pace.may_be_lent(now));
         drop(instance);
         assert!(pace.may_be_lent(now));

@@ -4,7 +4,7 @@
 
 use crate::guest::engine::TICK;
 use crate::guest_threads::{give_turn, thread_time};
-use crate::pace::{LargeInstance, Pace};
+use crate::pace::{LargeInstance, MemorySize, Pace};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,11 +88,13 @@ impl CallDeadline {
         moves
     }
 
-    /// Notes that the instance has more memory than one short instruction can fill. The call must give way before the guest
-    /// goes on: an informer's thread may run it, and during an alarm the plugin moves.
-    pub(crate) fn grew_large(&self, now: Instant) -> LargeInstance {
-        self.pace.is_alarmed(now);
-        self.pace.grew_large()
+    /// Notes that the instance's memory has grown to this size, which is not small. The call must give way before the
+    /// guest goes on: an informer's thread may run it, and a huge instance moves during an alarm.
+    pub(crate) fn grew(&self, size: MemorySize, now: Instant) -> LargeInstance {
+        if size == MemorySize::Huge {
+            self.pace.is_alarmed(now);
+        }
+        self.pace.grew(size)
     }
 
     /// Notes the end of the call.

@@ -1,9 +1,9 @@
 //! The growth of an instance's memories and tables: checked by the [`Limiter`](super::Limiter). An instance that has
-//! grown large gives its turn back before it fills its memory. It goes on on a thread of guests, for slow ones during an
-//! alarm.
+//! grown large gives its turn back before it fills its memory. It goes on on a thread of guests; a huge one on a thread for
+//! slow plugins during an alarm.
 
 use super::GuestState;
-use crate::pace::SMALL_MEMORY_MAX;
+use crate::pace::{LargeInstance, MemorySize};
 use async_trait::async_trait;
 use std::time::Instant;
 use wasmtime::{ResourceLimiter as _, ResourceLimiterAsync, Result};
@@ -46,11 +46,13 @@ impl ResourceLimiterAsync for GuestState {
 }
 
 impl GuestState {
-    /// Notes a large instance. Returns whether it was not large before.
+    /// Notes an instance of another size than before. Returns whether it has grown.
     fn has_grown_large(&mut self) -> bool {
-        let has_grown = self.large.is_none() && self.limiter.memory_bytes() > SMALL_MEMORY_MAX;
+        let before = self.large.as_ref().map_or(MemorySize::Small, LargeInstance::size);
+        let size = MemorySize::of(self.limiter.memory_bytes());
+        let has_grown = size > before;
         if has_grown {
-            self.large = Some(self.clock.grew_large(Instant::now()));
+            self.large = Some(self.clock.grew(size, Instant::now()));
         }
         has_grown
     }
@@ -61,13 +63,14 @@ mod tests {
     use super::*;
     use crate::Limits;
     use crate::log_budget::LogBudget;
+    use crate::pace::{LARGE_MEMORY_MAX, SMALL_MEMORY_MAX};
     use futures::FutureExt as _;
     use std::sync::Arc;
 
     /// Invariant 2.
     #[test]
     fn an_instance_gives_its_turn_back_as_it_grows_large() {
-        let limits = Limits { memory_bytes_max: 4 * SMALL_MEMORY_MAX, ..Limits::default() };
+        let limits = Limits { memory_bytes_max: 2 * LARGE_MEMORY_MAX, ..Limits::default() };
         let name = "hello".parse().expect("a name");
         let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
         let mut state = GuestState::new(name, &limits, budget, None);
@@ -75,6 +78,8 @@ mod tests {
             |from: usize, to: usize| state.memory_growing(from, to, None).now_or_never().is_none();
         assert!(!gives_way(0, SMALL_MEMORY_MAX));
         assert!(gives_way(SMALL_MEMORY_MAX, SMALL_MEMORY_MAX + 1));
-        assert!(!gives_way(SMALL_MEMORY_MAX + 1, 2 * SMALL_MEMORY_MAX), "it has moved");
+        assert!(!gives_way(SMALL_MEMORY_MAX + 1, LARGE_MEMORY_MAX), "it has moved");
+        assert!(gives_way(LARGE_MEMORY_MAX, LARGE_MEMORY_MAX + 1));
+        assert!(!gives_way(LARGE_MEMORY_MAX + 1, 2 * LARGE_MEMORY_MAX), "it has moved");
     }
 }
