@@ -32,8 +32,8 @@ const SLOW_TICKS: u32 = 3;
 /// slow call, and the plugin stays slow for so many times as long.
 const SLOW: Duration = Duration::from_millis(30);
 const STAY_FACTOR: u32 = 100;
-/// With another such call within [`AGAIN`] after that, the plugin stays slow for [`STAY_MAX`], then twice as long each
-/// time, up to this.
+/// A plugin that is long again within [`AGAIN`], or within as long as it was slow, stays slow for [`STAY_MAX`], then twice
+/// as long each time, up to this.
 const LONG_INSTRUCTION_STAY_MAX: Duration = Duration::from_secs(3600);
 /// How long a plugin stays slow for each tick of a slow call, with the ticks before it was found slow. So its
 /// neighbours lose at most a hundredth of their time to it.
@@ -113,7 +113,7 @@ struct Times {
     loads_until: Option<Instant>,
     /// When ticks found the plugin slow for the last time.
     ticked_slow: Option<Instant>,
-    /// The end and the length of the slow time after the last long instruction of the quick plugin.
+    /// The end of the slow time after the last long instruction, and its length when the plugin was quick before.
     long_instruction: Option<(Instant, Duration)>,
     /// No turn is lent until then.
     lent_again: Option<Instant>,
@@ -137,16 +137,21 @@ impl Alarm {
 }
 
 impl Times {
-    /// Notes a long instruction of the quick plugin. Returns the end of the slow time after it.
-    fn after_long_instruction(&mut self, time: Duration, now: Instant) -> Instant {
-        let stay = match self.long_instruction {
-            Some((end, stay)) if now < end + AGAIN => {
-                (stay * 2).clamp(STAY_MAX, LONG_INSTRUCTION_STAY_MAX)
+    /// Notes a long instruction. Returns the end of the slow time after it.
+    fn after_long_instruction(&mut self, time: Duration, now: Instant, was_slow: bool) -> Instant {
+        let short = (time * STAY_FACTOR).min(STAY_MAX);
+        let (end, stay) = match self.long_instruction {
+            None => (now + short, short),
+            // On a thread for slow plugins, or another shard was long at the same event.
+            Some((end, stay)) if was_slow || now < end => (end.max(now + short), stay),
+            Some((end, stay)) if now < end + stay.max(AGAIN) => {
+                let stay = (stay * 2).clamp(STAY_MAX, LONG_INSTRUCTION_STAY_MAX);
+                (now + stay, stay)
             }
-            _ => (time * STAY_FACTOR).min(STAY_MAX),
+            Some(_) => (now + short, short),
         };
-        self.long_instruction = Some((now + stay, stay));
-        now + stay
+        self.long_instruction = Some((end, stay));
+        end
     }
 }
 
@@ -172,11 +177,10 @@ impl Pace {
         if time <= SLOW {
             return;
         }
-        if was_slow {
-            return self.is_slow_until(now + (time * STAY_FACTOR).min(STAY_MAX));
+        if !was_slow {
+            self.alarm.raise(now);
         }
-        self.alarm.raise(now);
-        let end = self.shared.times.lock().after_long_instruction(time, now);
+        let end = self.shared.times.lock().after_long_instruction(time, now, was_slow);
         self.is_slow_until(end);
     }
 
@@ -533,7 +537,15 @@ mod tests {
         };
         let minutes: Vec<u64> = (0..9).map(|_| long(Duration::from_secs(1))).collect();
         assert_eq!(minutes, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(long(AGAIN), 0);
+        assert_eq!(long(AGAIN), 60, "an hour has to pass");
+        assert_eq!(long(LONG_INSTRUCTION_STAY_MAX), 0);
+    }
+
+    #[test]
+    fn shards_that_are_long_at_the_same_event_are_slow_once() {
+        let (mut times, now) = (Times::default(), Instant::now());
+        let ends = [0; 8].map(|_| times.after_long_instruction(2 * SLOW, now, false));
+        assert_eq!(ends, [now + 2 * SLOW * STAY_FACTOR; 8]);
     }
 
     #[test]

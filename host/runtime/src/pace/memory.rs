@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Bytes of an instance's linear memories up to which an informer's thread may make its calls. By measurement an
 /// instruction fills new memory of this size in some 7 ms.
 pub(crate) const SMALL_MEMORY_MAX: usize = 8 << 20;
-/// Bytes up to which an instruction takes about as long as a turn may take: a tick and a half.
+/// Bytes that an instruction fills within about two ticks, which is less than a slow call.
 pub(crate) const LARGE_MEMORY_MAX: usize = 24 << 20;
 
 /// The size of an instance's linear memories together.
