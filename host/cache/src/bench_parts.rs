@@ -17,10 +17,10 @@ pub struct BenchPacker {
 impl BenchPacker {
     /// Trains a dictionary on these objects; `None` if they are too few.
     pub fn train(objects: &[Object]) -> Option<Self> {
-        let texts: Vec<_> = objects.iter().map(Object::json).collect();
+        let texts: Vec<_> = objects.iter().map(Object::text_to_pack).collect();
         let samples: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
         let packing = Packing::train(&samples, DICTIONARY_BYTES)?;
-        let plain = samples.iter().map(|sample| sample.len()).sum();
+        let plain = objects.iter().map(Object::json_len).sum();
         Some(Self { packing, siblings: Siblings::default(), plain })
     }
 

@@ -3,14 +3,18 @@
 //! Answers to client-go's `runtime.Object` as informers use it. Nothing here builds a tree: a
 //! handler reads values from the bytes.
 
+mod alphabet;
 mod base;
 mod decode;
 mod edits;
 #[cfg(test)]
 pub(crate) mod fuzz;
+mod head;
+mod kept;
 mod key;
 mod metadata;
 mod packing;
+mod pattern;
 mod read_shared;
 mod shared;
 mod siblings;
@@ -26,8 +30,8 @@ pub use words::OwnerReference;
 
 use crate::json::PassValues;
 use bytes::Bytes;
-use packing::{Frame, Made};
-use shared::shared;
+use head::{Head, Meta, MetadataFields, text};
+use kept::Kept;
 use std::cmp::Ordering;
 use std::fmt;
 use std::num::NonZeroI64;
@@ -56,41 +60,6 @@ pub struct Object {
     text: Option<Arc<ObjectText>>,
 }
 
-/// The head in front of an object's bytes, which are its resourceVersion, its UID and its JSON.
-#[derive(Clone)]
-struct Head {
-    meta: Meta,
-    kept: Kept,
-    uid_at: u32,
-    json_at: u32,
-    /// Bytes of the text, however it is kept.
-    json_len: u32,
-}
-
-/// The parsed parts of the metadata.
-#[derive(Clone)]
-struct Meta {
-    key: ObjectKey,
-    labels: Words,
-    owners: Words,
-    generation: Option<NonZeroI64>,
-    lacks_last_applied: bool,
-    metadata_only: bool,
-}
-
-/// The way in which an object keeps its JSON.
-#[derive(Clone, Debug)]
-enum Kept {
-    /// Not kept: it has just arrived, and its handles carry the text.
-    Carried,
-    /// Unchanged, because packing would save little.
-    Plain,
-    /// Packed, with this dictionary or without one.
-    Packed(Option<Arc<Dictionary>>),
-    /// As edits of another text, which is packed: of an earlier version, or of another object of the same owner.
-    Edited(Frame),
-}
-
 /// An object's JSON as text, since its first read.
 #[derive(Default)]
 struct ObjectText {
@@ -99,15 +68,6 @@ struct ObjectText {
     metadata: OnceLock<Bytes>,
     /// The values that the readers of a shared projection asked for.
     found: OnceLock<Box<PassValues>>,
-}
-
-/// Shorter JSON is not packed.
-const PACKED_MIN: usize = 128;
-
-impl Drop for Meta {
-    fn drop(&mut self) {
-        shared().dropped();
-    }
 }
 
 impl Object {
@@ -138,22 +98,6 @@ impl Object {
         decode::object(json, type_meta, last_applied)
     }
 
-    fn new(meta: Meta, resource_version: &str, uid: &str, json: Bytes) -> Self {
-        let versions = [resource_version, uid].concat();
-        let head = Head {
-            meta,
-            kept: Kept::Carried,
-            uid_at: place(resource_version.len()),
-            json_at: place(versions.len()),
-            json_len: place(json.len()),
-        };
-        let inner = ThinArc::from_header_and_slice(head, versions.as_bytes());
-        Self {
-            inner,
-            text: Some(Arc::new(ObjectText { json: json.into(), ..ObjectText::default() })),
-        }
-    }
-
     /// Namespace and name.
     pub fn key(&self) -> &ObjectKey {
         &self.meta().key
@@ -161,24 +105,24 @@ impl Object {
 
     /// `metadata.uid`; empty if the server gives none.
     pub fn uid(&self) -> &str {
-        text(&self.inner.slice[self.head().uid_at as usize..self.head().json_at as usize])
+        text(self.own_words()[1])
     }
 
     /// `metadata.resourceVersion`; empty if the server gives none.
     pub fn resource_version(&self) -> &str {
-        text(&self.inner.slice[..self.head().uid_at as usize])
+        text(self.own_words()[0])
     }
 
     /// `metadata.generation`; none where the server gives none, or 0, which is the same in Kubernetes.
     pub fn generation(&self) -> Option<i64> {
-        self.meta().generation.map(NonZeroI64::get)
+        self.kept_generation().map(NonZeroI64::get)
     }
 
     /// Whether the annotation `kubectl.kubernetes.io/last-applied-configuration` was left out. An object in the
     /// cluster that is replaced by these bytes loses it. Then `kubectl apply` no longer removes fields that its
     /// manifest no longer has.
     pub fn lacks_last_applied(&self) -> bool {
-        self.meta().lacks_last_applied
+        self.head().lacks_last_applied
     }
 
     /// The value of one label.
@@ -212,7 +156,7 @@ impl Object {
     /// The same object without the text that this handle may carry, for callers that keep many
     /// objects for long.
     pub fn at_rest(&self) -> Self {
-        let text = self.text.as_ref().filter(|_| matches!(self.head().kept, Kept::Carried));
+        let text = self.text.as_ref().filter(|_| self.head().kept == Kept::Carried);
         Self { inner: self.inner.clone(), text: text.cloned() }
     }
 
@@ -235,51 +179,13 @@ impl Object {
     /// parts do not count: labels, owners, a base that was made of another object.
     pub fn size(&self) -> usize {
         let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<ObjectText>());
-        let versions = self.head().json_at as usize;
-        text + self.meta().key.len() + size_of::<Head>() + versions + self.kept_len()
+        let front = self.front().len();
+        text + self.meta().key.len() + size_of::<Head>() + front + self.kept_len()
     }
 
     /// The same object with other bytes; the metadata stays as it was read from the server's bytes.
     pub(crate) fn with_json(&self, json: Bytes) -> Self {
-        Self::new(self.meta().clone(), self.resource_version(), self.uid(), json)
-    }
-
-    /// The object as a store keeps it, packed; the handle still carries its text.
-    pub(crate) fn packed(&self, packing: Option<&Packing>) -> Self {
-        let json = self.json();
-        let versions = self.versions();
-        let packed = if json.len() < PACKED_MIN {
-            None
-        } else {
-            packing::pack(versions, &json, packing, |bytes| {
-                self.with_kept(
-                    Kept::Packed(packing.map(|packing| packing.dictionary.clone())),
-                    bytes,
-                )
-            })
-        };
-        packed.unwrap_or_else(|| self.with_kept(Kept::Plain, &[versions, &json].concat()))
-    }
-
-    fn with_kept(&self, kept: Kept, bytes: &[u8]) -> Self {
-        let head = Head { meta: self.meta().clone(), kept, ..*self.head() };
-        Self { inner: ThinArc::from_header_and_slice(head, bytes), text: self.text.clone() }
-    }
-
-    /// Whether packing it with this dictionary again would change nothing.
-    pub(crate) fn is_packed_with(&self, packing: &Packing) -> bool {
-        let with = self.dictionary();
-        matches!(self.head().kept, Kept::Plain)
-            || with.is_some_and(|with| Arc::ptr_eq(with, &packing.dictionary))
-    }
-
-    /// The dictionary for unpacking.
-    fn dictionary(&self) -> Option<&Arc<Dictionary>> {
-        match &self.head().kept {
-            Kept::Carried | Kept::Plain => None,
-            Kept::Packed(dictionary) => dictionary.as_ref(),
-            Kept::Edited(frame) => Some(frame.dictionary()),
-        }
+        Self::new(self.meta().clone(), self.fields(), json)
     }
 
     /// The owners, as one handle for all objects with the same ones.
@@ -287,34 +193,9 @@ impl Object {
         &self.meta().owners
     }
 
-    /// Distinguishes dictionaries while objects have them.
-    #[cfg(test)]
-    pub(crate) fn packed_with(&self) -> Option<usize> {
-        self.dictionary().map(|dictionary| Arc::as_ptr(dictionary).addr())
-    }
-
     /// Whether both have the same JSON. If the lengths differ, nothing is unpacked.
     pub(crate) fn same_json(&self, other: &Self) -> bool {
         self.json_len() == other.json_len() && self.json() == other.json()
-    }
-
-    /// The number of bytes that the object keeps of its JSON, unless these are edits of another text.
-    pub(crate) fn packed_len(&self) -> Option<usize> {
-        let edited = matches!(self.head().kept, Kept::Edited(_));
-        (!edited).then(|| self.kept_bytes().len())
-    }
-
-    /// The number of bytes that the object keeps of its JSON. A base counts only for the object that it was made of.
-    pub(crate) fn kept_len(&self) -> usize {
-        let frame = match &self.head().kept {
-            Kept::Edited(frame)
-                if frame.made() == Made::Versions || self.kept_bytes().is_empty() =>
-            {
-                frame.size()
-            }
-            Kept::Carried | Kept::Plain | Kept::Packed(_) | Kept::Edited(_) => 0,
-        };
-        self.kept_bytes().len() + frame
     }
 
     /// A handle for a notification: after a read of one of its clones, none is unpacked again.
@@ -322,47 +203,12 @@ impl Object {
         let text = self.text.clone().unwrap_or_default();
         Self { inner: self.inner.clone(), text: Some(text) }
     }
-
-    fn head(&self) -> &Head {
-        &self.inner.header.header
-    }
-
-    fn meta(&self) -> &Meta {
-        &self.head().meta
-    }
-
-    /// resourceVersion and UID.
-    fn versions(&self) -> &[u8] {
-        &self.inner.slice[..self.head().json_at as usize]
-    }
-
-    fn kept_bytes(&self) -> &[u8] {
-        &self.inner.slice[self.head().json_at as usize..]
-    }
-
-    fn unpacked(&self) -> Bytes {
-        let (json, len) = (self.kept_bytes(), self.json_len());
-        match &self.head().kept {
-            Kept::Carried => unreachable!("an object without JSON carries its text"),
-            Kept::Plain => Bytes::copy_from_slice(json),
-            Kept::Packed(dictionary) => packing::unpack(json, dictionary.as_deref(), len),
-            Kept::Edited(frame) => edits::apply(&frame.unpack(), json, len),
-        }
-    }
 }
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Object({}@{} {:?})", self.key(), self.resource_version(), self.json())
     }
-}
-
-fn place(at: usize) -> u32 {
-    u32::try_from(at).expect("no object is longer than what is read of one")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("it was written from text")
 }
 
 /// Compares two resourceVersions; `None` where they cannot be compared.

@@ -143,9 +143,9 @@ impl Packer {
     pub(super) fn train<'a>(&mut self, objects: impl Iterator<Item = &'a Object>, holds: Holds) {
         self.is_due = false;
         let every = holds.objects.div_ceil(SAMPLES_MAX).max(1);
-        let samples: Vec<_> = objects.step_by(every).map(Object::json).collect();
+        let samples: Vec<_> = objects.step_by(every).map(Object::text_to_pack).collect();
         let mut samples: Vec<_> =
-            samples.iter().map(|json| &json[..json.len().min(SAMPLE_BYTES_MAX)]).collect();
+            samples.iter().map(|text| &text[..text.len().min(SAMPLE_BYTES_MAX)]).collect();
         // Training learns from the first samples and tests on the last: neither may be from only a few namespaces.
         fastrand::Rng::with_seed(0).shuffle(&mut samples);
         let large = (holds.plain >= LARGE_STORE_BYTES).then_some(DICTIONARY_LARGE);

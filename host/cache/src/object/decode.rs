@@ -11,7 +11,8 @@ mod fields;
 mod scanner;
 mod usual;
 
-use super::{Meta, Object, ObjectKey, OwnerReference, TypeMeta, shared};
+use super::shared::shared;
+use super::{Meta, MetadataFields, Object, ObjectKey, OwnerReference, TypeMeta};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::num::NonZeroI64;
@@ -109,11 +110,15 @@ pub(super) fn object(
         key,
         labels: shared().labels(&metadata.labels),
         owners: shared().owners(&metadata.owners),
+    };
+    let fields = MetadataFields {
+        resource_version: &metadata.resource_version,
+        uid: &metadata.uid,
         generation: metadata.generation.and_then(NonZeroI64::new),
         lacks_last_applied: cuts.lacks_last_applied,
         metadata_only: false,
     };
-    Ok(Object::new(meta, &metadata.resource_version, &metadata.uid, json))
+    Ok(Object::new(meta, fields, json))
 }
 
 /// The API server ends the answer to a GET with a line break; an item of a list has none.

@@ -2,10 +2,10 @@
 //! same owner's other objects.
 //!
 //! An edit says how many bytes stay as they are, how many come, how many of the old ones go for them, and which come. Most often as many go as
-//! come, which takes no number of its own. Numbers take seven bits a byte. What is found need not be the least; applied to the old text it
-//! gives the new one.
+//! come, which takes no number of its own. Numbers take seven bits a byte, and what comes takes half of its bytes if its letters are
+//! few. What is found need not be the least; applied to the old text it gives the new one.
 
-use bytes::Bytes;
+use super::alphabet::Alphabet;
 
 /// Longer texts have no edits: what they are compared with is kept as text for a while.
 pub(super) const TEXT_MAX: usize = 64 << 10;
@@ -35,11 +35,12 @@ pub(super) fn between(
         }
         let (gone, come) = differ(old, new);
         put_number(same, &mut out);
-        put_number(come << 1 | usize::from(gone != come), &mut out);
+        let alphabet = Alphabet::of(&new[..come]);
+        put_number(come << 3 | alphabet.number() << 1 | usize::from(gone != come), &mut out);
         if gone != come {
             put_number(gone, &mut out);
         }
-        out.extend_from_slice(&new[..come]);
+        alphabet.put(&new[..come], &mut out);
         if out.len() - before > bytes_max {
             return None;
         }
@@ -47,20 +48,20 @@ pub(super) fn between(
     }
 }
 
-/// The text of `len` bytes that the edits make of `old`.
-pub(super) fn apply(mut old: &[u8], mut edits: &[u8], len: usize) -> Bytes {
-    let mut new = Vec::with_capacity(len);
+/// The text of `len` bytes that the edits make of `old`, with room for `capacity` bytes.
+pub(super) fn apply(mut old: &[u8], mut edits: &[u8], len: usize, capacity: usize) -> Vec<u8> {
+    let mut new = Vec::with_capacity(capacity);
     while !edits.is_empty() {
         let (same, come) = (take_number(&mut edits), take_number(&mut edits));
-        let (come, other) = (come >> 1, come & 1 == 1);
+        let (come, alphabet, other) = (come >> 3, come >> 1 & 3, come & 1 == 1);
         let gone = if other { take_number(&mut edits) } else { come };
         new.extend_from_slice(&old[..same]);
-        new.extend_from_slice(&edits[..come]);
-        (old, edits) = (&old[same + gone..], &edits[come..]);
+        Alphabet::of_number(alphabet).take(&mut edits, come, &mut new);
+        old = &old[same + gone..];
     }
     new.extend_from_slice(old);
     assert_eq!(new.len(), len, "edits are applied to the text that they were made for");
-    Bytes::from(new)
+    new
 }
 
 fn put_number(mut number: usize, out: &mut Vec<u8>) {
@@ -127,7 +128,7 @@ mod tests {
     #[track_caller]
     fn check(old: &str, new: &str) -> Option<usize> {
         let edits = between(old.as_bytes(), new.as_bytes(), usize::MAX, Vec::new())?;
-        assert_eq!(apply(old.as_bytes(), &edits, new.len()), new);
+        assert_eq!(apply(old.as_bytes(), &edits, new.len(), 0), new.as_bytes());
         Some(edits.len())
     }
 
@@ -145,6 +146,8 @@ mod tests {
     fn only_what_differs_is_kept() {
         check_text("\"at\":\"10:00:00\"", "\"at\":\"10:00:07\"", 3 + 1);
         check_text("\"n\":\"99\"", "\"n\":\"100\"", 4 + 3);
+        check_text("\"at\":\"10.0.1.2\"", "\"at\":\"98.7.6.54\"", 4 + 5);
+        check_text("\"id\":\"00ff00ff\"", "\"id\":\"123abc12\"", 3 + 4);
         check_text("[{\"a\":1}]", "[{\"a\":1},{\"b\":2}]", 4 + 8);
         check_text("[{\"a\":1},{\"b\":2}]", "[{\"a\":1}]", 4);
         check_text("", &"it has grown by much. ".repeat(15), 5 + 330);
@@ -163,7 +166,7 @@ mod tests {
         #[test]
         fn edits_give_the_new_text(
             old in "[ab{}\",]{0,600}",
-            changes in prop::collection::vec((0..600_usize, 0..80_usize, "[abc]{0,80}"), 0..6),
+            changes in prop::collection::vec((0..600_usize, 0..80_usize, "[abc]{0,80}|[0-9a-f]{0,80}"), 0..6),
         ) {
             let mut new = old.clone();
             for (at, gone, come) in changes {

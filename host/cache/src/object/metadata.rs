@@ -1,6 +1,6 @@
 //! An object without everything but its metadata, as Kubernetes' `PartialObjectMetadata`: cut out of the JSON, not written anew.
 
-use super::{Object, TypeMeta};
+use super::{MetadataFields, Object, TypeMeta};
 use crate::json::Projection;
 use bytes::Bytes;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ static METADATA: LazyLock<Projection> =
 impl Object {
     /// Whether only `apiVersion`, `kind` and `metadata` are known of the object.
     pub fn is_metadata_only(&self) -> bool {
-        self.meta().metadata_only
+        self.head().metadata_only
     }
 
     /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a
@@ -51,9 +51,8 @@ impl Object {
     }
 
     fn cut_to(&self, metadata: Bytes) -> Self {
-        let mut meta = self.meta().clone();
-        meta.metadata_only = true;
-        Self::new(meta, self.resource_version(), self.uid(), metadata)
+        let fields = MetadataFields { metadata_only: true, ..self.fields() };
+        Self::new(self.meta().clone(), fields, metadata)
     }
 
     /// Whether both have the same metadata, in any order of its fields: API servers write those of custom resources in

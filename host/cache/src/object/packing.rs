@@ -1,10 +1,9 @@
-//! JSON packed with zstd, most often with a dictionary that was trained on objects of its kind.
+//! Text packed with zstd, most often with a dictionary that was trained on objects of its kind.
 //!
 //! A dictionary's two halves live differently: the one that packs belongs to the store that trained it, the one that
 //! unpacks to every object that was packed with it. Threads that pack or unpack keep what zstd works with, some
 //! hundred KiB, for as long as they live: so no reader waits for another.
 
-use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
 use std::io::Cursor;
@@ -28,7 +27,8 @@ pub(crate) struct Dictionary {
 
 /// What packs objects.
 pub(crate) struct Packing {
-    pub(super) dictionary: Arc<Dictionary>,
+    /// For objects that are packed by themselves: the dictionary, without a text.
+    pub(super) alone: Frame,
     pack: CDict<'static>,
 }
 
@@ -48,11 +48,16 @@ impl Packing {
         dictionary.get_mut(DICTIONARY_NUMBER)?.fill(0);
         let unpack = DDict::try_create(&dictionary)?;
         let pack = CDict::try_create(&dictionary, LEVEL)?;
-        Some(Self { dictionary: Arc::new(Dictionary { unpack }), pack })
+        let alone = Frame::new(Arc::new(Dictionary { unpack }), &[], 0, Made::Nothing);
+        Some(Self { alone, pack })
+    }
+
+    pub(super) fn dictionary(&self) -> &Arc<Dictionary> {
+        self.alone.dictionary()
     }
 }
 
-/// Packed text that others are made from. A cheap handle.
+/// Packed text that others are made from, and its dictionary. A cheap handle.
 #[derive(Clone)]
 pub(super) struct Frame(ThinArc<FrameHead, u8>);
 
@@ -65,6 +70,8 @@ struct FrameHead {
 /// What is made from a packed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
+    /// It has no text.
+    Nothing,
     /// Later versions of one object.
     Versions,
     /// Objects of one owner, and later versions of them.
@@ -105,8 +112,9 @@ impl Frame {
         &self.0.header.header.dictionary
     }
 
-    pub(super) fn unpack(&self) -> Bytes {
-        unpack(&self.0.slice, Some(self.dictionary()), self.0.header.header.text_len)
+    pub(super) fn unpack(&self) -> Vec<u8> {
+        let len = self.0.header.header.text_len;
+        unpack(&self.0.slice, Some(self.dictionary()), len, len)
     }
 }
 
@@ -116,25 +124,27 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// Calls `then` with `prefix` and the packed JSON after it; not at all where packing would save less than an eighth.
+/// Calls `then` with `prefix` and the packed text after it; not at all where that would save less than an eighth of the
+/// `plain` bytes that are kept otherwise.
 pub(super) fn pack<R>(
     prefix: &[u8],
-    json: &[u8],
+    text: &[u8],
+    plain: usize,
     packing: Option<&Packing>,
     then: impl FnOnce(&[u8]) -> R,
 ) -> Option<R> {
     PACK.with_borrow_mut(|(context, buffer)| {
         let at = prefix.len();
         buffer.clear();
-        buffer.reserve(at + compress_bound(json.len()));
+        buffer.reserve(at + compress_bound(text.len()));
         buffer.extend_from_slice(prefix);
         let mut out = Cursor::new(&mut *buffer);
         out.set_position(at as u64);
         let packed = match packing {
-            Some(packing) => context.compress_using_cdict(&mut out, json, &packing.pack),
-            None => context.compress(&mut out, json, LEVEL),
+            Some(packing) => context.compress_using_cdict(&mut out, text, &packing.pack),
+            None => context.compress(&mut out, text, LEVEL),
         };
-        let len = packed.ok().filter(|len| *len < json.len() - json.len() / 8);
+        let len = packed.ok().filter(|len| *len < plain - plain / 8);
         let result = len.map(|len| {
             buffer.copy_within(at + MAGIC.len()..at + len, at);
             buffer.truncate(at + len - MAGIC.len());
@@ -147,24 +157,29 @@ pub(super) fn pack<R>(
     })
 }
 
-/// What was packed with this dictionary, or with none, and was `len` bytes long.
-pub(super) fn unpack(packed: &[u8], dictionary: Option<&Dictionary>, len: usize) -> Bytes {
+/// What was packed with this dictionary, or with none, and was `len` bytes long, with room for `capacity` bytes.
+pub(super) fn unpack(
+    packed: &[u8],
+    dictionary: Option<&Dictionary>,
+    len: usize,
+    capacity: usize,
+) -> Vec<u8> {
     UNPACK.with_borrow_mut(|(context, frame)| {
         frame.clear();
         frame.extend_from_slice(&MAGIC);
         frame.extend_from_slice(packed);
-        let mut json = Vec::with_capacity(len);
+        let mut text = Vec::with_capacity(capacity);
         let unpacked = match dictionary {
             Some(dictionary) => {
-                context.decompress_using_ddict(&mut json, frame, &dictionary.unpack)
+                context.decompress_using_ddict(&mut text, frame, &dictionary.unpack)
             }
-            None => context.decompress(&mut json, frame),
+            None => context.decompress(&mut text, frame),
         };
         assert_eq!(unpacked, Ok(len), "what was packed is unpacked with what packed it");
         if frame.capacity() > BUFFER_KEPT_MAX {
             *frame = Vec::new();
         }
-        Bytes::from(json)
+        text
     })
 }
 

@@ -4,6 +4,7 @@
 //! What is remembered is bounded and may be forgotten: then the owner's next objects get another base. Objects keep theirs.
 
 use super::base::Base;
+use super::pattern::Pattern;
 use super::words::Words;
 use super::{Object, Packing};
 use hashbrown::HashMap;
@@ -14,6 +15,9 @@ use std::hash::{Hash, Hasher};
 const REMEMBERED_SHARE: usize = 32;
 const REMEMBERED_MIN: usize = 64 << 10;
 const REMEMBERED_MAX: usize = 4 << 20;
+/// The object unlike those before that becomes a base. A base of small objects pays only from the second after it on.
+const FIRST_BASE: u8 = 2;
+const FIRST_BASE_SMALL: u8 = 3;
 /// Bases in a row that the next object was too different from, until no more are tried.
 const MISSES_MAX: u8 = 4;
 
@@ -71,13 +75,14 @@ impl Siblings {
         if !object.may_be_edited() {
             return object.packed(Some(packing));
         }
+        let pattern = &object.pattern();
         let old = old.filter(|old| old.is_packed_with(packing));
         let owners = Owners(object.owners().clone());
         if owners.0.bytes().is_empty() {
-            return KnownOwner::default().pack(object, old, packing);
+            return KnownOwner::default().pack(object, pattern, old, packing);
         }
         let mut known = self.take(&owners).unwrap_or_default();
-        let packed = known.pack(object, old, packing);
+        let packed = known.pack(object, pattern, old, packing);
         self.put(owners, known, plain);
         packed
     }
@@ -115,11 +120,17 @@ impl KnownOwner {
         size_of::<(Owners, Self)>() + self.base.as_ref().map_or(0, Base::bytes)
     }
 
-    fn pack(&mut self, object: &Object, old: Option<&Object>, packing: &Packing) -> Object {
+    fn pack(
+        &mut self,
+        object: &Object,
+        pattern: &Pattern,
+        old: Option<&Object>,
+        packing: &Packing,
+    ) -> Object {
         let mut tried = false;
         if let Some(before) = old.and_then(|old| old.base(self.base.as_ref())) {
             tried = self.base.as_ref().is_some_and(|base| base.frame.is(&before.frame));
-            if let Some(edited) = object.edited(&before, packing) {
+            if let Some(edited) = object.edited(pattern, &before, packing) {
                 if tried {
                     self.misses = 0;
                 } else if self.base.is_none() && before.is_of_siblings() {
@@ -130,15 +141,21 @@ impl KnownOwner {
         }
         if !tried
             && let Some(base) = &self.base
-            && let Some(edited) = object.edited(base, packing)
+            && let Some(edited) = object.edited(pattern, base, packing)
         {
             self.misses = 0;
             return edited;
         }
+        // A small object would become its own base, which takes more than it saves.
+        let is_small = object.is_small();
+        if old.is_some() && is_small {
+            return object.packed_of(pattern, Some(packing));
+        }
         self.misses = self.misses.saturating_add(1);
         // Many owners have but one object of a kind, and one that is unlike the others is no base for them.
-        if (2..=MISSES_MAX).contains(&self.misses)
-            && let Some((packed, base)) = object.packed_as_base(packing)
+        let first = if is_small { FIRST_BASE_SMALL } else { FIRST_BASE };
+        if (first..=MISSES_MAX).contains(&self.misses)
+            && let Some((packed, base)) = object.packed_as_base(pattern, packing)
         {
             self.base = Some(base);
             return packed;
@@ -146,7 +163,7 @@ impl KnownOwner {
         if self.misses > MISSES_MAX {
             self.base = None;
         }
-        object.packed(Some(packing))
+        object.packed_of(pattern, Some(packing))
     }
 }
 

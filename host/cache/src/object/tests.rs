@@ -13,8 +13,8 @@ fn object(number: usize, extra: &str) -> Object {
 }
 
 fn packing(count: usize) -> Option<Packing> {
-    let samples: Vec<_> = (0..count).map(|number| object(number, "").json()).collect();
-    let samples: Vec<_> = samples.iter().map(|json| &json[..]).collect();
+    let samples: Vec<_> = (0..count).map(|number| object(number, "").pattern().text).collect();
+    let samples: Vec<_> = samples.iter().map(|text| &text[..]).collect();
     Packing::train(&samples, 4096)
 }
 
@@ -46,7 +46,7 @@ fn check_kept(object: &Object, packed: &Object, form: &str) -> Object {
     check_same(packed, object);
     check_same(&packed.at_rest(), object);
     let kept = format!("{:?}", packed.head().kept);
-    assert!(kept.starts_with(form), "{kept} is not {form}");
+    assert_eq!(kept, form);
     assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(packed));
     let text = object.json_len() + size_of::<ObjectText>();
     assert_eq!(packed.at_rest().size() + text, packed.to_be_read().size());
@@ -83,7 +83,7 @@ fn metadata_is_cut_out_once_for_all_clones_of_a_handle_that_carries_its_text() {
 #[test]
 fn an_object_keeps_the_dictionary_that_it_was_packed_with() {
     let with = packing(100).expect("they have much in common");
-    let dictionary = Arc::downgrade(&with.dictionary);
+    let dictionary = Arc::downgrade(with.dictionary());
     let packed = object(7, "").packed(Some(&with)).at_rest();
     assert!(packed.is_packed_with(&with));
     drop(with);
@@ -95,6 +95,44 @@ fn an_object_keeps_the_dictionary_that_it_was_packed_with() {
     drop(packed);
     assert!(dictionary.upgrade().is_none(), "it goes with the last of its objects");
     check_same(&again, &object(7, ""));
+}
+
+/// How a store that keeps these small objects keeps each: with the version before, or as a new one.
+#[track_caller]
+fn check_small(objects: &[(usize, Option<usize>)], forms: &str) -> Vec<Object> {
+    let with = packing(100).expect("they have much in common");
+    let (mut siblings, mut kept) = (Siblings::default(), Vec::<Object>::new());
+    for &(number, before) in objects {
+        let one = object(7 * number, "");
+        let old = before.map(|at| kept[at].to_be_read());
+        kept.push(siblings.pack(&one, old.as_ref(), Some(&with), 0).at_rest());
+        check_same(&kept[kept.len() - 1], &one);
+    }
+    let form = |object: &Object| if object.head().kept == Kept::Packed { 'p' } else { 'e' };
+    assert_eq!(kept.iter().map(form).collect::<String>(), forms);
+    kept
+}
+
+#[test]
+fn small_objects_of_one_owner_are_kept_as_what_differs_and_their_versions_too() {
+    let kept = check_small(&[(0, None), (1, None), (2, None), (3, None), (4, Some(3))], "ppeee");
+    let last = &kept[4];
+    assert!(last.kept_len() < 16, "two names, without UID and version: {last:?}");
+}
+
+#[test]
+fn a_small_object_is_no_base_of_its_own_versions() {
+    let versions: Vec<_> = (0..6).map(|at: usize| (at, at.checked_sub(1))).collect();
+    check_small(&versions, "pppppp");
+}
+
+#[test]
+fn an_object_that_becomes_small_is_packed_by_itself() {
+    let with = packing(100).expect("they have much in common");
+    let long = object(7, &noise(800)).packed(Some(&with));
+    assert!(long.json_len() > 1024);
+    let small = object(7, &noise(600));
+    check_kept(&small, &after(&small, &long, Some(&with)), "Packed");
 }
 
 /// An object whose text is long enough to be worth edits.
@@ -160,10 +198,10 @@ fn check_siblings(
         let kept = siblings.pack(&one, None, Some(with), 0).at_rest();
         check_same(&kept, &one);
         assert!(kept.is_packed_with(with));
-        match &kept.head().kept {
-            Kept::Packed(_) => 'p',
-            Kept::Edited(_) if kept.kept_bytes().is_empty() => 'b',
-            Kept::Edited(_) => 'e',
+        match kept.head().kept {
+            Kept::Packed => 'p',
+            Kept::Edited if kept.kept_bytes().is_empty() => 'b',
+            Kept::Edited => 'e',
             Kept::Carried | Kept::Plain => '-',
         }
     };
@@ -227,14 +265,14 @@ fn what_is_known_of_siblings_is_bounded_and_what_is_asked_for_stays() {
     }
     for owner in 1..500 {
         let asked = siblings.pack(&owned(0, 3 + owner % 40), None, Some(&with), 0);
-        assert!(matches!(asked.head().kept, Kept::Edited(_)), "it is known after {owner} others");
+        assert!(asked.head().kept == Kept::Edited, "it is known after {owner} others");
         for number in 0..3 {
             siblings.pack(&owned(owner, number), None, Some(&with), 0);
         }
         assert!(siblings.remembered() < 150 << 10, "{siblings:?}");
     }
     let forgotten = siblings.pack(&owned(1, 9), None, Some(&with), 0);
-    assert!(matches!(forgotten.head().kept, Kept::Packed(_)));
+    assert!(forgotten.head().kept == Kept::Packed);
 }
 
 #[test]
@@ -277,6 +315,18 @@ fn nothing_is_trained_on_too_little() {
     assert!(packing(0).is_none() && packing(1).is_none());
 }
 
+/// An object whose own words may be anything that JSON can say.
+fn of_words(name: usize, words: &[String; 2], extra: usize) -> Object {
+    let metadata = serde_json::json!({
+        "name": format!("web-{name}"), "resourceVersion": words[0], "uid": words[1],
+        "annotations": {"a": words[1], "b": words[0]},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": words[1]}],
+    });
+    let extra = noise(extra);
+    let json = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "extra": extra});
+    Object::decode(json.to_string().as_bytes(), None).expect("it decodes")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -290,6 +340,26 @@ proptest! {
             let text = serde_json::to_string(&text.repeat(times)).expect("text is JSON");
             let one = object(number, &(text[1..text.len() - 1].to_owned() + &noise(random)));
             check_same(&one.packed(with.as_ref()).at_rest(), &one);
+        }
+    }
+
+    #[test]
+    fn objects_with_any_words_come_back(
+        objects in prop::collection::vec(
+            (0..3_usize, ["[7\"\\u{1}\u{2}é]{0,3}", "[7\"\\u{1}\u{2}é]{0,3}|[0-9a-f-]{36}"], 0..1500_usize, any::<bool>()),
+            1..12,
+        ),
+    ) {
+        let (with, mut siblings) = (packing(100).expect("enough"), Siblings::default());
+        let mut old: Option<Object> = None;
+        for (name, words, extra, is_cut) in objects {
+            let one = of_words(name, &words, extra);
+            let one = if is_cut { one.metadata_only() } else { one };
+            let kept = siblings.pack(&one, old.as_ref(), Some(&with), 0);
+            check_same(&kept.at_rest(), &one);
+            let bytes = Bytes::from(one.json().to_vec());
+            check_same(&kept.with_json(bytes).packed(None).at_rest(), &one);
+            old = Some(kept.at_rest().to_be_read());
         }
     }
 }
