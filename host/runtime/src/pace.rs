@@ -141,6 +141,8 @@ impl Times {
     fn after_long_instruction(&mut self, time: Duration, now: Instant, was_slow: bool) -> Instant {
         let short = (time * STAY_FACTOR).min(STAY_MAX);
         let (end, stay) = match self.long_instruction {
+            // A load, or a call on a thread for slow plugins, says nothing of the next call on a quick one.
+            None if was_slow => return now + short,
             None => (now + short, short),
             // On a thread for slow plugins, or another shard was long at the same event.
             Some((end, stay)) if was_slow || now < end => (end.max(now + short), stay),
@@ -546,6 +548,19 @@ mod tests {
         let (mut times, now) = (Times::default(), Instant::now());
         let ends = [0; 8].map(|_| times.after_long_instruction(2 * SLOW, now, false));
         assert_eq!(ends, [now + 2 * SLOW * STAY_FACTOR; 8]);
+    }
+
+    #[test]
+    fn a_long_instruction_of_a_load_is_not_the_first_one() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        pace.loads(now);
+        pace.computed(2 * SLOW, now);
+        let later = now + STAY_MAX;
+        pace.call(later);
+        assert!(!pace.is_slow());
+        pace.computed(2 * SLOW, later);
+        let until = pace.shared.times.lock().slow_until;
+        assert_eq!(until, Some(later + LONG_STAY), "and not for a minute");
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub(super) enum Alphabet {
 
 /// A shorter text saves a byte at most, and is quicker to read as it is.
 const SHORT_MIN: usize = 4;
-const HEX: Letters = Letters::new(b"0123456789abcdef");
-const NUMBERS: Letters = Letters::new(b"0123456789.:-TZ+");
+static HEX: Letters = Letters::new(b"0123456789abcdef");
+static NUMBERS: Letters = Letters::new(b"0123456789.:-TZ+");
 
 struct Letters {
     letters: &'static [u8; 16],

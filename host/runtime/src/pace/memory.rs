@@ -13,8 +13,11 @@ pub(crate) const LARGE_MEMORY_MAX: usize = 24 << 20;
 /// The size of an instance's linear memories together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemorySize {
+    /// At most [`SMALL_MEMORY_MAX`].
     Small,
+    /// At most [`LARGE_MEMORY_MAX`].
     Large,
+    /// Above both: an instruction may hold a thread for long.
     Huge,
 }
 
