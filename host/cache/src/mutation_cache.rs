@@ -152,7 +152,7 @@ impl MutationCache {
         };
         let object = match before {
             Some(before) if order(before) == Some(Ordering::Less) => {
-                if !deleted || before.uid() != object.uid() {
+                if !deleted || !before.has_uid_of(&object) {
                     return;
                 }
                 // Its last version is the written one, whatever its deleter knew.
@@ -242,7 +242,7 @@ impl Mutation {
         match snapshot.get(self.object.key()) {
             Some(stored) => {
                 let order = compare_resource_versions(stored.resource_version(), written);
-                let same = stored.uid() == self.object.uid();
+                let same = stored.has_uid_of(&self.object);
                 // A deletion may be of exactly the stored version.
                 order == Some(Ordering::Less)
                     || (self.deleted && same && order == Some(Ordering::Equal))

@@ -18,6 +18,7 @@ mod pattern;
 mod read_shared;
 mod shared;
 mod siblings;
+mod uid;
 mod words;
 
 pub use decode::DecodeError;
@@ -26,11 +27,12 @@ pub use key::{ObjectKey, ParseKeyError};
 pub(crate) use metadata::TypeJson;
 pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
+pub use uid::Uid;
 pub use words::OwnerReference;
 
 use crate::json::PassValues;
 use bytes::Bytes;
-use head::{Head, Meta, MetadataFields, text};
+use head::{Head, Meta, MetadataFields};
 use kept::Kept;
 use std::cmp::Ordering;
 use std::fmt;
@@ -104,13 +106,18 @@ impl Object {
     }
 
     /// `metadata.uid`; empty if the server gives none.
-    pub fn uid(&self) -> &str {
-        text(self.own_words()[1])
+    pub fn uid(&self) -> Uid<'_> {
+        self.kept_uid().uid()
+    }
+
+    /// Whether both have the same UID. If not, one is another object than the other, whatever their names are.
+    pub fn has_uid_of(&self, other: &Self) -> bool {
+        self.kept_uid() == other.kept_uid()
     }
 
     /// `metadata.resourceVersion`; empty if the server gives none.
     pub fn resource_version(&self) -> &str {
-        text(self.own_words()[0])
+        self.kept_resource_version()
     }
 
     /// `metadata.generation`; none where the server gives none, or 0, which is the same in Kubernetes.

@@ -123,7 +123,7 @@ impl Identity<'_> {
         let fields = [
             ("name", &self.name, key.name()),
             ("namespace", &self.namespace, key.namespace()),
-            ("uid", &self.uid, object.uid()),
+            ("uid", &self.uid, &*object.uid()),
         ];
         let mut differing = fields
             .into_iter()
@@ -188,7 +188,7 @@ mod tests {
     #[track_caller]
     fn check_metadata(object: &Object) {
         assert_eq!(object.key(), &ObjectKey::new("d", "a"));
-        assert_eq!((object.uid(), object.resource_version()), ("u", "7"));
+        assert_eq!((&*object.uid(), object.resource_version()), ("u", "7"));
         assert_eq!(object.label("app"), Some("x"));
     }
 

@@ -124,7 +124,7 @@ impl<'a> Sight<'a> {
         CachedObject {
             state: place.to_owned(),
             resource_version: self.object.as_ref().map(|it| it.resource_version().to_owned()),
-            uid: self.object.as_ref().map(|it| it.uid().to_owned()),
+            uid: self.object.as_ref().map(|it| it.uid().to_string()),
             informer: state.as_ref().map(|state| state.as_str().to_owned()),
             message: state.and_then(|state| state.message().map(line)),
             nearest: self.nearest_name(plugins),

@@ -318,7 +318,7 @@ impl ResourceEventHandler for Told {
                 format!("{} instead of {known}", text(old))
             });
         }
-        self.check(old.uid() == new.uid(), "another UID is another object", || text(new));
+        self.check(old.has_uid_of(new), "another UID is another object", || text(new));
         let same = same_version(old, new);
         let resync = cause.reason == Reason::Resync;
         // A queue may merge a change and its reversal by a rewind. The result is no change.
@@ -341,7 +341,7 @@ impl ResourceEventHandler for Told {
         state.doomed.remove(&key);
         let known = state.known.remove(&key);
         if self.replay || known.is_some() {
-            let right = known.as_ref().is_some_and(|known| known.uid() == last.uid());
+            let right = known.as_ref().is_some_and(|known| known.has_uid_of(last));
             self.check(right, "only what is known is deleted", || text(last));
         }
         // Before it has synced, a handler may get events of a watch with a narrower scope than its own.

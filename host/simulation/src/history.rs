@@ -107,7 +107,7 @@ impl History {
             let (key, version) = (key(object), self.version(object, NOW));
             let versions = self.versions.entry(key.clone()).or_default();
             let same =
-                |one: &Version| one.shown.uid() == version.shown.uid() && one.raw == version.raw;
+                |one: &Version| one.shown.has_uid_of(&version.shown) && one.raw == version.raw;
             let at = versions.iter().position(same).unwrap_or_else(|| {
                 versions.push(version);
                 versions.len() - 1
@@ -163,7 +163,7 @@ impl History {
     pub(crate) fn stayed(&self, known: &Object, scope: &Scope) -> bool {
         let since = self.find(known).map(|version| version.from).min();
         let versions = self.versions.get(&known.key().to_string());
-        let same = versions.into_iter().flatten().filter(|one| one.shown.uid() == known.uid());
+        let same = versions.into_iter().flatten().filter(|one| one.shown.has_uid_of(known));
         let mut later = same.filter(|version| since.is_some_and(|since| version.until > since));
         since.is_some() && later.all(|version| scope.contains(&version.shown))
     }
@@ -208,13 +208,13 @@ impl History {
     pub(crate) fn is_live(&self, object: &Object) -> bool {
         let key = object.key().to_string();
         let live = self.live.get(&key).map(|at| &self.versions[&key][*at]);
-        self.restored == 0 && live.is_some_and(|live| live.shown.uid() == object.uid())
+        self.restored == 0 && live.is_some_and(|live| live.shown.has_uid_of(object))
     }
 }
 
 /// Whether both are the same state of the same object.
 pub(crate) fn same_version(one: &Object, other: &Object) -> bool {
-    one.uid() == other.uid()
+    one.has_uid_of(other)
         && one.resource_version() == other.resource_version()
         && same_content(one, other)
 }

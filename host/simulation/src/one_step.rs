@@ -1,7 +1,7 @@
 //! A relist is one step: a handler in the informer's task sees all of its result at its first notification, and gets
 //! the deletions first.
 
-use informant_cache::Object;
+use informant_cache::{Object, Uid};
 use tokio::time::Instant;
 
 /// The notifications of a relist so far. Two relists never happen at the same moment, because a pause precedes each.
@@ -46,6 +46,6 @@ impl OneStep {
     }
 }
 
-fn versions(stored: &[Object]) -> impl Iterator<Item = (&str, &str)> {
+fn versions(stored: &[Object]) -> impl Iterator<Item = (Uid<'_>, &str)> {
     stored.iter().map(|object| (object.uid(), object.resource_version()))
 }

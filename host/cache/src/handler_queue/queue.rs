@@ -232,7 +232,7 @@ fn merge_notifications(waiting: Notification, newer: Notification) -> Merged {
     let (Some(before), Some(after)) = (waiting.object(), newer.object()) else {
         return Merged::Both(waiting, newer);
     };
-    let same_object = before.uid() == after.uid();
+    let same_object = before.has_uid_of(after);
     let coalesced = waiting.coalesced() + newer.coalesced() + 1;
     let (Some(kinds_before), Some(kinds_after)) = (kind(&waiting), kind(&newer)) else {
         return Merged::Both(waiting, newer);

@@ -29,7 +29,7 @@ pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     let order = compare_resource_versions(new.resource_version(), old.resource_version());
     let set_back = write == Write::Listed { consistent: true };
     let known = !new.resource_version().is_empty();
-    let is_one = order == Some(Ordering::Equal) && old.uid() == new.uid();
+    let is_one = order == Some(Ordering::Equal) && old.has_uid_of(new);
     if is_one && (old.is_metadata_only() || new.is_metadata_only()) {
         let is_same = (known && !set_back) || old.same_metadata(new);
         return match (is_same, new.is_metadata_only()) {
@@ -40,8 +40,8 @@ pub(super) fn judge(old: &Object, new: &Object, write: Write) -> Verdict {
     }
     match order {
         Some(Ordering::Less) if known && !set_back => Verdict::Stale,
-        Some(Ordering::Equal) if known && !set_back && old.uid() == new.uid() => Verdict::Unchanged,
-        Some(Ordering::Equal) if old.uid() == new.uid() && old.same_json(new) => Verdict::Unchanged,
+        Some(Ordering::Equal) if known && !set_back && old.has_uid_of(new) => Verdict::Unchanged,
+        Some(Ordering::Equal) if old.has_uid_of(new) && old.same_json(new) => Verdict::Unchanged,
         _ => Verdict::Newer,
     }
 }

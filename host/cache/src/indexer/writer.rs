@@ -230,7 +230,7 @@ impl<'a> IndexerWrite<'a> {
     pub(crate) fn is_other(&self, object: &Object) -> bool {
         self.get(object.key()).is_none_or(|stored| {
             stored.resource_version() != object.resource_version()
-                || stored.uid() != object.uid()
+                || !stored.has_uid_of(object)
                 || (stored.is_metadata_only() && !object.is_metadata_only())
         })
     }
@@ -279,7 +279,7 @@ impl Writer {
         let new = self.write(&old, slot, &object);
         match verdict {
             Verdict::Completed => Put::Completed { old, new },
-            _ if old.uid() == new.uid() => Put::Updated { old, new },
+            _ if old.has_uid_of(&new) => Put::Updated { old, new },
             _ => Put::Replaced { old, new },
         }
     }

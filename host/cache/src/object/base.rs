@@ -80,7 +80,7 @@ impl Object {
             }
             Kept::Packed if !self.is_small() => {
                 let text = match self.read_json() {
-                    Some(json) => Pattern::of(json, self.own_words()).text,
+                    Some(json) => self.pattern_of(json).text,
                     None => self.unpacked_pattern(),
                 };
                 self.carry(|| {

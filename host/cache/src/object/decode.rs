@@ -12,7 +12,7 @@ mod scanner;
 mod usual;
 
 use super::shared::shared;
-use super::{Meta, MetadataFields, Object, ObjectKey, OwnerReference, TypeMeta};
+use super::{Meta, MetadataFields, Object, ObjectKey, OwnerReference, TypeMeta, Uid};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::num::NonZeroI64;
@@ -113,7 +113,7 @@ pub(super) fn object(
     };
     let fields = MetadataFields {
         resource_version: &metadata.resource_version,
-        uid: &metadata.uid,
+        uid: Uid::of_text(&metadata.uid),
         generation: metadata.generation.and_then(NonZeroI64::new),
         lacks_last_applied: cuts.lacks_last_applied,
         metadata_only: false,

@@ -180,7 +180,7 @@ fn agree(object: &Object, expected: &Expected) {
         namespace => format!("{namespace}/{}", expected.name),
     };
     assert_eq!(object.key().to_string(), key);
-    assert_eq!(object.uid(), expected.uid);
+    assert_eq!(*object.uid(), *expected.uid);
     assert_eq!(object.resource_version(), expected.resource_version);
     assert_eq!(object.generation(), expected.generation.filter(|number| *number != 0));
     let labels: Vec<(String, String)> =

@@ -1,8 +1,9 @@
 //! The head of an object: the part of its metadata that is read often, in front of its bytes.
 
 use super::packing::Frame;
-use super::pattern::{Marked, OwnWords};
+use super::pattern::Marked;
 use super::shared::shared;
+use super::uid::{KeptUid, Uid};
 use super::words::Words;
 use super::{Kept, Object, ObjectKey, ObjectText};
 use bytes::Bytes;
@@ -23,6 +24,8 @@ pub(super) struct Head {
     pub(super) json_len: u32,
     pub(super) resource_version_len: u16,
     pub(super) generation_len: u8,
+    /// Whether the UID's bytes are those of a UUID, and not text.
+    pub(super) uid_is_uuid: bool,
     pub(super) kept: Kept,
     pub(super) marked: Marked,
     pub(super) lacks_last_applied: bool,
@@ -40,7 +43,7 @@ pub(super) struct Meta {
 /// The other parts of the metadata that are read without the JSON.
 pub(super) struct MetadataFields<'a> {
     pub(super) resource_version: &'a str,
-    pub(super) uid: &'a str,
+    pub(super) uid: Uid<'a>,
     pub(super) generation: Option<NonZeroI64>,
     pub(super) lacks_last_applied: bool,
     pub(super) metadata_only: bool,
@@ -56,16 +59,18 @@ impl Object {
     /// An object that has just arrived.
     pub(super) fn new(meta: Meta, fields: MetadataFields<'_>, json: Bytes) -> Self {
         let MetadataFields { resource_version, uid, .. } = fields;
+        let uid = KeptUid::of(&uid);
         let (generation, generation_len) = generation_bytes(fields.generation);
         let generation = &generation[..generation_len];
-        let front = [resource_version.as_bytes(), uid.as_bytes(), generation].concat();
+        let front = [resource_version.as_bytes(), uid.bytes(), generation].concat();
         let head = Head {
             meta,
             frame: None,
-            uid_len: length(uid.len()),
+            uid_len: length(uid.bytes().len()),
             json_len: length(json.len()),
             resource_version_len: length(resource_version.len()),
             generation_len: length(generation_len),
+            uid_is_uuid: uid.is_uuid(),
             kept: Kept::Carried,
             marked: Marked::default(),
             lacks_last_applied: fields.lacks_last_applied,
@@ -89,10 +94,9 @@ impl Object {
     /// The parts that [`Object::new`] takes.
     pub(super) fn fields(&self) -> MetadataFields<'_> {
         let head = self.head();
-        let [resource_version, uid] = self.own_words().map(text);
         MetadataFields {
-            resource_version,
-            uid,
+            resource_version: self.resource_version(),
+            uid: self.uid(),
             generation: self.kept_generation(),
             lacks_last_applied: head.lacks_last_applied,
             metadata_only: head.metadata_only,
@@ -104,11 +108,14 @@ impl Object {
         generation_of(&front[front.len() - len..])
     }
 
-    /// resourceVersion and UID.
-    pub(super) fn own_words(&self) -> OwnWords<'_> {
-        let (resource_version, rest) =
-            self.inner.slice.split_at(self.head().resource_version_len.into());
-        [resource_version, &rest[..self.head().uid_len as usize]]
+    pub(super) fn kept_resource_version(&self) -> &str {
+        text(&self.front()[..self.head().resource_version_len.into()])
+    }
+
+    pub(super) fn kept_uid(&self) -> KeptUid<'_> {
+        let head = self.head();
+        let bytes = &self.front()[head.resource_version_len.into()..][..head.uid_len as usize];
+        KeptUid::of_bytes(bytes, head.uid_is_uuid)
     }
 
     /// The bytes before the JSON.
@@ -144,7 +151,7 @@ fn generation_of(bytes: &[u8]) -> Option<NonZeroI64> {
     NonZeroI64::new((unsigned >> 1).cast_signed() ^ -(unsigned & 1).cast_signed())
 }
 
-pub(super) fn text(bytes: &[u8]) -> &str {
+fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("it was written from text")
 }
 
@@ -154,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_head_has_no_gap() {
-        assert_eq!(size_of::<Head>(), 64);
+        assert_eq!(size_of::<Head>(), 56);
     }
 
     #[test]

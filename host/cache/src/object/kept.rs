@@ -2,7 +2,7 @@
 
 use super::head::Head;
 use super::packing::{self, Dictionary, Frame, Made, Packing};
-use super::pattern::{Marked, Pattern};
+use super::pattern::{Marked, OwnWords, Pattern};
 use super::{Object, edits};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -68,7 +68,17 @@ impl Object {
     }
 
     pub(super) fn pattern(&self) -> Pattern {
-        Pattern::of(&self.json(), self.own_words())
+        self.pattern_of(&self.json())
+    }
+
+    /// The pattern of the object's JSON.
+    pub(super) fn pattern_of(&self, json: &[u8]) -> Pattern {
+        self.with_own_words(|words| Pattern::of(json, words))
+    }
+
+    fn with_own_words<R>(&self, then: impl FnOnce(OwnWords<'_>) -> R) -> R {
+        let words = [self.resource_version(), &self.uid(), self.key().name()];
+        then(words.map(str::as_bytes))
     }
 
     /// Whether packing it with this dictionary again would change nothing.
@@ -123,7 +133,7 @@ impl Object {
 
     /// The JSON of the object's pattern.
     pub(super) fn json_of(&self, pattern: Vec<u8>) -> Bytes {
-        self.head().marked.json(pattern, self.own_words()).into()
+        self.with_own_words(|words| self.head().marked.json(pattern, words)).into()
     }
 
     /// The pattern of an object that is packed, with room for its JSON.
@@ -144,6 +154,6 @@ impl Object {
     }
 
     fn pattern_len(&self) -> usize {
-        self.head().marked.pattern_len(self.json_len(), self.own_words())
+        self.with_own_words(|words| self.head().marked.pattern_len(self.json_len(), words))
     }
 }

@@ -4,17 +4,15 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
-use triomphe::Arc;
+use triomphe::{Arc, HeaderSlice};
 
 /// Names an object within its resource: a namespace, empty for cluster-scoped objects, and a name.
 ///
 /// A cheap handle: both are one text, and cloning counts a reference. Ordered by namespace, then name.
 #[derive(Clone)]
 pub struct ObjectKey {
-    /// `namespace/name`; `/name` where there is no namespace.
-    text: Arc<str>,
-    /// Bytes of the namespace.
-    namespace: usize,
+    /// The bytes of the namespace, and `namespace/name`, or `/name` where there is no namespace.
+    inner: Arc<HeaderSlice<u32, str>>,
 }
 
 /// Most keys are shorter, and are put together without an allocation.
@@ -26,31 +24,44 @@ impl ObjectKey {
         let (namespace, name) = (namespace.as_ref(), name.as_ref());
         let len = namespace.len() + 1 + name.len();
         let mut on_stack = [0; ON_STACK];
+        let long;
         let text = match on_stack.get_mut(..len) {
             Some(bytes) => {
                 bytes[..namespace.len()].copy_from_slice(namespace.as_bytes());
                 bytes[namespace.len()] = b'/';
                 bytes[namespace.len() + 1..].copy_from_slice(name.as_bytes());
-                std::str::from_utf8(bytes).expect("it is made of texts").into()
+                std::str::from_utf8(bytes).expect("it is made of texts")
             }
-            None => [namespace, "/", name].concat().into(),
+            None => {
+                long = [namespace, "/", name].concat();
+                &long
+            }
         };
-        Self { text, namespace: namespace.len() }
+        let namespace = u32::try_from(namespace.len()).expect("no namespace has 4 GiB");
+        Self { inner: Arc::from_header_and_str(namespace, text) }
     }
 
     /// Empty for cluster-scoped objects.
     pub fn namespace(&self) -> &str {
-        &self.text[..self.namespace]
+        &self.text()[..self.namespace_len()]
     }
 
     /// `metadata.name`.
     pub fn name(&self) -> &str {
-        &self.text[self.namespace + 1..]
+        &self.text()[self.namespace_len() + 1..]
     }
 
     /// Bytes of the text that all clones share.
     pub(crate) fn len(&self) -> usize {
-        self.text.len()
+        self.text().len()
+    }
+
+    fn text(&self) -> &str {
+        &self.inner.slice
+    }
+
+    fn namespace_len(&self) -> usize {
+        self.inner.header as usize
     }
 }
 
@@ -74,7 +85,7 @@ impl FromStr for ObjectKey {
 
 impl PartialEq for ObjectKey {
     fn eq(&self, other: &Self) -> bool {
-        self.namespace == other.namespace && self.text == other.text
+        self.namespace_len() == other.namespace_len() && self.text() == other.text()
     }
 }
 
@@ -82,12 +93,12 @@ impl Eq for ObjectKey {}
 
 impl Ord for ObjectKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        let (one, another) = (self.text.as_bytes(), other.text.as_bytes());
-        if self.namespace == other.namespace {
+        let (one, another) = (self.text().as_bytes(), other.text().as_bytes());
+        if self.namespace_len() == other.namespace_len() {
             // As long as each other: the texts go by them first, then by the names.
             one.cmp(another)
         } else {
-            one[..self.namespace].cmp(&another[..other.namespace])
+            one[..self.namespace_len()].cmp(&another[..other.namespace_len()])
         }
     }
 }
@@ -100,14 +111,14 @@ impl PartialOrd for ObjectKey {
 
 impl Hash for ObjectKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
+        self.text().hash(state);
     }
 }
 
 /// `namespace/name`, or `name` where there is no namespace: client-go's `MetaNamespaceKeyFunc`.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.namespace == 0 { self.name() } else { &self.text })
+        f.write_str(if self.namespace_len() == 0 { self.name() } else { self.text() })
     }
 }
 

@@ -299,7 +299,7 @@ impl Deltas {
         if let Removed::Gone { last } = write.delete(&object) {
             self.parts.note_change(id, &last, AwaitedChange::At, object.resource_version());
             // The deleted object is another one than the known one: the known one's deletion was missed.
-            let known = last.uid() == object.uid();
+            let known = last.has_uid_of(&object);
             let (told, known_as) = if known { (object, Some(last)) } else { (last, None) };
             let final_state =
                 if known && !selects { FinalState::Known } else { FinalState::Unknown };

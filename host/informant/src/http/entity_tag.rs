@@ -21,7 +21,7 @@ static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0))
 
 /// The tag of an answer with this object, to a request for this path and query.
 pub(super) fn of_object(asked: &str, object: &Object) -> HeaderValue {
-    tag(&["object", asked, object.uid(), object.resource_version()])
+    tag(&["object", asked, &object.uid(), object.resource_version()])
 }
 
 /// The tag of an answer from a store of this edition. A list that is sent while objects change has some of their later

@@ -202,7 +202,7 @@ impl SubscriptionHandler {
         };
         let known = self.known.as_ref().and_then(|known| known.take(telling.object));
         let telling = match &known {
-            Some(known) if known.uid() == telling.object.uid() => {
+            Some(known) if known.has_uid_of(telling.object) => {
                 Telling { knew: true, ..telling.known_as(known) }
             }
             Some(known) => {

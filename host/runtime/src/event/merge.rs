@@ -21,7 +21,7 @@ pub(crate) enum Merged {
 /// Both are of one object name and subscription. `was_delivered` says that the plugin was called
 /// with the object before `waiting` was queued. Then its deletion must be delivered as well.
 pub(crate) fn merge(mut waiting: Event, mut newer: Event, was_delivered: bool) -> Merged {
-    let same_object = waiting.object.uid() == newer.object.uid();
+    let same_object = waiting.object.has_uid_of(&newer.object);
     let coalesced = waiting.coalesced + newer.coalesced + 1;
     let before_sync = waiting.before_sync || newer.before_sync;
     // The plugin got the events of its dead letters, and may have read an object that becomes a key.

@@ -242,7 +242,7 @@ impl DeadLetter {
             "resource": self.resource,
             "namespace": object.namespace,
             "name": object.name,
-            "uid": self.event.object.uid(),
+            "uid": *self.event.object.uid(),
             "resourceVersion": object.resource_version,
             "change": self.event.change.as_str(),
             "reason": self.event.reason.as_str(),

@@ -91,7 +91,7 @@ mod tests {
         };
         let there = world.find(&resource, &key(&request.target)).expect("it is there");
         let mut answer: Value = serde_json::from_str(answer).expect("JSON");
-        answer["metadata"]["uid"] = there.uid().into();
+        answer["metadata"]["uid"] = (*there.uid()).into();
         let changed = apply(&world, &request, &answer, "2026-01-01T00:00:00Z");
         let shown = match changed.expect("it is applied").map(|(_, changed)| changed) {
             None => "nothing".to_owned(),

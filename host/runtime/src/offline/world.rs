@@ -237,7 +237,7 @@ mod tests {
         let of = |json: &str| {
             OfflineWorld::default()
                 .object(&resource, json.as_bytes())
-                .map(|it| (it.uid().to_owned(), it.resource_version().to_owned()))
+                .map(|it| (it.uid().to_string(), it.resource_version().to_owned()))
         };
         let bare = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b"}}"#;
         let (uid, version) = of(bare).expect("it is one");

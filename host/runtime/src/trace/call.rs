@@ -91,7 +91,8 @@ impl CallCause {
 }
 
 impl TracedCall {
-    fn attributes(&self) -> Vec<SpanAttribute<'_>> {
+    /// `uid` is that of the event's object.
+    fn attributes<'a>(&'a self, uid: &'a str) -> Vec<SpanAttribute<'a>> {
         let mut attributes = Vec::with_capacity(ATTRIBUTES);
         attributes.push(("informant.plugin", self.plugin.as_str().into()));
         if let Some(shard) = self.shard {
@@ -102,7 +103,7 @@ impl TracedCall {
         }
         match &self.cause {
             CallCause::Event(event) => {
-                event.push_version(&mut attributes);
+                event.push_version(uid, &mut attributes);
                 attributes.push(("informant.event.change", event.change.as_str().into()));
                 attributes.push(("informant.event.reason", event.reason.as_str().into()));
             }
@@ -191,7 +192,8 @@ impl CallTrace {
         else {
             return;
         };
-        let mut attributes = call.attributes();
+        let uid = call.cause.event().map(|event| event.object.uid());
+        let mut attributes = call.attributes(uid.as_deref().unwrap_or_default());
         attributes.extend(error.map(|error| ("error.type", error.into())));
         let untold = children.saturating_sub(CHILDREN_MAX);
         if untold > 0 {

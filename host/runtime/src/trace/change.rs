@@ -41,7 +41,7 @@ impl Tracer {
     pub(super) fn change(&self, event: &TracedEvent) -> TraceId {
         let (object, key) = (&event.object, event.object.key());
         let mut hasher = self.0.hash.build_hasher();
-        let version = [key.namespace(), key.name(), object.uid(), object.resource_version()];
+        let version = [key.namespace(), key.name(), &object.uid(), object.resource_version()];
         [&*event.resource].into_iter().chain(version).for_each(|part| part.hash(&mut hasher));
         let first = hasher.finish();
         hasher.write_u8(0);
@@ -76,8 +76,8 @@ impl Tracer {
         if !self.0.roots.lock().begin(change) {
             return;
         }
-        let mut attributes = Vec::with_capacity(6);
-        event.push_version(&mut attributes);
+        let (uid, mut attributes) = (event.object.uid(), Vec::with_capacity(6));
+        event.push_version(&uid, &mut attributes);
         attributes.push(("informant.event.reason", event.reason.as_str().into()));
         self.on_end(&Span {
             trace: change,

@@ -39,10 +39,14 @@ impl TracedEvent {
         }
     }
 
-    /// The attributes of the object's version.
-    pub(super) fn push_version<'a>(&'a self, attributes: &mut Vec<SpanAttribute<'a>>) {
+    /// The attributes of the object's version; `uid` is the object's.
+    pub(super) fn push_version<'a>(
+        &'a self,
+        uid: &'a str,
+        attributes: &mut Vec<SpanAttribute<'a>>,
+    ) {
         let (object, key) = (&self.object, self.object.key());
-        let named = [key.namespace(), key.name(), object.uid()];
+        let named = [key.namespace(), key.name(), uid];
         attributes.extend(object_attributes(&self.resource, named));
         attributes.push(("k8s.object.resource_version", object.resource_version().into()));
     }

@@ -152,7 +152,7 @@ fn metadata_is_read() {
         "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"o","controller":true}]}}"#;
     let object = Object::decode(json.as_bytes(), Some(&pod())).expect("it decodes");
     assert_eq!(object.key(), &ObjectKey::new("n", "aé"));
-    assert_eq!((object.uid(), object.resource_version()), ("u", "7"));
+    assert_eq!((&*object.uid(), object.resource_version()), ("u", "7"));
     assert_eq!(object.generation(), Some(3));
     assert_eq!(object.labels().collect::<Vec<_>>(), [("app", "y"), ("t", "")]);
     assert_eq!(object.label("app"), Some("y"));

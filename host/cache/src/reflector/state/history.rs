@@ -58,7 +58,7 @@ impl Witness {
     pub(super) fn compare(&self, found: &Object, gone: bool) -> Repeated {
         let known = &self.object;
         let same_number = found.resource_version() == known.resource_version();
-        if !same_number || found.uid() != known.uid() || gone != self.gone {
+        if !same_number || !found.has_uid_of(known) || gone != self.gone {
             Repeated::Other
         } else if found.json() == known.json() {
             Repeated::Same

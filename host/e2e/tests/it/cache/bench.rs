@@ -238,7 +238,8 @@ fn version(object: &Value) -> Version {
 }
 
 fn versions_of(objects: &BTreeMap<ObjectKey, Object>) -> BTreeMap<String, Version> {
-    let version = |object: &Object| (object.uid().to_owned(), object.resource_version().to_owned());
+    let version =
+        |object: &Object| (object.uid().to_string(), object.resource_version().to_owned());
     objects.iter().map(|(key, object)| (key.to_string(), version(object))).collect()
 }
 

@@ -95,7 +95,7 @@ impl State {
 }
 
 fn version(object: &Object) -> (String, String) {
-    (object.uid().to_owned(), object.resource_version().to_owned())
+    (object.uid().to_string(), object.resource_version().to_owned())
 }
 
 impl ResourceEventHandler for Replay {

@@ -213,7 +213,7 @@ pub(crate) type Known = BTreeMap<String, (String, u64)>;
 pub(crate) fn tell(known: &mut Known, event: &Event) {
     let name = event.object.key().name().to_owned();
     let version = event.object.resource_version().parse().expect("the test's versions are numbers");
-    let uid = event.object.uid().to_owned();
+    let uid = event.object.uid().to_string();
     let told = known.get(&name);
     match event.change {
         Change::Added if event.reason == Reason::Reload => {

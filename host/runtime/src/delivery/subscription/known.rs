@@ -29,7 +29,7 @@ impl Known {
         let known = std::mem::take(&mut *self.objects.lock());
         let is_gone = |known: &Object| {
             let present = (self.present)(known.key());
-            !present.is_some_and(|object| object.uid() == known.uid() && view.contains(&object))
+            !present.is_some_and(|object| object.has_uid_of(known) && view.contains(&object))
         };
         let mut gone: Vec<Object> = known.into_values().filter(is_gone).collect();
         gone.sort_by(|a, b| a.key().cmp(b.key()));

@@ -297,7 +297,7 @@ impl Bench {
         assert!(is_right, "the plugin knows {known:?} of {name} and hears in the end {heard:#?}");
         match event.change {
             Change::Deleted => self.knows.remove(&name),
-            _ => self.knows.insert(name, (event.object.uid().to_owned(), version)),
+            _ => self.knows.insert(name, (event.object.uid().to_string(), version)),
         };
     }
 
@@ -311,7 +311,7 @@ impl Bench {
         let truth: Knowledge = objects
             .iter()
             .filter(|object| view.contains(object))
-            .map(|o| (o.key().name().to_owned(), (o.uid().to_owned(), version(o))))
+            .map(|o| (o.key().name().to_owned(), (o.uid().to_string(), version(o))))
             .collect();
         // Without replay, an object is not delivered again if its event waited while a version in between did not want
         // it.

@@ -91,7 +91,7 @@ impl Replay {
         let mut state = self.state.lock();
         state.count += 1;
         state.passed = Some(object.key().clone());
-        match state.ahead.remove(object.uid()) {
+        match state.ahead.remove(&*object.uid()) {
             Some(Ahead::Told) => Turn::Past,
             Some(Ahead::New) => Turn::Tell { known: false },
             None => Turn::Tell { known: state.knew(object) },
@@ -123,18 +123,18 @@ impl Replay {
 
     /// Notes that an object is gone.
     pub(super) fn forget(&self, object: &Object) {
-        self.state.lock().ahead.remove(object.uid());
+        self.state.lock().ahead.remove(&*object.uid());
     }
 
     /// Whether the events of an object ahead of the replay were queued.
     pub(super) fn has_told_ahead(&self, object: &Object) -> bool {
-        self.state.lock().ahead.get(object.uid()) == Some(&Ahead::Told)
+        self.state.lock().ahead.get(&*object.uid()) == Some(&Ahead::Told)
     }
 
     /// Whether the plugin knows this state of an object that is ahead of the replay and has no queued event.
     pub(crate) fn knows(&self, object: &Object) -> bool {
         let state = self.state.lock();
-        !state.ahead.contains_key(object.uid()) && state.knew(object)
+        !state.ahead.contains_key(&*object.uid()) && state.knew(object)
     }
 
     /// Whether the replay reached an object, or a change ahead of the replay queued the object.
@@ -161,7 +161,7 @@ impl Replay {
     /// Whether a plugin knows an object after this replay, with this view, up to the replay's progress.
     fn knows_after(&self, object: &Object, view: &View) -> bool {
         let state = self.state.lock();
-        match state.ahead.get(object.uid()) {
+        match state.ahead.get(&*object.uid()) {
             Some(Ahead::New) => false,
             _ if state.has_told(object) => view.contains(object),
             _ => state.knew(object),
@@ -178,7 +178,7 @@ impl State {
     fn has_told(&self, object: &Object) -> bool {
         self.is_through
             || self.passed.as_ref().is_some_and(|passed| object.key() <= passed)
-            || self.ahead.get(object.uid()) == Some(&Ahead::Told)
+            || self.ahead.get(&*object.uid()) == Some(&Ahead::Told)
     }
 
     /// Whether the replaced subscription delivered this state of an object to the plugin.

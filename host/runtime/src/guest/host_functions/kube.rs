@@ -249,7 +249,7 @@ impl GuestState {
             kind: kind.kind,
             namespace: key.namespace().to_owned(),
             name: key.name().to_owned(),
-            uid: object.uid().to_owned(),
+            uid: object.uid().to_string(),
         })
     }
 }

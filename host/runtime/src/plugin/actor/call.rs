@@ -93,7 +93,7 @@ pub(super) async fn call(
         change: change(event),
         reason: reason(event),
         key: contract::ObjectKeyParam { namespace: key.namespace(), name: key.name() },
-        uid: event.object.uid(),
+        uid: &event.object.uid(),
         resource_version: event.object.resource_version(),
         gone: event.gone.map(gone),
         coalesced,
