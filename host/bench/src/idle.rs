@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
-use informant_e2e::process_stats::resident;
+use informant_e2e::process_stats::resident_once;
 
 use crate::contender::Contender;
 use crate::load::Load;
@@ -98,7 +98,7 @@ async fn settled(
     };
     poll::until(&what, LOAD_DEADLINE, run).await?;
     tokio::time::sleep(settle).await;
-    Ok((resident(host.id())?, bytes(code)?))
+    Ok((resident_once(host.id())?, bytes(code)?))
 }
 
 fn bytes(directory: &Path) -> anyhow::Result<u64> {

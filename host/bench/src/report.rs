@@ -199,7 +199,7 @@ fn of_the_host(text: &mut String, results: &Results, scale: &Scale) {
         let _ = writeln!(text, "## Idle plugins\n");
         let _ = writeln!(
             text,
-            "{} more plugins with a subscription each, each another file, beside the one that the host had. Compiled code is counted as its files. Those in text and in C have logged a line for each of {} pods before they had nothing to do.\n",
+            "{} more plugins with a subscription each, each another file, beside the one that the host had. Compiled code is counted as its files. Those in text and in C have logged a line for each of {} pods before they had nothing to do. A page of memory that several mappings share counts once (`Pss` in `smaps_rollup`).\n",
             scale.idle, scale.few
         );
         let _ = writeln!(text, "{}", tables::idle(results));

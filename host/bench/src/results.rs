@@ -82,11 +82,11 @@ pub enum Metric {
     SentObjects,
     /// The longest that an update waited while the plugin was replaced, in seconds.
     ReloadWait,
-    /// Resident bytes that idle plugins added, all together.
+    /// Resident bytes that idle plugins added, all together. Shared pages count once.
     IdlePlugins,
     /// Bytes of their compiled code, as it is kept in a file.
     IdleCode,
-    /// Resident bytes that were left of them when they had gone.
+    /// Resident bytes that were left of them when they had gone. Shared pages count once.
     IdleLeft,
 }
 

@@ -176,7 +176,7 @@ fn started(results: &Results, crowds: &Crowds) -> Option<String> {
     let each = bytes / f64::from(crowd.handlers.max(2) - 1) / 1024.0;
     Some(format!(
         "### Start\n\nA program starts with {} copies of a plugin, whose code was compiled before. All of them run after {}. When they have got the {} pods of the first list, each takes {each:.1} KiB of memory. They \
-         share their code, which is not counted.",
+         share their code, which is not counted. A page of memory that several of them share counts once (`Pss` in `smaps_rollup`), as it does for a container's limit.",
         crowd.handlers,
         shown(Metric::AllRun, seconds),
         crowd.pods
