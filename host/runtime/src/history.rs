@@ -1,7 +1,7 @@
 //! The last deliveries of one plugin: a ring of bytes, for the question why an object was delivered
 //! or was not. Synchronous; the time is an argument.
 //!
-//! A record has 33 bytes and its texts. The host writes it when the event is settled, under the
+//! A record has 39 bytes and its texts. The host writes it when the event is settled, under the
 //! lock of the queue, which it holds there in any case. Nothing is allocated once the ring has its
 //! size. An object that no subscription let through has no record: `why` evaluates the subscription
 //! again.
@@ -9,7 +9,7 @@
 mod record;
 
 use informant_cache::ObjectKey;
-pub(crate) use record::{DeliveryEnd, EndedDelivery, PastDelivery};
+pub(crate) use record::{DeliveryEnd, EndedDelivery, KeyHash, PastDelivery};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -125,10 +125,8 @@ impl History {
 
     /// The deliveries of an object, oldest first. Reads the whole ring: read a copy, without the lock.
     pub(crate) fn of(&self, key: &ObjectKey) -> Vec<PastDelivery> {
-        let is_wanted = |namespace: &[u8], name: &[u8]| {
-            (namespace, name) == (key.namespace().as_bytes(), key.name().as_bytes())
-        };
-        record::those(&self.records, self.base, is_wanted).collect()
+        let wanted = KeyHash::from(key);
+        record::those(&self.records, self.base, |object| object == wanted).collect()
     }
 }
 

@@ -1,15 +1,31 @@
 //! One delivery as bytes of the history, and the conversions.
 
 use crate::event::{Change, Gone, Reason, SubscriptionId};
+use hashbrown::DefaultHashBuilder;
+use informant_cache::ObjectKey;
 use std::collections::VecDeque;
+use std::hash::BuildHasher as _;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// Bytes of a record without its texts.
-pub(super) const HEAD_BYTES: usize = 33;
-/// The most bytes of each text: a name has at most 253.
+pub(super) const HEAD_BYTES: usize = 39;
+/// The most bytes of each text.
 const TEXT_BYTES_MAX: usize = u8::MAX as usize;
-/// Namespace, name, resourceVersion, error, writes.
-const TEXTS: usize = 5;
+/// resourceVersion, error, writes.
+const TEXTS: usize = 3;
+
+/// An object's key in a record. Only questions that have the key read records, and its texts would be half of a record.
+/// The seed is random in each process: that two objects have the same hash is as good as impossible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyHash(u64);
+
+impl From<&ObjectKey> for KeyHash {
+    fn from(key: &ObjectKey) -> Self {
+        static SEED: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+        Self(SEED.hash_one(key))
+    }
+}
 
 /// The end of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +87,7 @@ pub(crate) struct EndedDelivery<'a> {
     pub(crate) change: Change,
     pub(crate) reason: Reason,
     pub(crate) gone: Option<Gone>,
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
+    pub(crate) object: KeyHash,
     pub(crate) resource_version: &'a str,
     pub(crate) attempt: u32,
     /// From the read of the watch's bytes to the call.
@@ -94,8 +109,7 @@ pub(crate) struct PastDelivery {
     pub(crate) change: Change,
     pub(crate) reason: Reason,
     pub(crate) gone: Option<Gone>,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
+    pub(crate) object: KeyHash,
     pub(crate) resource_version: String,
     pub(crate) attempt: u32,
     pub(crate) waited: Duration,
@@ -113,8 +127,7 @@ impl<'a> From<&'a PastDelivery> for EndedDelivery<'a> {
             change: past.change,
             reason: past.reason,
             gone: past.gone,
-            namespace: &past.namespace,
-            name: &past.name,
+            object: past.object,
             resource_version: &past.resource_version,
             attempt: past.attempt,
             waited: past.waited,
@@ -130,7 +143,7 @@ impl<'a> From<&'a PastDelivery> for EndedDelivery<'a> {
 impl EndedDelivery<'_> {
     /// The texts, cut to their bounds.
     pub(super) fn texts(&self) -> [&str; TEXTS] {
-        let texts = [self.namespace, self.name, self.resource_version, self.error, self.wrote];
+        let texts = [self.resource_version, self.error, self.wrote];
         texts.map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
     }
 }
@@ -145,6 +158,7 @@ pub(super) fn head(delivery: &EndedDelivery<'_>, base: Instant) -> [u8; HEAD_BYT
     };
     let since = delivery.ended.saturating_duration_since(base);
     put(&u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_le_bytes());
+    put(&delivery.object.0.to_le_bytes());
     put(&delivery.subscription.0.to_le_bytes());
     put(&delivery.attempt.to_le_bytes());
     put(&microseconds(delivery.waited).to_le_bytes());
@@ -183,11 +197,11 @@ pub(super) fn first(records: &VecDeque<u8>, base: Instant) -> Option<Placed> {
     Some(RecordHead(&head).placed(base))
 }
 
-/// The records with a wanted namespace and name, oldest first. The others cost no allocation.
+/// The records of wanted objects, oldest first. The others cost no allocation.
 pub(super) fn those(
     records: &VecDeque<u8>,
     base: Instant,
-    is_wanted: impl Fn(&[u8], &[u8]) -> bool,
+    is_wanted: impl Fn(KeyHash) -> bool,
 ) -> impl Iterator<Item = PastDelivery> {
     let bytes: Vec<u8> = records.iter().copied().collect();
     let mut at = 0;
@@ -197,8 +211,7 @@ pub(super) fn those(
             let placed = head.placed(base);
             let texts = bytes.get(at + HEAD_BYTES..at + placed.bytes)?;
             at += placed.bytes;
-            let [namespace, name, ..] = head.split(texts);
-            if is_wanted(namespace, name) {
+            if is_wanted(head.object()) {
                 return head.delivery(texts, placed.ended);
             }
         }
@@ -216,6 +229,10 @@ impl RecordHead<'_> {
 
     fn u64(&self, at: usize) -> u64 {
         u64::from(self.u32(at)) | (u64::from(self.u32(at + 4)) << 32)
+    }
+
+    fn object(&self) -> KeyHash {
+        KeyHash(self.u64(8))
     }
 
     fn lengths(&self) -> [usize; TEXTS] {
@@ -239,19 +256,18 @@ impl RecordHead<'_> {
 
     fn delivery(&self, texts: &[u8], ended: Instant) -> Option<PastDelivery> {
         let texts = self.split(texts).map(|text| String::from_utf8_lossy(text).into_owned());
-        let [namespace, name, resource_version, error, wrote] = texts;
+        let [resource_version, error, wrote] = texts;
         let microseconds = |at| Duration::from_micros(u64::from(self.u32(at)));
         Some(PastDelivery {
-            subscription: SubscriptionId(self.u32(8)),
-            attempt: self.u32(12),
-            waited: microseconds(16),
-            took: microseconds(20),
-            change: *Change::ALL.get(usize::from(self.0[24]))?,
-            reason: *Reason::ALL.get(usize::from(self.0[25]))?,
-            gone: Gone::ALL.get(usize::from(self.0[26])).copied(),
-            end: *DeliveryEnd::ALL.get(usize::from(self.0[27]))?,
-            namespace,
-            name,
+            subscription: SubscriptionId(self.u32(16)),
+            attempt: self.u32(20),
+            waited: microseconds(24),
+            took: microseconds(28),
+            change: *Change::ALL.get(usize::from(self.0[32]))?,
+            reason: *Reason::ALL.get(usize::from(self.0[33]))?,
+            gone: Gone::ALL.get(usize::from(self.0[34])).copied(),
+            end: *DeliveryEnd::ALL.get(usize::from(self.0[35]))?,
+            object: self.object(),
             resource_version,
             ended,
             error,

@@ -16,8 +16,7 @@ pub(crate) fn past(ended: Instant) -> EndedDelivery<'static> {
         change: Change::Added,
         reason: Reason::Initial,
         gone: None,
-        namespace: "shop",
-        name: "web",
+        object: object("web"),
         resource_version: "1",
         attempt: 1,
         waited: Duration::ZERO,
@@ -29,14 +28,19 @@ pub(crate) fn past(ended: Instant) -> EndedDelivery<'static> {
     }
 }
 
-/// The delivery of an object with this name that ended so many seconds after the history began.
-fn ended<'a>(history: &History, name: &'a str, seconds: u64) -> EndedDelivery<'a> {
-    EndedDelivery { name, ..past(history.base + Duration::from_secs(seconds)) }
+/// An object of the namespace `shop`.
+pub(crate) fn object(name: &str) -> KeyHash {
+    KeyHash::from(&ObjectKey::new("shop", name))
 }
 
-fn names(history: &History) -> String {
-    let all = record::those(&history.records, history.base, |_, _| true);
-    all.map(|delivery| delivery.name).collect::<Vec<_>>().join(" ")
+/// The delivery of a state with this resourceVersion that ended so many seconds after the history began.
+fn ended<'a>(history: &History, version: &'a str, seconds: u64) -> EndedDelivery<'a> {
+    EndedDelivery { resource_version: version, ..past(history.base + Duration::from_secs(seconds)) }
+}
+
+fn versions(history: &History) -> String {
+    let all = record::those(&history.records, history.base, |_| true);
+    all.map(|delivery| delivery.resource_version).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -50,18 +54,17 @@ fn a_delivery_is_read_as_it_was_written() {
         gone: Some(Gone::LeftView),
         error,
         wrote,
-        ..ended(&history, "web", 5)
+        ..ended(&history, "1", 5)
     };
     history.push(&failed);
-    history.push(&ended(&history, "db", 6));
+    history.push(&EndedDelivery { object: object("db"), ..ended(&history, "2", 6) });
     let found = history.of(&ObjectKey::new("shop", "web"));
     let expect = PastDelivery {
         subscription: failed.subscription,
         change: failed.change,
         reason: failed.reason,
         gone: failed.gone,
-        namespace: "shop".to_owned(),
-        name: "web".to_owned(),
+        object: object("web"),
         resource_version: "1".to_owned(),
         attempt: 1,
         waited: failed.waited,
@@ -77,15 +80,15 @@ fn a_delivery_is_read_as_it_was_written() {
 /// There is room for three records, and none for a part of a fourth.
 #[test]
 fn the_oldest_deliveries_are_forgotten_above_the_bound() {
-    let one = HEAD_BYTES + "shop".len() + "a".len() + "1".len();
+    let one = HEAD_BYTES + "a".len();
     let mut history = history(3 * one);
-    let mut check = |name: &str, seconds: u64, expect: &str, forgotten: Option<u64>| {
-        let delivery = ended(&history, name, seconds);
+    let mut check = |version: &str, seconds: u64, expect: &str, forgotten: Option<u64>| {
+        let delivery = ended(&history, version, seconds);
         history.push(&delivery);
-        assert_eq!(names(&history), expect);
+        assert_eq!(versions(&history), expect);
         assert!(history.bytes() <= 3 * one, "{} bytes", history.bytes());
         let forgotten = forgotten.map(|seconds| history.base + Duration::from_secs(seconds));
-        assert_eq!(history.forgotten(), forgotten, "after {name}");
+        assert_eq!(history.forgotten(), forgotten, "after {version}");
     };
     check("a", 1, "a", None);
     check("b", 2, "a b", None);
@@ -102,9 +105,9 @@ fn the_oldest_deliveries_are_forgotten_above_the_bound() {
 fn a_record_across_the_end_of_the_ring_is_forgotten_as_a_whole() {
     let mut history = history(1_021);
     for number in 0..3_000_u64 {
-        let name = "n".repeat(1 + number as usize % 7);
-        history.push(&ended(&history, &name, number));
-        let kept = names(&history);
+        let version = "1".repeat(1 + number as usize % 7);
+        history.push(&ended(&history, &version, number));
+        let kept = versions(&history);
         let lengths: Vec<usize> = kept.split(' ').map(str::len).collect();
         let first = number + 1 - lengths.len() as u64;
         let expect: Vec<usize> = (first..=number).map(|kept| 1 + kept as usize % 7).collect();
@@ -116,7 +119,7 @@ fn a_record_across_the_end_of_the_ring_is_forgotten_as_a_whole() {
 fn a_ring_has_little_more_room_than_its_deliveries_take() {
     let mut history = history(64 << 10);
     for number in 0..100 {
-        history.push(&ended(&history, "checkout-7d9c6b5f4d-x2x5p", number));
+        history.push(&ended(&history, "1234567890", number));
     }
     assert!(history.bytes() * 3 < history.records.len() * 4, "{} bytes", history.bytes());
 }
@@ -127,7 +130,7 @@ fn a_history_without_bytes_keeps_nothing() {
     history.push(&ended(&history, "a", 1));
     history.set_bytes_max(0);
     history.push(&ended(&history, "b", 2));
-    assert_eq!((names(&history).as_str(), history.bytes()), ("", 0));
+    assert_eq!((versions(&history).as_str(), history.bytes()), ("", 0));
     assert!(!history.is_kept());
     let forgotten = history.forgotten().map(|at| at.duration_since(history.base).as_secs());
     assert_eq!(forgotten, Some(2), "the newest that is not there");
@@ -139,7 +142,7 @@ fn texts_are_cut_to_their_bounds() {
     let long = "ä".repeat(400);
     let delivery = EndedDelivery { error: &long, wrote: &long, ..ended(&history, "a", 1) };
     history.push(&delivery);
-    let found = history.of(&ObjectKey::new("shop", "a"));
+    let found = history.of(&ObjectKey::new("shop", "web"));
     let cut = "ä".repeat(127);
     assert_eq!((&found[0].error, &found[0].wrote), (&cut, &cut));
 }

@@ -8,6 +8,7 @@ use crate::delivery::key_queue::Bounds;
 use crate::delivery::mailbox::Settled;
 use crate::delivery::subscription::SubscriptionHandler;
 use crate::event::{Change, Event};
+use crate::history::tests::object;
 use crate::history::{DeliveryEnd, EndedDelivery};
 use crate::kept::dead_letters::DeadLetter;
 use crate::plugin::core::Replaying;
@@ -238,7 +239,7 @@ async fn an_object_that_is_not_there_is_said_with_the_nearest_name() {
 #[tokio::test]
 async fn an_object_that_was_there_is_answered_with_no_other_name() {
     let fixture = Fixture::new("").await;
-    fixture.ended(&EndedDelivery { name: "wep", ..past() });
+    fixture.ended(&EndedDelivery { object: object("wep"), ..past() });
     assert_eq!(fixture.nearest("wep"), None);
     fixture.factory.shutdown().await;
 }
@@ -313,7 +314,12 @@ async fn a_delivery_counts_though_another_subscription_came_later() {
 async fn keys_of_an_object_that_is_gone_are_not_denied() {
     let fixture = Fixture::new(r#","enqueue":["self"]"#).await;
     let end = DeliveryEnd::Enqueued;
-    fixture.ended(&EndedDelivery { name: "gone", change: Change::Deleted, end, ..past() });
+    fixture.ended(&EndedDelivery {
+        object: object("gone"),
+        change: Change::Deleted,
+        end,
+        ..past()
+    });
     let why = fixture.why("gone");
     let because = ": its keys came from its last state, which is gone";
     assert!(why.answer == "enqueued" && why.because.ends_with(because), "{why:?}");

@@ -165,7 +165,7 @@ limits! {
     queue_bytes_mark: usize, "queueBytes" = 32 << 20, up to 1 << 30, Bytes;
     "events of one object are merged", "informant_plugin_queue_bytes", "above_the_mark_events_of_one_object_merge";
 
-    /// Bytes of the plugin's history for `informant why`: the deliveries that ended last, about 65 bytes each. The
+    /// Bytes of the plugin's history for `informant why`: the deliveries that ended last, about 50 bytes each. The
     /// history has 4Ki at first and grows. With 0 there is no history.
     history_bytes_max: usize, "history" = 64 << 10, from 0 up to 1 << 20, Bytes;
     "the oldest deliveries are forgotten", "informant_plugin_account_bytes", "the_oldest_deliveries_are_forgotten_above_the_bound";

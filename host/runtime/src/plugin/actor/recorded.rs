@@ -41,14 +41,12 @@ impl Actor {
     ) -> EndedDelivery<'a> {
         let event = &queued.event;
         let began = if result.end.is_call() { self.last_call.began } else { now };
-        let key = event.object.key();
         EndedDelivery {
             subscription: event.subscription,
             change: event.change,
             reason: event.reason,
             gone: event.gone,
-            namespace: key.namespace(),
-            name: key.name(),
+            object: event.object.key().into(),
             resource_version: event.object.resource_version(),
             attempt: queued.tried.number,
             waited: began.saturating_duration_since(event.received),
