@@ -3,8 +3,9 @@
 use crate::account::Ledger;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The most resources of writes that are counted separately for one plugin: each is a series on the page of metrics.
@@ -66,15 +67,15 @@ pub struct Counters {
     /// Recorded Kubernetes Events that were not written: too many, or refused.
     pub events_dropped: AtomicU64,
     /// Time that the plugin waited for answers to its writes.
-    pub cluster_write_seconds: Histogram,
+    pub cluster_write_seconds: RareHistogram,
     /// Time that the plugin waited for answers to its HTTP requests, with redirects and turns.
-    pub http_request_seconds: Histogram,
+    pub http_request_seconds: RareHistogram,
     /// Time in `handle`. Changes under the queue's lock.
     pub handle_seconds: Histogram,
     /// Time in `reconcile`.
-    pub reconcile_seconds: Histogram,
+    pub reconcile_seconds: RareHistogram,
     /// Time in `fire`.
-    pub fire_seconds: Histogram,
+    pub fire_seconds: RareHistogram,
     /// Time from the read of the bytes to the end of `handle`, of first deliveries. Changes under the
     /// queue's lock.
     pub event_latency_seconds: Histogram,
@@ -209,9 +210,41 @@ impl Histogram {
     }
 }
 
+/// A histogram of calls that most plugins never make: memory is allocated with the first observation. Read as
+/// [`Histogram`].
+#[derive(Debug, Default)]
+pub struct RareHistogram(OnceLock<Box<Histogram>>);
+
+impl RareHistogram {
+    pub(crate) fn observe(&self, duration: Duration) {
+        self.0.get_or_init(Box::default).observe(duration);
+    }
+}
+
+impl Deref for RareHistogram {
+    type Target = Histogram;
+
+    fn deref(&self) -> &Histogram {
+        static NOTHING: Histogram = Histogram {
+            sum_nanoseconds: AtomicU64::new(0),
+            counts: [const { AtomicU64::new(0) }; BUCKETS.len() + 1],
+        };
+        self.0.get().map_or(&NOTHING, |histogram| histogram)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rare_histogram_has_no_memory_until_it_is_used() {
+        let [used, other] = [0; 2].map(|_| RareHistogram::default());
+        used.observe(Duration::from_millis(3));
+        assert_eq!((used.counts()[8], used.sum()), (1, 0.003));
+        assert_eq!((other.counts(), other.sum()), (vec![0; BUCKETS.len() + 1], 0.0));
+        assert!(other.0.get().is_none());
+    }
 
     #[test]
     fn a_histogram_shows_its_buckets() {

@@ -71,7 +71,7 @@ pub use contract::coverage::{NAMESPACES_WATCHED_MAX, watched_namespaces};
 pub use contract::descriptor::{Descriptor, DescriptorError, WriteSpec};
 pub use contract::limits::{Limit, Limits, TABLE as LIMITS, Unit};
 pub use contract::{configuration, selectors};
-pub use counters::{BUCKETS, Counters, Histogram};
+pub use counters::{BUCKETS, Counters, Histogram, RareHistogram};
 pub use delivery::key_queue::KeysSnapshot;
 pub use delivery::mailboxes::QueueSnapshot;
 pub use delivery::timers::TimersSnapshot;

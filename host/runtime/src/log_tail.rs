@@ -60,8 +60,6 @@ pub(crate) struct LogTail(Arc<TailState>);
 
 struct TailState {
     ring: Mutex<Ring>,
-    /// The id of the newest line.
-    newest: watch::Sender<u64>,
     /// Whether the plugin was ever granted Secrets, so that a line may have the value of one.
     may_hold_secrets: AtomicBool,
 }
@@ -74,13 +72,15 @@ struct Ring {
     bytes_max: usize,
     /// The id of the newest line that the ring no longer has.
     forgotten: u64,
+    /// Wakes readers; `None` before the first one, because most plugins never have one.
+    readers: Option<watch::Sender<()>>,
 }
 
 impl LogTail {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        let ring = Ring { lines: VecDeque::new(), bytes: 0, bytes_max, forgotten: 0 };
-        let (ring, newest) = (Mutex::new(ring), watch::Sender::new(0));
-        Self(Arc::new(TailState { ring, newest, may_hold_secrets: AtomicBool::new(false) }))
+        let lines = VecDeque::new();
+        let ring = Mutex::new(Ring { lines, bytes: 0, bytes_max, forgotten: 0, readers: None });
+        Self(Arc::new(TailState { ring, may_hold_secrets: AtomicBool::new(false) }))
     }
 
     /// Sets the bound in bytes; 0: no lines are kept.
@@ -123,18 +123,19 @@ impl LogTail {
             ring.bytes += bytes;
             ring.lines.push_back(KeptLine { id, json: json.into() });
         }
-        // Under the lock, so that the ids come in order. Nobody may wait.
-        self.0.newest.send_replace(id);
+        if let Some(readers) = &ring.readers {
+            readers.send_replace(());
+        }
     }
 
     /// A reader of the lines after this one. None: of the last so many, or of all that are kept.
     pub(crate) fn reader(&self, after: Option<u64>, lines_max: Option<usize>) -> LogReader {
-        let newest = self.0.newest.subscribe();
-        let ring = self.0.ring.lock();
+        let mut ring = self.0.ring.lock();
+        let news = ring.readers.get_or_insert_with(|| watch::Sender::new(())).subscribe();
         let skipped = lines_max.map_or(0, |most| ring.lines.len().saturating_sub(most));
         let before = skipped.checked_sub(1).and_then(|last| ring.lines.get(last));
         let first = before.map_or(ring.forgotten, |line| line.id);
-        LogReader { tail: Arc::downgrade(&self.0), newest, seen: after.unwrap_or(first) }
+        LogReader { tail: Arc::downgrade(&self.0), news, seen: after.unwrap_or(first) }
     }
 }
 
@@ -186,7 +187,7 @@ pub struct LogPiece {
 /// A reader of a plugin's lines.
 pub struct LogReader {
     tail: Weak<TailState>,
-    newest: watch::Receiver<u64>,
+    news: watch::Receiver<()>,
     /// The id of the last line that the reader got, or that it does not want.
     seen: u64,
 }
@@ -205,7 +206,7 @@ impl LogReader {
     /// The lines that are there now and that the reader did not get. Empty: there are none.
     pub fn take(&mut self) -> LogPiece {
         let Some(tail) = self.tail.upgrade() else { return LogPiece::default() };
-        self.newest.mark_unchanged();
+        self.news.mark_unchanged();
         let ring = tail.ring.lock();
         let piece = ring.piece(self.seen);
         self.seen = piece.lines.last().map_or(self.seen, |line| line.id).max(ring.forgotten);
@@ -219,7 +220,7 @@ impl LogReader {
             if piece != LogPiece::default() {
                 return Some(piece);
             }
-            self.newest.changed().await.ok()?;
+            self.news.changed().await.ok()?;
         }
     }
 }

@@ -67,12 +67,12 @@ pub(crate) struct Plugin {
     pub(crate) compiled: LastCompiled,
     /// The latest configured settings, for the next version.
     settings: Option<Arc<PluginSettings>>,
-    /// The version that is about to take over.
-    pub(crate) starting: Option<Loaded>,
+    /// The version that is about to take over. Boxed, as are the next two: an idle plugin has none of them.
+    pub(crate) starting: Option<Box<Loaded>>,
     /// The version before the current one, compiled and ready for a rollback.
-    pub(crate) previous: Option<Loaded>,
+    pub(crate) previous: Option<Box<Loaded>>,
     /// The version that takes over when this host leads.
-    pub(crate) standby: Option<Standby>,
+    pub(crate) standby: Option<Box<Standby>>,
     /// The informers that the standby version will watch.
     pub(crate) warm: Option<Warm>,
     /// The hash of the present file, if a rollback replaced that file's version. Only a request or other content puts
@@ -245,7 +245,7 @@ impl Plugin {
             |before: &Loaded| self.current.as_ref().is_some_and(|it| it.sha256 == before.sha256);
         // The same content once more is no version to roll back to.
         if let Some(before) = before.filter(|before| !same(before)) {
-            self.previous = Some(before);
+            self.previous = Some(Box::new(before));
         }
     }
 

@@ -341,7 +341,7 @@ impl PluginHost {
         });
         let limits = &prepared.settings.limits;
         plugin.shards_ahead = prepared.shards;
-        plugin.starting = Some(load.loaded(prepared.clone()));
+        plugin.starting = Some(Box::new(load.loaded(prepared.clone())));
         let with = (limits, &self.leading);
         let takeover = plugin.takeover(&load.name, &self.preparer, with, prepared.shards);
         let (begun, indexes) = (load.clone(), self.indexes.clone());

@@ -29,11 +29,12 @@ impl Plugin {
     /// Restricts the running version, and the one about to take over, to the latest settings.
     pub(crate) fn hold_to_settings(&self, name: &PluginName) {
         let Some(settings) = &self.settings else { return };
-        let versions = self.current.iter().chain(&self.starting).map(|loaded| HeldVersion {
-            settings: &loaded.prepared.settings,
-            descriptor: &loaded.prepared.descriptor,
-            sha256: &loaded.sha256,
-        });
+        let versions =
+            self.current.iter().chain(self.starting.as_deref()).map(|loaded| HeldVersion {
+                settings: &loaded.prepared.settings,
+                descriptor: &loaded.prepared.descriptor,
+                sha256: &loaded.sha256,
+            });
         self.core.restriction.hold(name.as_str(), versions, settings);
     }
 

@@ -37,7 +37,7 @@ impl PluginHost {
         plugin.load = None;
         plugin.asked.loaded(&Ok(text));
         plugin.warm = Some(warm);
-        plugin.standby = Some(Standby { load, prepared });
+        plugin.standby = Some(Box::new(Standby { load, prepared }));
         self.load_next(&name);
         self.show_standby(&name);
     }
@@ -73,10 +73,11 @@ impl PluginHost {
             }
             return;
         }
-        let Some(Standby { load, prepared }) = plugin.standby.take() else {
+        let Some(standby) = plugin.standby.take() else {
             plugin.warm = None;
             return;
         };
+        let Standby { load, prepared } = *standby;
         plugin.load = Some(load.number);
         plugin.core.apply([Input::FileChanged], Timestamp::now());
         match plugin.is_configured_as(&prepared) {

@@ -117,6 +117,10 @@ impl Commands {
         }
         let mut state = self.line.state.lock();
         let command = state.waiting.pop_front();
+        if state.waiting.is_empty() {
+            // Commands are rare: an idle plugin keeps no room for them.
+            state.waiting = VecDeque::new();
+        }
         self.line.has_news.store(state.is_ended || !state.waiting.is_empty(), Release);
         if command.is_some() || state.is_ended {
             return Poll::Ready(command);

@@ -2,7 +2,7 @@
 
 use super::{PluginCore, RunningVersion};
 use crate::account::{Account, Holding, INDEXES};
-use crate::counters::Counters;
+use crate::counters::{Counters, Histogram};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -49,7 +49,8 @@ impl PluginCore {
 /// The time spent for a plugin so far. Waits for outside answers do not count.
 fn time(counters: &Counters) -> Vec<(&'static str, Duration)> {
     let seconds = |seconds: f64| Duration::from_secs_f64(seconds.max(0.0));
-    let calls = [&counters.handle_seconds, &counters.reconcile_seconds, &counters.fire_seconds];
+    let calls: [&Histogram; 3] =
+        [&counters.handle_seconds, &counters.reconcile_seconds, &counters.fire_seconds];
     let calls = seconds(calls.iter().map(|histogram| histogram.sum()).sum());
     let waits = [&counters.cluster_write_seconds, &counters.http_request_seconds];
     let waits = seconds(waits.iter().map(|histogram| histogram.sum()).sum());
