@@ -227,7 +227,7 @@ impl Plugin {
     pub(crate) fn log_budget_of_load(&self, settings: &PluginSettings) -> LogBudget {
         let budget = self.core.log_budget.clone();
         if self.current.is_none() {
-            budget.set_rates(&settings.limits, Instant::now());
+            budget.set_rates(&*settings.limits, Instant::now());
         }
         budget
     }

@@ -67,7 +67,7 @@ pub(crate) struct GuestState {
     pub(crate) tape: Option<Arc<dyn Tape>>,
     /// The ledger of the plugin's account.
     pub(crate) ledger: Arc<Ledger>,
-    limits: Limits,
+    limits: Arc<Limits>,
 }
 
 /// Notes of the host functions on the call in progress, for the code that made the call.
@@ -154,7 +154,7 @@ impl Phase {
 impl GuestState {
     pub(crate) fn new(
         plugin: PluginName,
-        limits: &Limits,
+        limits: &Arc<Limits>,
         log_budget: LogBudget,
         reads: Option<Arc<Reads>>,
     ) -> Self {
@@ -296,7 +296,7 @@ const ELEMENT_BYTES: usize = 8;
 /// Refuses memory above the limits, summed over the instance's parts and over the plugin's account. Remembers the
 /// exceeded limit.
 pub(crate) struct Limiter {
-    limits: Limits,
+    limits: Arc<Limits>,
     memory_bytes: usize,
     table_elements: usize,
     /// The instance's part of the plugin's account.
@@ -313,7 +313,7 @@ pub(crate) enum Exceeded {
 }
 
 impl Limiter {
-    fn new(limits: &Limits, ledger: &Arc<Ledger>) -> Self {
+    fn new(limits: &Arc<Limits>, ledger: &Arc<Ledger>) -> Self {
         let held = Held::nothing(ledger, Holding::Instances);
         Self { limits: limits.clone(), memory_bytes: 0, table_elements: 0, held, exceeded: None }
     }
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn memories_are_summed() {
-        let limits = Limits { memory_bytes_max: 100, ..Limits::default() };
+        let limits = Arc::new(Limits { memory_bytes_max: 100, ..Limits::default() });
         let mut limiter = Limiter::new(&limits, &Arc::default());
         assert!(limiter.memory_growing(0, 60, None).is_ok());
         assert!(limiter.memory_growing(0, 40, None).is_ok(), "a second memory, up to the limit");
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn tables_are_summed() {
-        let limits = Limits { table_elements_max: 100, ..Limits::default() };
+        let limits = Arc::new(Limits { table_elements_max: 100, ..Limits::default() });
         let mut limiter = Limiter::new(&limits, &Arc::default());
         assert!(limiter.table_growing(0, 60, None).is_ok());
         assert!(limiter.table_growing(0, 40, None).is_ok(), "a second table, up to the limit");
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_all_instances_of_a_plugin_have_is_summed_with_the_rest_of_its_account() {
-        let limits = Limits { host_memory_max: 100, ..Limits::default() };
+        let limits = Arc::new(Limits { host_memory_max: 100, ..Limits::default() });
         let ledger = Arc::<Ledger>::default();
         let [mut one, mut other] = [0; 2].map(|_| Limiter::new(&limits, &ledger));
         one.take(20).expect("there is room");

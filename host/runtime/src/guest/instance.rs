@@ -29,7 +29,6 @@ pub(crate) const HANDLES_MAX: usize = 10_000;
 pub(crate) struct Instance {
     store: Store<GuestState>,
     exports: Exports,
-    limits: Limits,
     /// Given back after the store is dropped.
     _memories: MemoryShare,
     _stack: Held,
@@ -49,26 +48,26 @@ struct Exports {
 
 impl Instance {
     pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.begin(Phase::Describe, Instant::now(), self.limits.start_deadline).await;
+        self.begin(Phase::Describe, Instant::now(), self.limits().start_deadline).await;
         let result = self.exports.lifecycle.call_describe(&mut self.store, config).await;
-        self.end(result, self.limits.start_deadline)?.map_err(guest_error)
+        self.end(result, self.limits().start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
         self.tell(&Called::Start);
-        self.begin(Phase::Start, Instant::now(), self.limits.start_deadline).await;
+        self.begin(Phase::Start, Instant::now(), self.limits().start_deadline).await;
         let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
-        let result = self.end(result, self.limits.start_deadline);
+        let result = self.end(result, self.limits().start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))
     }
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.tell(&Called::Stop);
-        self.begin(Phase::Stop, Instant::now(), self.limits.stop_deadline).await;
-        self.store.data().clock.arm_until(Instant::now(), self.limits.stop_deadline);
-        self.store.data().clock.may_wait(self.limits.stop_deadline);
+        self.begin(Phase::Stop, Instant::now(), self.limits().stop_deadline).await;
+        self.store.data().clock.arm_until(Instant::now(), self.limits().stop_deadline);
+        self.store.data().clock.may_wait(self.limits().stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
-        let result = self.end(result, self.limits.stop_deadline);
+        let result = self.end(result, self.limits().stop_deadline);
         self.told(result)
     }
 
@@ -76,12 +75,12 @@ impl Instance {
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
         self.tell(&Called::Snapshot);
-        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline).await;
+        self.begin(Phase::Carry, Instant::now(), self.limits().start_deadline).await;
         let result = stateful.call_snapshot(&mut self.store).await;
-        let result = self.end(result, self.limits.start_deadline);
+        let result = self.end(result, self.limits().start_deadline);
         match self.told(result.and_then(|answer| answer.map_err(guest_error)))? {
-            Some(data) if data.len() > self.limits.state_bytes_max => {
-                let (found, max) = (data.len(), self.limits.state_bytes_max);
+            Some(data) if data.len() > self.limits().state_bytes_max => {
+                let (found, max) = (data.len(), self.limits().state_bytes_max);
                 let text = format!("a snapshot of {found} bytes, at most {max} are carried over");
                 Err(CallError::guest(&text, Retry::Never))
             }
@@ -97,9 +96,9 @@ impl Instance {
     ) -> Result<bool, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
         self.tell(&Called::Restore(from_version, data));
-        self.begin(Phase::Carry, Instant::now(), self.limits.start_deadline).await;
+        self.begin(Phase::Carry, Instant::now(), self.limits().start_deadline).await;
         let result = stateful.call_restore(&mut self.store, from_version, data).await;
-        let result = self.end(result, self.limits.start_deadline);
+        let result = self.end(result, self.limits().start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))?;
         Ok(true)
     }
@@ -189,6 +188,10 @@ impl Instance {
         self.store.data_mut()
     }
 
+    fn limits(&self) -> &Limits {
+        self.store.data().limits()
+    }
+
     fn tell(&self, call: &Called<'_>) {
         if let Some(tape) = &self.store.data().tape {
             tape.called(call);
@@ -205,7 +208,7 @@ impl Instance {
     /// Begins a call. A plugin that belongs on another thread moves before its guest runs.
     async fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
         // A call without outside requests may still sleep, within its deadline.
-        let may_wait = if phase.is_work() { self.limits.wait_time } else { deadline };
+        let may_wait = if phase.is_work() { self.limits().wait_time } else { deadline };
         let state = self.store.data_mut();
         state.phase = phase;
         state.notes.begin();
@@ -219,7 +222,7 @@ impl Instance {
 
     /// The same for a call for work, which may have a span.
     async fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
-        self.begin(phase, now, self.limits.handle_deadline).await;
+        self.begin(phase, now, self.limits().handle_deadline).await;
         self.store.data_mut().begin_trace(origin, now);
     }
 
@@ -237,7 +240,7 @@ impl Instance {
         &mut self,
         result: wasmtime::Result<Result<T, imports::types::Failure>>,
     ) -> Result<T, CallError> {
-        let ended = self.end(result, self.limits.handle_deadline);
+        let ended = self.end(result, self.limits().handle_deadline);
         let state = self.store.data_mut();
         let refused = state.notes.key_refused.take();
         let done = ended.and_then(|answer| answer.map_err(failure));

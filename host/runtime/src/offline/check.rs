@@ -126,7 +126,7 @@ impl PluginChecker {
             .into_iter()
             .flatten()
             .collect(),
-            limits: prepared.settings.limits.clone(),
+            limits: prepared.settings.limits.as_ref().clone(),
             service_account: prepared.settings.service_account.clone(),
             needs_namespaces: descriptor.needs_namespaces()
                 || prepared.settings.writes.need_namespaces(),
@@ -171,7 +171,7 @@ impl PluginInFile {
         let Self { name, content, sidecar } = self;
         let settings = Arc::new(configurations.settings(&name, sidecar.as_ref())?);
         let sha256 = content.sha256();
-        let log_budget = LogBudget::new(&settings.limits, Arc::default(), Instant::now());
+        let log_budget = LogBudget::new(&*settings.limits, Arc::default(), Instant::now());
         Ok(PrepareOrder {
             log_budget,
             name,

@@ -107,8 +107,9 @@ impl OfflinePlugin {
         let mut prepared = preparer.prepare(order).await?;
         let settings = Arc::make_mut(&mut prepared.settings);
         // Turns use the system's clock, which is not the run's.
-        settings.limits.cluster_writes_per_second = u32::MAX;
-        settings.limits.http_requests_per_second = u32::MAX;
+        let limits = Arc::make_mut(&mut settings.limits);
+        limits.cluster_writes_per_second = u32::MAX;
+        limits.http_requests_per_second = u32::MAX;
         Ok(Self { name, prepared, engine, threads, patch: options.patch })
     }
 
@@ -145,7 +146,7 @@ impl OfflinePlugin {
 
 /// The core of a plugin's name without earlier data.
 pub(super) fn core(name: &PluginName, prepared: &Prepared, now: Timestamp) -> PluginCore {
-    let limits = &prepared.settings.limits;
+    let limits = &*prepared.settings.limits;
     let counters = Arc::<Counters>::default();
     let queue = Arc::new(PluginQueue::new(Marks::from(limits), counters.clone()));
     let metrics = PluginMetrics::new(name.clone(), limits.into(), MetricNames::default());

@@ -82,7 +82,7 @@ pub(crate) struct Actor {
     pub(crate) together: Arc<Together>,
     pub(crate) engine: Engine,
     /// The limits of the version in charge.
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
     /// The guest is called only while this host leads; a stop is called always.
     pub(crate) leading: Leading,
     pub(crate) pace: Pace,
@@ -164,8 +164,9 @@ enum Wake {
 }
 
 impl Actor {
-    /// Runs until the stop command. Rare futures are boxed: an actor is as large as its largest future.
-    pub(crate) async fn run(mut self) {
+    /// Runs until the stop command. Rare futures are boxed: an actor is as large as its largest future. By reference: a
+    /// future has an argument twice, as it came and as it is used.
+    pub(crate) async fn run(&mut self) {
         // Invariants 25 and 28.
         loop {
             let wake = tokio::select! {
@@ -219,7 +220,7 @@ impl Actor {
         Ok(instance)
     }
 
-    async fn stop(mut self) {
+    async fn stop(&mut self) {
         let old = std::mem::replace(&mut self.running, Running::Nothing);
         self.retire().await;
         self.end(old).await;

@@ -16,6 +16,7 @@ use crate::plugin_name::PluginName;
 use futures::future::join_all;
 use informant_cache::workqueue::exponential;
 use jiff::Timestamp;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::error;
 
@@ -70,7 +71,7 @@ impl Plugin {
         &mut self,
         name: &PluginName,
         preparer: &Preparer,
-        (limits, leading): (&Limits, &Leading),
+        (limits, leading): (&Arc<Limits>, &Leading),
         shards: usize,
     ) -> Takeover {
         let together = self.together.get_or_insert_default().clone();
@@ -114,10 +115,10 @@ impl Plugin {
     }
 
     /// Starts an actor. The work that an earlier actor left in flight comes again.
-    fn run(&self, actor: Actor, preparer: &Preparer) -> Task {
+    fn run(&self, mut actor: Actor, preparer: &Preparer) -> Task {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
         self.core.queue.look(|mailboxes| mailboxes.recover(shard, now));
-        let task = preparer.threads.spawn(actor.run(), pace);
+        let task = preparer.threads.spawn(async move { actor.run().await }, pace);
         self.core.queue.is_worked_by(shard, task.turn());
         task
     }

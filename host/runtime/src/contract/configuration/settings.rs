@@ -27,6 +27,8 @@ pub struct Configurations {
     pub(super) plugins: BTreeMap<PluginName, Layer>,
     pub(super) ceiling: Ceiling,
     grants_requests: bool,
+    /// The limits of plugins without settings of their own, which share them.
+    usual: Arc<Limits>,
 }
 
 /// The settings of one plugin.
@@ -36,7 +38,8 @@ pub(crate) struct PluginSettings {
     pub(crate) config: Arc<[u8]>,
     /// The required hash of the plugin file, and the place of that setting.
     pub(crate) sha256: Option<(String, String)>,
-    pub(crate) limits: Limits,
+    /// Actors and instances share them.
+    pub(crate) limits: Arc<Limits>,
     /// The number of shards from a configuration; `None` if the descriptor decides.
     shards: Option<usize>,
     /// The most shards that the descriptor may ask for.
@@ -79,7 +82,12 @@ impl Configurations {
             let problem = format!("has {beyond}, and the ceiling of this host has it not");
             return Err(defaults.error(key, "defaults.", problem));
         }
-        Ok(Self { defaults, plugins, ceiling, grants_requests: false })
+        let configurations = Self { defaults, plugins, ceiling, ..Self::default() };
+        let (mut usual, _) = configurations.limits_by_default();
+        for (limit, number) in &configurations.defaults.limits {
+            (limit.set)(&mut usual, *number);
+        }
+        Ok(Self { usual: Arc::new(usual), ..configurations })
     }
 
     /// Each version gets what its descriptor asks for. For an embedded cluster.
@@ -99,7 +107,7 @@ impl Configurations {
             limits: TABLE.iter().map(|limit| (limit, (limit.get)(limits))).collect(),
             ..Layer::default()
         };
-        Self { defaults, ..Self::default() }
+        Self { defaults, usual: Arc::new(limits.clone()), ..Self::default() }
     }
 
     /// The settings of a plugin with this file beside it, or without one.
@@ -144,7 +152,7 @@ impl Configurations {
             http: self.http(layers, limits.http_rules_max)?,
             config,
             sha256,
-            limits,
+            limits: if limits == *self.usual { self.usual.clone() } else { Arc::new(limits) },
             shards,
             shards_most: self.ceiling.shards,
             grants: GrantsOf::new(layers, &self.ceiling.reads, |layer| layer.reads.as_ref()),

@@ -99,7 +99,7 @@ fn every_setting_that_is_written_is_taken() {
     crate::contract::limits::TABLE
         .iter()
         .for_each(|limit| (limit.set)(&mut most, limit.of_files()));
-    assert_eq!((settings.limits, &*settings.config), (most, b"7".as_slice()));
+    assert_eq!((&*settings.limits, &*settings.config), (&most, b"7".as_slice()));
 }
 
 /// The result of these defaults, this ceiling and this sidecar: the differing settings, or the problem.

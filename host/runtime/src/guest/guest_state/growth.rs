@@ -70,9 +70,10 @@ mod tests {
     /// Invariant 2.
     #[test]
     fn an_instance_gives_its_turn_back_as_it_grows_large() {
-        let limits = Limits { memory_bytes_max: 2 * LARGE_MEMORY_MAX, ..Limits::default() };
+        let limits =
+            Arc::new(Limits { memory_bytes_max: 2 * LARGE_MEMORY_MAX, ..Limits::default() });
         let name = "hello".parse().expect("a name");
-        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
+        let budget = LogBudget::new(&*limits, Arc::default(), Instant::now());
         let mut state = GuestState::new(name, &limits, budget, None);
         let mut gives_way =
             |from: usize, to: usize| state.memory_growing(from, to, None).now_or_never().is_none();

@@ -73,9 +73,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn state() -> GuestState {
-        let limits = Limits::default();
+        let limits = Arc::<Limits>::default();
         let name = "p".parse().expect("a plugin's name");
-        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
+        let budget = LogBudget::new(&*limits, Arc::default(), Instant::now());
         let state = GuestState::new(name, &limits, budget, None);
         state.clock.arm(Instant::now(), Duration::from_secs(3600));
         state

@@ -182,9 +182,9 @@ mod tests {
 
     #[track_caller]
     fn check_items(limit: u32, expect: usize) {
-        let limits = Limits::default();
+        let limits = Arc::<Limits>::default();
         let name = "p".parse().expect("a plugin's name");
-        let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
+        let budget = LogBudget::new(&*limits, Arc::default(), Instant::now());
         assert_eq!(GuestState::new(name, &limits, budget, None).bounds(limit).items, expect);
     }
 

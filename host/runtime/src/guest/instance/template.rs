@@ -4,6 +4,7 @@ use super::{Exports, HANDLES_MAX, Instance, arm, call_error};
 use crate::account::{Held, Holding, Ledger};
 use crate::call_error::CallError;
 use crate::contract::component::{Exported, WasiImports};
+use crate::contract::limits::Limits;
 use crate::guest::bindings::exports::informant::plugin::{
     flat_handler, handler, lifecycle, reconciler, stateful, sync_aware, timer,
 };
@@ -112,8 +113,8 @@ impl Template {
     ) -> Result<Instance, CallError> {
         let memories = engine.memories().take(&state.plugin, self.memories);
         let memories = memories.map_err(CallError::NoRoom)?;
-        let limits = state.limits().clone();
-        let stack = Held::of(&state.ledger, Holding::Stacks, STACK_BYTES, limits.host_memory_max);
+        let Limits { host_memory_max, start_deadline, .. } = *state.limits();
+        let stack = Held::of(&state.ledger, Holding::Stacks, STACK_BYTES, host_memory_max);
         let stack = stack.map_err(|overdraft| CallError::AccountExceeded(overdraft.to_string()))?;
         let mut store = self.store(state)?;
         let made = self.pre.instantiate_async(&mut store).await;
@@ -139,12 +140,10 @@ impl Template {
             })
         });
         match made {
-            Ok(exports) => {
-                Ok(Instance { store, exports, limits, _memories: memories, _stack: stack })
-            }
+            Ok(exports) => Ok(Instance { store, exports, _memories: memories, _stack: stack }),
             Err(error) => {
                 store.data_mut().end_output();
-                Err(call_error(&error, &store, limits.start_deadline))
+                Err(call_error(&error, &store, start_deadline))
             }
         }
     }

@@ -65,7 +65,7 @@ impl Together {
         core: &PluginCore,
         at: Now,
     ) -> Option<FormerLines> {
-        let (now, limits) = (at.instant, &version.settings.limits);
+        let (now, limits) = (at.instant, &*version.settings.limits);
         core.log_budget.set_rates(limits, now);
         core.swapped(version.shards, Timestamp::now());
         self.retain(|id| version.subscriptions.contains_key(&id));

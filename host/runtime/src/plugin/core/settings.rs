@@ -8,7 +8,7 @@ use std::time::Instant;
 impl PluginCore {
     /// Applies the settings from here on. Data above a new limit stays.
     pub(crate) fn set(&self, settings: &PluginSettings) {
-        let limits = &settings.limits;
+        let limits = &*settings.limits;
         self.queue.change(|mailboxes| {
             mailboxes.set_pauses(settings.debounce, settings.rate_limit, Instant::now());
             mailboxes.set_marks(limits.into());

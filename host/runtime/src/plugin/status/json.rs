@@ -31,7 +31,7 @@ impl ReplaySnapshot {
 impl PluginStatus {
     /// The limits of the version that takes events; `None` before there is one.
     pub fn limits(&self) -> Option<&Limits> {
-        self.running.as_ref().map(|running| &running.settings.limits)
+        self.running.as_ref().map(|running| &*running.settings.limits)
     }
 
     /// The number of origins and paths in its rules for HTTP requests; `None` before there is a version.

@@ -61,8 +61,8 @@ async fn run(imports: &Imports<'_>, code: &str, may_wait: Duration) -> Result<u6
     let mut linker = Linker::new(engine.wasmtime());
     let found = link(&mut linker, &component).expect("it is linked");
     assert!(!found.interfaces.is_empty());
-    let limits = Limits::default();
-    let budget = LogBudget::new(&limits, Arc::default(), Instant::now());
+    let limits = Arc::<Limits>::default();
+    let budget = LogBudget::new(&*limits, Arc::default(), Instant::now());
     let name = "guest".parse().expect("a name");
     let mut store = Store::new(engine.wasmtime(), GuestState::new(name, &limits, budget, None));
     store.limiter(|state| &mut state.limiter);
