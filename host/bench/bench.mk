@@ -67,7 +67,7 @@ endif
 target/bench/client-go: $(wildcard $(BENCH_CLIENT_GO)/*.go) $(BENCH_CLIENT_GO)/go.mod $(BENCH_CLIENT_GO)/go.sum
 	@echo "building client-go's program"
 	@mkdir -p target/bench
-	@cd $(BENCH_CLIENT_GO) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@.partial . \
+	@cd $(BENCH_CLIENT_GO) && CGO_ENABLED=0 $(GO) build -trimpath $(GO_WITHOUT_DEBUG) -ldflags '-s -w' -o $(CURDIR)/$@.partial . \
 	  && mv $(CURDIR)/$@.partial $(CURDIR)/$@ \
 	  || echo "SKIPPED: client-go as a contender could not be built; its rows are left out." >&2
 

@@ -24,6 +24,8 @@
 GO ?= $(firstword $(shell command -v go 2>/dev/null) $(wildcard /usr/local/go/bin/go))
 SOAK_MINUTES ?= 10
 SIEGE_MINUTES ?= 10
+# The programs are stripped, so that no package needs debug information. The standard library is compiled as other builds have it.
+GO_WITHOUT_DEBUG := -gcflags=all=-dwarf=false -gcflags=std=
 E2E_KUBERNETES_VERSION := 1.36.3
 E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitVersion=v$(E2E_KUBERNETES_VERSION) \
@@ -43,16 +45,16 @@ e2e-tools: target/e2e/etcd target/e2e/kube-apiserver
 endif
 
 # Written beside and renamed, so that an interrupted build leaves no half binary that looks done.
-target/e2e/etcd: $(addprefix host/e2e/etcd/,go.mod go.sum main.go)
+target/e2e/etcd: $(addprefix host/e2e/servers/,go.mod go.sum etcd/main.go)
 	@echo "building etcd (it takes a while the first time)"
 	@mkdir -p target/e2e
-	cd host/e2e/etcd && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$@.partial .
+	cd host/e2e/servers && CGO_ENABLED=0 $(GO) build -trimpath $(GO_WITHOUT_DEBUG) -ldflags '-s -w' -o $(CURDIR)/$@.partial ./etcd
 	@mv $@.partial $@
 
-target/e2e/kube-apiserver: $(addprefix host/e2e/apiserver/,go.mod go.sum main.go signing_key.go)
+target/e2e/kube-apiserver: $(addprefix host/e2e/servers/,go.mod go.sum apiserver/main.go apiserver/signing_key.go)
 	@echo "building kube-apiserver $(E2E_KUBERNETES_VERSION) (several minutes the first time)"
 	@mkdir -p target/e2e
-	cd host/e2e/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial .
+	cd host/e2e/servers && CGO_ENABLED=0 $(GO) build -trimpath $(GO_WITHOUT_DEBUG) -ldflags '$(E2E_LDFLAGS)' -o $(CURDIR)/$@.partial ./apiserver
 	@mv $@.partial $@
 
 promtool: target/e2e/promtool
