@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use informant_e2e::host::Host;
 use informant_e2e::poll;
-use informant_e2e::process_stats::resident_once;
+use informant_e2e::process_stats::proportional;
 
 use crate::contender::Contender;
 use crate::load::Load;
@@ -98,7 +98,7 @@ async fn settled(
     };
     poll::until(&what, LOAD_DEADLINE, run).await?;
     tokio::time::sleep(settle).await;
-    Ok((resident_once(host.id())?, bytes(code)?))
+    Ok((proportional(host.id())?, bytes(code)?))
 }
 
 fn bytes(directory: &Path) -> anyhow::Result<u64> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use informant_e2e::host::Host;
 use informant_e2e::poll;
-use informant_e2e::process_stats::resident_once;
+use informant_e2e::process_stats::proportional;
 
 use crate::contender::{Contender, handled_by_plugins};
 use crate::crowd::Crowd;
@@ -47,7 +47,7 @@ pub async fn started(
     // What is free goes back to the system within some seconds.
     let settle = settle * 3;
     tokio::time::sleep(settle).await;
-    let before = resident_once(alone.id())?;
+    let before = proportional(alone.id())?;
     drop(alone);
     for number in 1..handlers {
         put(programs, &directory, number)?;
@@ -63,7 +63,7 @@ pub async fn started(
     })
     .await?;
     tokio::time::sleep(settle).await;
-    let added = resident_once(together.id())? as f64 - before as f64;
+    let added = proportional(together.id())? as f64 - before as f64;
     let metrics = BTreeMap::from([
         (Metric::AllRun, seconds),
         (Metric::IdlePlugins, added),

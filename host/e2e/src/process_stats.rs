@@ -26,9 +26,9 @@ pub fn resident(process: u32) -> anyhow::Result<u64> {
     kilobytes(&read(process, "smaps_rollup")?, "Rss:")
 }
 
-/// Resident memory in bytes, in which each page counts once. For [`resident`] a page that several mappings share, in one
-/// process or in several, counts once for each mapping.
-pub fn resident_once(process: u32) -> anyhow::Result<u64> {
+/// Resident memory in bytes. A page that several mappings share, in one process or in several, is divided among them; for
+/// [`resident`] it counts once for each mapping.
+pub fn proportional(process: u32) -> anyhow::Result<u64> {
     kilobytes(&read(process, "smaps_rollup")?, "Pss:")
 }
 
@@ -113,7 +113,7 @@ mod tests {
     fn this_process_has_both() {
         let own = std::process::id();
         assert!(resident(own).expect("memory") > 0);
-        assert!(resident_once(own).expect("memory") > 0);
+        assert!(proportional(own).expect("memory") > 0);
         assert!(peak(own).expect("a peak") > 0);
         assert!(threads(own).expect("threads") > 0);
         assert!(open_files(own).expect("open files") > 2);

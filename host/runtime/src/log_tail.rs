@@ -72,7 +72,7 @@ struct Ring {
     bytes_max: usize,
     /// The id of the newest line that the ring no longer has.
     forgotten: u64,
-    /// Wakes readers; `None` before the first one, because most plugins never have one.
+    /// Wakes readers; `None` without any, because most plugins never have one.
     readers: Option<watch::Sender<()>>,
 }
 
@@ -123,8 +123,9 @@ impl LogTail {
             ring.bytes += bytes;
             ring.lines.push_back(KeptLine { id, json: json.into() });
         }
-        if let Some(readers) = &ring.readers {
-            readers.send_replace(());
+        // An error: the last one is gone.
+        if ring.readers.as_ref().is_some_and(|readers| readers.send(()).is_err()) {
+            ring.readers = None;
         }
     }
 

@@ -31,7 +31,9 @@ const UPDATES: usize = 4_000;
 
 /// Bytes of the heap for each Pod, with its share of the tree and the namespaces.
 const BYTES_A_POD_MAX: u64 = 550;
-/// The same after each Pod was updated once on average.
+/// The same of Pods as metadata alone.
+const BYTES_A_POD_METADATA_MAX: u64 = 280;
+/// The same of whole Pods after each was updated once on average.
 const BYTES_A_POD_UPDATED_MAX: u64 = 570;
 /// Allocations from the bytes of a watch's object to the end of its handler, after those of sending it.
 const ALLOCATIONS_AN_UPDATE_MAX: u64 = 19;
@@ -42,29 +44,35 @@ const SENDING: u64 = 2;
 /// A server that has made its bytes before anything is counted.
 struct Server {
     listed: Vec<String>,
+    metadata_only: bool,
     updates: Mutex<Option<UnboundedReceiver<String>>>,
 }
 
-fn decoded(json: &str) -> Object {
-    Object::decode(json.as_bytes(), None).expect("it is a Pod")
+fn decoded(json: &str, metadata_only: bool) -> Object {
+    let object = Object::decode(json.as_bytes(), None).expect("it is a Pod");
+    if metadata_only { object.metadata_only() } else { object }
 }
 
 impl ListerWatcher for Server {
     fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ListStream, ListWatchError>> {
-        let objects = self.listed.clone().into_iter();
-        let objects = objects.map(|json| Ok(ListEvent::Object(decoded(&json), Instant::now())));
+        let (listed, metadata_only) = (self.listed.clone(), self.metadata_only);
+        let objects = listed
+            .into_iter()
+            .map(move |json| Ok(ListEvent::Object(decoded(&json, metadata_only), Instant::now())));
         let end = ListEvent::End { resource_version: "1".into(), continue_token: None };
         async move { Ok(stream::iter(objects).chain(stream::iter([Ok(end)])).boxed()) }.boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<WatchStream, ListWatchError>> {
+        let metadata_only = self.metadata_only;
         async move {
             if options.send_initial_events {
                 return Err(ListWatchError::BadRequest { message: "no watch-lists".to_owned() });
             }
             let updates = self.updates.lock().take().expect("there is one watch");
-            let changed = |json: String| {
-                Ok(WatchEvent::Changed(Change::Modified, decoded(&json), Instant::now()))
+            let changed = move |json: String| {
+                let object = decoded(&json, metadata_only);
+                Ok(WatchEvent::Changed(Change::Modified, object, Instant::now()))
             };
             Ok(updates.map(changed).boxed())
         }
@@ -94,11 +102,12 @@ struct Bench {
 
 impl Bench {
     /// A synced informer, and what it took.
-    fn synced(listed: Vec<String>) -> (Self, AllocationInfo) {
+    fn synced(listed: Vec<String>, metadata_only: bool) -> (Self, AllocationInfo) {
         let builder = &mut Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build().expect("a runtime");
         let (updates, receiver) = unbounded();
-        let server = Arc::new(Server { listed, updates: Mutex::new(Some(receiver)) });
+        let server =
+            Arc::new(Server { listed, metadata_only, updates: Mutex::new(Some(receiver)) });
         let pods = GroupVersionResource::new("", "v1", "pods");
         let informer = SharedIndexInformer::new(pods, server, InformerOptions::default());
         let updated = Arc::new(AtomicUsize::new(0));
@@ -149,8 +158,13 @@ fn check(what: &str, found: u64, max: u64) {
 fn memory_of_a_pod_and_allocations_of_an_update_are_bounded() {
     let generated = Pods::new(WORKLOADS);
     let json = |number: usize, version: usize| generated.json(number as u64, version as u64);
-    let (bench, listed) = Bench::synced((0..PODS).map(|number| json(number, 1)).collect());
+    let pods: Vec<String> = (0..PODS).map(|number| json(number, 1)).collect();
     let each = |bytes: i64, of: usize| u64::try_from(bytes).unwrap_or(0) / of as u64;
+    let (metadata_alone, listed) = Bench::synced(pods.clone(), true);
+    check("bytes a Pod of metadata", each(listed.bytes_current, PODS), BYTES_A_POD_METADATA_MAX);
+    metadata_alone.task.abort();
+    drop(metadata_alone);
+    let (bench, listed) = Bench::synced(pods, false);
     check("bytes a Pod", each(listed.bytes_current, PODS), BYTES_A_POD_MAX);
     let mut random = fastrand::Rng::with_seed(1);
     let updates: Vec<_> = (0..UPDATES).map(|at| json(random.usize(..PODS), 2 + at)).collect();

@@ -23,7 +23,7 @@ pub(crate) struct KeyHash(u64);
 impl From<&ObjectKey> for KeyHash {
     fn from(key: &ObjectKey) -> Self {
         static SEED: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
-        Self(SEED.hash_one(key))
+        Self(SEED.hash_one((key.namespace(), key.name())))
     }
 }
 

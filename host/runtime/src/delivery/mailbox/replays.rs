@@ -112,10 +112,14 @@ impl Replays {
         if *left == 0 {
             self.counts.remove(&id);
         }
+        self.give_back();
+    }
+
+    /// Gives the memory of an empty line back. A plugin has few replays: kept capacity would take the room of some hundred events in
+    /// each idle plugin, and an emptied tree keeps a node of eleven.
+    fn give_back(&mut self) {
         if self.waiting.is_empty() {
-            // A plugin has few replays. Kept capacity would take the room of some hundred events in each idle
-            // plugin, and an emptied tree keeps a node of eleven.
-            *self = Self { next: self.next, ..Self::default() };
+            *self = Self::default();
         }
     }
 
@@ -126,7 +130,9 @@ impl Replays {
         }
         self.lanes.retain(|lane, _| lane.subscription != id);
         let taken = self.waiting.extract_if(.., |_, replayed| replayed.event.subscription == id);
-        taken.map(|(_, replayed)| replayed.event).collect()
+        let taken = taken.map(|(_, replayed)| replayed.event).collect();
+        self.give_back();
+        taken
     }
 
     /// Drops the events of all other subscriptions, and returns their number.
@@ -135,7 +141,9 @@ impl Replays {
         self.waiting.retain(|_, replayed| keep.contains(&replayed.event.subscription));
         self.lanes.retain(|lane, _| keep.contains(&lane.subscription));
         self.counts.retain(|id, _| keep.contains(id));
-        before - self.waiting.len()
+        let dropped = before - self.waiting.len();
+        self.give_back();
+        dropped
     }
 
     #[cfg(test)]

@@ -179,6 +179,7 @@ mod tests {
             assert!(matches!(poll(&mut commands), Poll::Ready(Some(ActorCommand::Stop))));
         }
         assert!(commands.is_empty() && poll(&mut commands).is_pending());
+        assert_eq!(commands.line.state.lock().waiting.capacity(), 0, "no room is kept");
         sender.send(ActorCommand::Stop).expect("the actor is there");
         assert_eq!(wakes.0.load(Relaxed), COMMANDS_MAX + 1);
     }
