@@ -25,7 +25,7 @@ const HELLO: &str = include_str!("../../../plugins/hello-wat/hello-wat.wat");
 /// As many again as there is room for in a map's node or two.
 const PLUGINS: usize = 24;
 /// What one keeps, of which more than half is wasmtime's description of the component.
-const BYTES_A_PLUGIN_MAX: usize = 55_000;
+const BYTES_A_PLUGIN_MAX: usize = 52_000;
 /// Plugins come and go at most so often until nothing is left of them. What they leave would grow with each round. The first round also makes room in
 /// tables, and a thread of the runtime that starts takes its memory in one round alone.
 const ROUNDS: usize = 8;
