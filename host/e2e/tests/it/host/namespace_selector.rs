@@ -101,6 +101,13 @@ fn objects_are_told_as_they_enter_and_leave_with_the_labels_of_their_namespace()
         // Changes outside of the view are not told, and the present objects are when they are back in it.
         bench.label_pods(&pod_names(0..1)).await;
         bench.create_pods(&pod_names(2..3)).await;
+        // The watches of pods and of namespaces have no order between them.
+        let labelled = format!("/core/v1/namespaces/{namespace}/pods?labels[app]=labelled");
+        let has_change = async || {
+            let answer = host.get(&labelled).ok()?.json();
+            (answer["msg"].as_array()?.len() == 1).then_some(())
+        };
+        poll::until("the changed pod in the cache", LINES_DEADLINE, has_change).await.expect("it");
         label(&bench, &namespace, json!("shop")).await;
         let first = ("pod-0000", &["added", "deleted", "added"] as &[&str]);
         let third = ("pod-0002", &["added"] as &[&str]);
