@@ -225,7 +225,7 @@ impl Deref for RareHistogram {
     type Target = Histogram;
 
     fn deref(&self) -> &Histogram {
-        // Of all plugins, so it is only read: there is no way to it for `observe_alone`.
+        // All plugins share it, so nothing may be added to it: `RareHistogram::observe` is the way to add.
         static NOTHING: Histogram = Histogram {
             sum_nanoseconds: AtomicU64::new(0),
             counts: [const { AtomicU64::new(0) }; BUCKETS.len() + 1],

@@ -107,7 +107,9 @@ fn objects_are_told_as_they_enter_and_leave_with_the_labels_of_their_namespace()
             let answer = host.get(&labelled).ok()?.json();
             (answer["msg"].as_array()?.len() == 1).then_some(())
         };
-        poll::until("the changed pod in the cache", LINES_DEADLINE, has_change).await.expect("it");
+        poll::until("the changed pod in the cache", LINES_DEADLINE, has_change)
+            .await
+            .expect("a change");
         label(&bench, &namespace, json!("shop")).await;
         let first = ("pod-0000", &["added", "deleted", "added"] as &[&str]);
         let third = ("pod-0002", &["added"] as &[&str]);

@@ -27,8 +27,8 @@ pub struct Configurations {
     pub(super) plugins: BTreeMap<PluginName, Layer>,
     pub(super) ceiling: Ceiling,
     grants_requests: bool,
-    /// The limits of plugins without settings of their own, which share them.
-    usual: Arc<Limits>,
+    /// The limits of a plugin whose own layers set none: all such plugins share them.
+    usual_limits: Arc<Limits>,
 }
 
 /// The settings of one plugin.
@@ -82,12 +82,17 @@ impl Configurations {
             let problem = format!("has {beyond}, and the ceiling of this host has it not");
             return Err(defaults.error(key, "defaults.", problem));
         }
-        let configurations = Self { defaults, plugins, ceiling, ..Self::default() };
-        let (mut usual, _) = configurations.limits_by_default();
-        for (limit, number) in &configurations.defaults.limits {
-            (limit.set)(&mut usual, *number);
+        Ok(Self { defaults, plugins, ceiling, ..Self::default() }.with_usual_limits())
+    }
+
+    fn with_usual_limits(self) -> Self {
+        let mut limits = Limits::default();
+        for limit in TABLE {
+            let most = self.ceiling.of(limit).unwrap_or(limit.maximum);
+            (limit.set)(&mut limits, limit.default.min(most));
         }
-        Ok(Self { usual: Arc::new(usual), ..configurations })
+        self.defaults.set_limits(&mut limits);
+        Self { usual_limits: Arc::new(limits), ..self }
     }
 
     /// Each version gets what its descriptor asks for. For an embedded cluster.
@@ -107,7 +112,7 @@ impl Configurations {
             limits: TABLE.iter().map(|limit| (limit, (limit.get)(limits))).collect(),
             ..Layer::default()
         };
-        Self { defaults, usual: Arc::new(limits.clone()), ..Self::default() }
+        Self { defaults, ..Self::default() }.with_usual_limits()
     }
 
     /// The settings of a plugin with this file beside it, or without one.
@@ -122,14 +127,16 @@ impl Configurations {
         }
         // The later layer counts.
         let layers = [Some(&self.defaults), sidecar, named];
-        let (mut limits, mut differs) = self.limits_by_default();
+        let mut limits = self.usual_limits.clone();
+        let own = [sidecar, named].into_iter().flatten();
+        for layer in own.filter(|layer| !layer.limits.is_empty()) {
+            layer.set_limits(Arc::make_mut(&mut limits));
+        }
+        let mut differs = self.lowered_limits();
         let (mut config, mut sha256) = (Arc::from(*b"{}"), None);
         let (mut shards, mut debounce, mut rate_limit) = (None, Duration::ZERO, None);
         let (mut on_removal, mut service_account) = (OnRemoval::default(), None);
         for layer in layers.into_iter().flatten() {
-            for (limit, number) in &layer.limits {
-                (limit.set)(&mut limits, *number);
-            }
             config = layer.config.clone().unwrap_or(config);
             if let Some(hash) = &layer.sha256 {
                 let place = layer.said.get("sha256").map_or(String::new(), Setting::place);
@@ -152,7 +159,7 @@ impl Configurations {
             http: self.http(layers, limits.http_rules_max)?,
             config,
             sha256,
-            limits: if limits == *self.usual { self.usual.clone() } else { Arc::new(limits) },
+            limits,
             shards,
             shards_most: self.ceiling.shards,
             grants: GrantsOf::new(layers, &self.ceiling.reads, |layer| layer.reads.as_ref()),
@@ -170,18 +177,12 @@ impl Configurations {
         })
     }
 
-    /// The limits without settings, and those that the ceiling lowers.
-    fn limits_by_default(&self) -> (Limits, Said) {
-        let (mut limits, mut differs) = (Limits::default(), Said::new());
-        for limit in TABLE {
-            let most = self.ceiling.of(limit).unwrap_or(limit.maximum);
-            (limit.set)(&mut limits, limit.default.min(most));
-            if most < limit.default {
-                let path = limit.path();
-                differs.extend(self.ceiling.said.get(&path).map(|said| (path, said.clone())));
-            }
-        }
-        (limits, differs)
+    /// The limits whose defaults the ceiling lowers.
+    fn lowered_limits(&self) -> Said {
+        let is_lower = |limit: &&Limit| self.ceiling.of(limit).is_some_and(|it| it < limit.default);
+        let lowered = TABLE.iter().filter(is_lower);
+        let said = lowered.filter_map(|limit| self.ceiling.said.get_key_value(&limit.path()));
+        said.map(|(path, said)| (path.clone(), said.clone())).collect()
     }
 
     /// Checks that a file beside a plugin is within the ceiling.
@@ -309,6 +310,12 @@ fn check_entries<R: BoundedRule>(
 }
 
 impl Layer {
+    fn set_limits(&self, limits: &mut Limits) {
+        for (limit, number) in &self.limits {
+            (limit.set)(limits, *number);
+        }
+    }
+
     /// An error about one of the layer's settings.
     fn error(&self, path: &str, at: &str, problem: String) -> ConfigurationError {
         let said = self.said.get(path);
