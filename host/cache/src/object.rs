@@ -7,6 +7,7 @@ mod alphabet;
 mod base;
 mod decode;
 mod edits;
+mod flags;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod head;
@@ -129,7 +130,7 @@ impl Object {
     /// cluster that is replaced by these bytes loses it. Then `kubectl apply` no longer removes fields that its
     /// manifest no longer has.
     pub fn lacks_last_applied(&self) -> bool {
-        self.head().lacks_last_applied
+        self.flags().lacks_last_applied
     }
 
     /// The value of one label.
@@ -163,7 +164,7 @@ impl Object {
     /// The same object without the text that this handle may carry, for callers that keep many
     /// objects for long.
     pub fn at_rest(&self) -> Self {
-        let text = self.text.as_ref().filter(|_| self.head().kept == Kept::Carried);
+        let text = self.text.as_ref().filter(|_| self.flags().kept == Kept::Carried);
         Self { inner: self.inner.clone(), text: text.cloned() }
     }
 

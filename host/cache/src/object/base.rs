@@ -70,7 +70,7 @@ impl Object {
     /// is unpacked for it.
     pub(super) fn base(&self, known: Option<&Base>) -> Option<Base> {
         let frame = self.head().frame.as_ref()?;
-        match self.head().kept {
+        match self.flags().kept {
             Kept::Edited => {
                 let known = known.filter(|known| known.frame.is(frame));
                 let text =

@@ -1,5 +1,6 @@
 //! The head of an object: the part of its metadata that is read often, in front of its bytes.
 
+use super::flags::{Flags, PackedFlags};
 use super::packing::Frame;
 use super::pattern::Marked;
 use super::shared::shared;
@@ -19,17 +20,10 @@ pub(super) struct Head {
     pub(super) meta: Meta,
     /// Present for JSON that is packed with a dictionary.
     pub(super) frame: Option<Frame>,
-    pub(super) uid_len: u32,
     /// Bytes of the JSON, however it is kept.
     pub(super) json_len: u32,
     pub(super) resource_version_len: u16,
-    pub(super) generation_len: u8,
-    /// Whether the UID's bytes are those of a UUID, and not text.
-    pub(super) uid_is_uuid: bool,
-    pub(super) kept: Kept,
-    pub(super) marked: Marked,
-    pub(super) lacks_last_applied: bool,
-    pub(super) metadata_only: bool,
+    pub(super) flags: PackedFlags,
 }
 
 /// The parsed parts of the metadata.
@@ -62,19 +56,23 @@ impl Object {
         let uid = KeptUid::of(&uid);
         let (generation, generation_len) = generation_bytes(fields.generation);
         let generation = &generation[..generation_len];
-        let front = [resource_version.as_bytes(), uid.bytes(), generation].concat();
-        let head = Head {
-            meta,
-            frame: None,
-            uid_len: length(uid.bytes().len()),
-            json_len: length(json.len()),
-            resource_version_len: length(resource_version.len()),
+        let text_len = uid.text_len();
+        let text_len = text_len.as_slice().as_flattened();
+        let front = [resource_version.as_bytes(), text_len, uid.bytes(), generation].concat();
+        let flags = Flags {
             generation_len: length(generation_len),
-            uid_is_uuid: uid.is_uuid(),
+            uid: uid.form(),
             kept: Kept::Carried,
             marked: Marked::default(),
             lacks_last_applied: fields.lacks_last_applied,
             metadata_only: fields.metadata_only,
+        };
+        let head = Head {
+            meta,
+            frame: None,
+            json_len: length(json.len()),
+            resource_version_len: length(resource_version.len()),
+            flags: flags.packed(),
         };
         let inner = ThinArc::from_header_and_slice(head, &front);
         Self {
@@ -87,43 +85,50 @@ impl Object {
         &self.inner.header.header
     }
 
+    pub(super) fn flags(&self) -> Flags {
+        self.head().flags.flags()
+    }
+
     pub(super) fn meta(&self) -> &Meta {
         &self.head().meta
     }
 
     /// The parts that [`Object::new`] takes.
     pub(super) fn fields(&self) -> MetadataFields<'_> {
-        let head = self.head();
+        let flags = self.flags();
         MetadataFields {
             resource_version: self.resource_version(),
             uid: self.uid(),
             generation: self.kept_generation(),
-            lacks_last_applied: head.lacks_last_applied,
-            metadata_only: head.metadata_only,
+            lacks_last_applied: flags.lacks_last_applied,
+            metadata_only: flags.metadata_only,
         }
     }
 
     pub(super) fn kept_generation(&self) -> Option<NonZeroI64> {
-        let (front, len) = (self.front(), usize::from(self.head().generation_len));
+        let (front, len) = (self.front(), usize::from(self.flags().generation_len));
         generation_of(&front[front.len() - len..])
     }
 
     pub(super) fn kept_resource_version(&self) -> &str {
-        text(&self.front()[..self.head().resource_version_len.into()])
+        text(self.split_front().0)
     }
 
     pub(super) fn kept_uid(&self) -> KeptUid<'_> {
-        let head = self.head();
-        let bytes = &self.front()[head.resource_version_len.into()..][..head.uid_len as usize];
-        KeptUid::of_bytes(bytes, head.uid_is_uuid)
+        KeptUid::of_bytes(self.split_front().1, self.flags().uid)
     }
 
     /// The bytes before the JSON.
     pub(super) fn front(&self) -> &[u8] {
-        let Head { uid_len, resource_version_len, generation_len, .. } = *self.head();
-        let len =
-            usize::from(resource_version_len) + uid_len as usize + usize::from(generation_len);
+        let Flags { uid, generation_len, .. } = self.flags();
+        let (resource_version, rest) = self.split_front();
+        let len = resource_version.len() + uid.place(rest).end + usize::from(generation_len);
         &self.inner.slice[..len]
+    }
+
+    /// The resourceVersion, and all bytes from the UID on.
+    fn split_front(&self) -> (&[u8], &[u8]) {
+        self.inner.slice.split_at(self.head().resource_version_len.into())
     }
 
     /// The bytes that are kept of the JSON.
@@ -161,7 +166,40 @@ mod tests {
 
     #[test]
     fn a_head_has_no_gap() {
-        assert_eq!(size_of::<Head>(), 56);
+        assert_eq!(size_of::<Head>(), 48);
+    }
+
+    /// An object whose front has these, in so many bytes.
+    #[track_caller]
+    fn check_front(uid: &str, resource_version: &str, generation: i64, bytes: usize) {
+        let metadata = serde_json::json!({
+            "name": "web", "uid": uid, "resourceVersion": resource_version, "generation": generation,
+        });
+        let text = "again and ".repeat(40);
+        let json = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "text": text});
+        let arrived = Object::decode(json.to_string().as_bytes(), None).expect("it decodes");
+        for object in [arrived.packed(None).at_rest(), arrived.metadata_only(), arrived] {
+            assert_eq!(*object.uid(), *uid);
+            assert_eq!(object.resource_version(), resource_version);
+            assert_eq!(object.generation(), Some(generation).filter(|number| *number != 0));
+            assert_eq!(object.front().len(), bytes, "{uid:?} {resource_version:?} {generation}");
+        }
+    }
+
+    #[test]
+    fn the_front_has_no_more_than_its_parts() {
+        let uuid = "0f3c5b1e-9a7d-4e2b-8c6f-1234567890ab";
+        for (generation, generation_len) in [(0, 0), (1, 1), (i64::MIN, 8)] {
+            for resource_version in ["", "7", "12345"] {
+                let others = resource_version.len() + generation_len;
+                check_front("", resource_version, generation, others);
+                check_front(uuid, resource_version, generation, others + 16);
+                for len in [1, 15, 16, 17, 35, 36, 37, 300, 5_000] {
+                    let bytes = others + size_of::<u32>() + len;
+                    check_front(&"u".repeat(len), resource_version, generation, bytes);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The ways in which an object keeps its JSON.
 
+use super::flags::Flags;
 use super::head::Head;
 use super::packing::{self, Dictionary, Frame, Made, Packing};
 use super::pattern::{Marked, OwnWords, Pattern};
@@ -22,6 +23,25 @@ pub(super) enum Kept {
     Packed,
     /// Its [`Pattern`] is kept as edits of the frame's text: of an earlier version, or of another object of the same owner.
     Edited,
+}
+
+impl Kept {
+    /// Bits that it takes.
+    pub(super) const BITS: u32 = 2;
+
+    pub(super) fn bits(self) -> u8 {
+        self as u8
+    }
+
+    /// Of [`Kept::bits`].
+    pub(super) fn of_bits(bits: u8) -> Self {
+        match bits {
+            0 => Self::Carried,
+            1 => Self::Plain,
+            2 => Self::Packed,
+            _ => Self::Edited,
+        }
+    }
 }
 
 impl Object {
@@ -55,13 +75,14 @@ impl Object {
         marked: Marked,
         bytes: &[u8],
     ) -> Self {
-        let head = Head { kept, frame, marked, meta: self.meta().clone(), ..*self.head() };
+        let flags = Flags { kept, marked, ..self.flags() }.packed();
+        let head = Head { frame, flags, meta: self.meta().clone(), ..*self.head() };
         Self { inner: ThinArc::from_header_and_slice(head, bytes), text: self.text.clone() }
     }
 
     /// The text that a store packs.
     pub(crate) fn text_to_pack(&self) -> Vec<u8> {
-        match self.head().kept {
+        match self.flags().kept {
             Kept::Carried | Kept::Plain => self.pattern().text,
             Kept::Packed | Kept::Edited => self.unpacked_pattern(),
         }
@@ -84,7 +105,7 @@ impl Object {
     /// Whether packing it with this dictionary again would change nothing.
     pub(crate) fn is_packed_with(&self, packing: &Packing) -> bool {
         let with = self.dictionary();
-        self.head().kept == Kept::Plain
+        self.flags().kept == Kept::Plain
             || with.is_some_and(|with| Arc::ptr_eq(with, packing.dictionary()))
     }
 
@@ -101,12 +122,12 @@ impl Object {
 
     /// The number of bytes that the object keeps of its JSON, unless these are edits of another text.
     pub(crate) fn packed_len(&self) -> Option<usize> {
-        (self.head().kept != Kept::Edited).then(|| self.kept_bytes().len())
+        (self.flags().kept != Kept::Edited).then(|| self.kept_bytes().len())
     }
 
     /// The number of bytes that the object keeps of its JSON. A base counts only for the object that it was made of.
     pub(crate) fn kept_len(&self) -> usize {
-        let is_first = self.head().kept == Kept::Edited && self.kept_bytes().is_empty();
+        let is_first = self.flags().kept == Kept::Edited && self.kept_bytes().is_empty();
         let own = self.head().frame.as_ref().filter(|it| is_first || it.made() == Made::Versions);
         self.kept_bytes().len() + own.map_or(0, Frame::size)
     }
@@ -124,7 +145,7 @@ impl Object {
     }
 
     pub(super) fn unpacked(&self) -> Bytes {
-        match self.head().kept {
+        match self.flags().kept {
             Kept::Carried => unreachable!("an object without JSON carries its text"),
             Kept::Plain => Bytes::copy_from_slice(self.kept_bytes()),
             Kept::Packed | Kept::Edited => self.json_of(self.unpacked_pattern()),
@@ -133,13 +154,13 @@ impl Object {
 
     /// The JSON of the object's pattern.
     pub(super) fn json_of(&self, pattern: Vec<u8>) -> Bytes {
-        self.with_own_words(|words| self.head().marked.json(pattern, words)).into()
+        self.with_own_words(|words| self.flags().marked.json(pattern, words)).into()
     }
 
     /// The pattern of an object that is packed, with room for its JSON.
     pub(super) fn unpacked_pattern(&self) -> Vec<u8> {
         let frame = self.head().frame.as_ref();
-        match (self.head().kept, frame) {
+        match (self.flags().kept, frame) {
             (Kept::Edited, Some(frame)) => self.edits_applied(&frame.unpack()),
             _ => {
                 let dictionary = frame.map(|frame| &**frame.dictionary());
@@ -154,6 +175,6 @@ impl Object {
     }
 
     fn pattern_len(&self) -> usize {
-        self.with_own_words(|words| self.head().marked.pattern_len(self.json_len(), words))
+        self.with_own_words(|words| self.flags().marked.pattern_len(self.json_len(), words))
     }
 }

@@ -14,7 +14,7 @@ static METADATA: LazyLock<Projection> =
 impl Object {
     /// Whether only `apiVersion`, `kind` and `metadata` are known of the object.
     pub fn is_metadata_only(&self) -> bool {
-        self.head().metadata_only
+        self.flags().metadata_only
     }
 
     /// `apiVersion`, `kind` and `metadata` alone, as in `PartialObjectMetadata`. Computed once for all clones of a

@@ -42,6 +42,18 @@ impl Pattern {
 }
 
 impl Marked {
+    /// Bits that it takes.
+    pub(super) const BITS: u32 = MARKS.len() as u32;
+
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Of [`Marked::bits`].
+    pub(super) fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     fn has(self, word: usize) -> bool {
         self.0 & 1 << word != 0
     }

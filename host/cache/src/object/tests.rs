@@ -45,7 +45,7 @@ fn check_form(object: &Object, packing: Option<&Packing>, form: &str) -> Object 
 fn check_kept(object: &Object, packed: &Object, form: &str) -> Object {
     check_same(packed, object);
     check_same(&packed.at_rest(), object);
-    let kept = format!("{:?}", packed.head().kept);
+    let kept = format!("{:?}", packed.flags().kept);
     assert_eq!(kept, form);
     assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(packed));
     let text = object.json_len() + size_of::<ObjectText>();
@@ -110,7 +110,7 @@ fn check_small(objects: &[(usize, Option<usize>)], forms: &str) -> Vec<Object> {
         kept.push(siblings.pack(&one, old.as_ref(), Some(&with), 0).at_rest());
         check_same(&kept[kept.len() - 1], &one);
     }
-    let form = |object: &Object| if object.head().kept == Kept::Packed { 'p' } else { 'e' };
+    let form = |object: &Object| if object.flags().kept == Kept::Packed { 'p' } else { 'e' };
     assert_eq!(kept.iter().map(form).collect::<String>(), forms);
     kept
 }
@@ -200,7 +200,7 @@ fn check_siblings(
         let kept = siblings.pack(&one, None, Some(with), 0).at_rest();
         check_same(&kept, &one);
         assert!(kept.is_packed_with(with));
-        match kept.head().kept {
+        match kept.flags().kept {
             Kept::Packed => 'p',
             Kept::Edited if kept.kept_bytes().is_empty() => 'b',
             Kept::Edited => 'e',
@@ -267,14 +267,14 @@ fn what_is_known_of_siblings_is_bounded_and_what_is_asked_for_stays() {
     }
     for owner in 1..500 {
         let asked = siblings.pack(&owned(0, 3 + owner % 40), None, Some(&with), 0);
-        assert!(asked.head().kept == Kept::Edited, "it is known after {owner} others");
+        assert!(asked.flags().kept == Kept::Edited, "it is known after {owner} others");
         for number in 0..3 {
             siblings.pack(&owned(owner, number), None, Some(&with), 0);
         }
         assert!(siblings.remembered() < 150 << 10, "{siblings:?}");
     }
     let forgotten = siblings.pack(&owned(1, 9), None, Some(&with), 0);
-    assert!(forgotten.head().kept == Kept::Packed);
+    assert!(forgotten.flags().kept == Kept::Packed);
 }
 
 #[test]
