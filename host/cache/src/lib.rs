@@ -170,7 +170,7 @@ pub use merge_rule::{Merge, MergeKind, merge};
 pub use mutation_cache::{MUTATION_TTL, MUTATIONS_MAX, MutationCache};
 pub use notifications::Notifications;
 pub use object::{
-    DecodeError, Object, ObjectKey, OwnerReference, ParseKeyError, TypeMeta, Uid,
+    DecodeError, Object, ObjectKey, ObjectNames, OwnerReference, ParseKeyError, TypeMeta, Uid,
     compare_resource_versions,
 };
 pub use pager::{ListPager, PagedList};

@@ -14,6 +14,7 @@ mod head;
 mod kept;
 mod key;
 mod metadata;
+mod names;
 mod packing;
 mod pattern;
 mod read_shared;
@@ -26,6 +27,7 @@ pub use decode::DecodeError;
 pub(crate) use decode::{LastApplied, TOKEN_BYTES_MAX, bookmark};
 pub use key::{ObjectKey, ParseKeyError};
 pub(crate) use metadata::TypeJson;
+pub use names::ObjectNames;
 pub(crate) use packing::{Dictionary, Packing};
 pub(crate) use siblings::Siblings;
 pub use uid::Uid;
@@ -69,6 +71,8 @@ struct ObjectText {
     json: OnceLock<Bytes>,
     /// The result of [`Object::metadata_json`]: of a hundred handlers that ask, the first one causes the work.
     metadata: OnceLock<Bytes>,
+    /// The result of [`Object::names`].
+    names: OnceLock<ObjectNames>,
     /// The values that the readers of a shared projection asked for.
     found: OnceLock<Box<PassValues>>,
 }

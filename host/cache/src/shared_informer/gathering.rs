@@ -7,10 +7,10 @@
 use std::time::{Duration, Instant};
 
 /// The pause for each handler that passed changes on. In a tenth of this time or less, a plugin handles a change.
-const PAUSE_FOR_EACH: Duration = Duration::from_micros(100);
-const PAUSE_MAX: Duration = Duration::from_millis(10);
-/// The resolution of tokio's timers. A shorter pause is none.
-const PAUSE_MIN: Duration = Duration::from_millis(1);
+const PAUSE_FOR_EACH: Duration = Duration::from_micros(200);
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+/// A shorter pause is none: fewer than ten handlers get each change at once.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
 
 /// When the next batch may begin, after one that so many handlers have passed on.
 pub(super) fn gather_until(passed_on: usize, now: Instant) -> Option<Instant> {
@@ -30,11 +30,11 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_pause_grows_with_the_handlers_up_to_ten_milliseconds() {
+    fn the_pause_grows_with_the_handlers_up_to_twenty_milliseconds() {
         let now = Instant::now();
         let pause = |handlers| gather_until(handlers, now).map(|until| (until - now).as_millis());
         let pauses = [0, 1, 9, 10, 50, 100, 1_000, usize::MAX].map(pause);
-        assert_eq!(pauses, [None, None, None, Some(1), Some(5), Some(10), Some(10), Some(10)]);
+        assert_eq!(pauses, [None, None, None, Some(2), Some(10), Some(20), Some(20), Some(20)]);
     }
 
     /// Passes everything on, and notes the sizes of the batches.
@@ -92,8 +92,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_change_soon_after_another_waits_for_more_if_there_are_many_handlers() {
         // The first one waits for nothing, and so does one after a pause.
-        check(100, &[(0, 1), (2, 1), (5, 1), (8, 2), (40, 1)], &[1, 4, 1]).await;
-        check(100, &[(0, 1), (2, 1), (30, 1)], &[1, 1, 1]).await;
+        check(100, &[(0, 1), (2, 1), (9, 1), (18, 2), (60, 1)], &[1, 4, 1]).await;
+        check(100, &[(0, 1), (2, 1), (50, 1)], &[1, 1, 1]).await;
         // Few handlers get each change at once.
         check(9, &[(0, 1), (2, 1), (4, 1), (6, 2)], &[1, 1, 1, 2]).await;
     }

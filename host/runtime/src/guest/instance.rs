@@ -16,6 +16,7 @@ use crate::guest::memory_room::MemoryShare;
 use crate::guest::tape::{CallAnswer, Called};
 use crate::trace::{CallOrigin, TraceId};
 use flat_event::FlatNames;
+use informant_cache::ObjectNames;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use template::Template;
@@ -103,10 +104,10 @@ impl Instance {
         Ok(true)
     }
 
-    /// Delivers one event.
+    /// Delivers one event, about the object with these names.
     pub(crate) async fn handle(
         &mut self,
-        event: handler::Event<'_>,
+        (event, names): (handler::Event<'_>, &ObjectNames),
         current: crate::event::CurrentEvent,
         (origin, now): (CallOrigin, Instant),
     ) -> Result<(), CallError> {
@@ -116,7 +117,7 @@ impl Instance {
         self.tell(&Called::Handle(&event, &current));
         self.begin_work(Phase::Handle(current), origin, now).await;
         let flat = self.exports.flat_handler.as_ref();
-        let flat = flat.and_then(|flat| Some((flat, FlatNames::of(&event)?)));
+        let flat = flat.and_then(|flat| Some((flat, FlatNames::of(names)?)));
         let result = match flat {
             Some((flat, names)) => names.call(flat, &mut self.store, &event).await,
             None => handler.call_handle(&mut self.store, event).await,

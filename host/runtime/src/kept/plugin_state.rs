@@ -244,15 +244,15 @@ impl StateCall {
     /// Commits the writes of a successful call. `keep` gets them before those of any other call. Fails after a
     /// conflict with another call.
     pub(crate) fn commit(&mut self, keep: impl FnOnce(StateChanges)) -> Result<(), CallError> {
-        let relied_on = std::mem::take(&mut self.relied_on);
-        let changes = std::mem::take(&mut self.changes);
         self.growth = Growth::default();
-        let changes: StateChanges =
-            changes.into_iter().map(|(key, written)| (key, written.value)).collect();
-        if changes.is_empty() && relied_on.is_empty() {
-            keep(changes);
+        if self.changes.is_empty() && self.relied_on.is_empty() {
+            keep(StateChanges::new());
             return Ok(());
         }
+        let relied_on = std::mem::take(&mut self.relied_on);
+        let changes = std::mem::take(&mut self.changes);
+        let changes: StateChanges =
+            changes.into_iter().map(|(key, written)| (key, written.value)).collect();
         let mut shared = self.shared.lock();
         if let Some(conflict) = shared.conflict(&relied_on, &changes) {
             return Err(CallError::StateConflict(conflict));

@@ -20,7 +20,7 @@ use crate::outside::event_recorder::EventRecorder;
 use crate::outside::leading::Leading;
 use crate::outside::turns::{HttpTurns, WriteTurns};
 use crate::pace::Pace;
-use crate::plugin::actor::{Actor, LastCall, Running, command_line};
+use crate::plugin::actor::{Actor, LastCall, Running, WorkTurn, command_line};
 use crate::plugin::core::PluginCore;
 use crate::plugin::prepare::{LoadError, Prepared, Preparer};
 use crate::plugin_host::StartError;
@@ -181,6 +181,7 @@ pub(super) fn actor(
         commands,
         running: Running::Nothing,
         last_call: LastCall::none(surroundings.now()),
+        turn: WorkTurn::over(surroundings.now()),
         paused: false,
         surroundings: surroundings.clone(),
         tapes: Some(Arc::new(journal.clone())),

@@ -17,12 +17,13 @@ mod sync;
 mod takeover;
 mod together;
 mod version;
+mod work_turn;
 
 use crate::call_error::CallError;
 use crate::contract::limits::Limits;
 use crate::counters::Counters;
 use crate::delivery::mailbox::Queued;
-use crate::delivery::mailboxes::{Reconciles, Work};
+use crate::delivery::mailboxes::{Hands, Reconciles, Work};
 use crate::event::{Event, SubscriptionId};
 use crate::guest::engine::Engine;
 use crate::guest::guest_state::GuestState;
@@ -53,11 +54,8 @@ use std::time::{Duration, Instant};
 pub(crate) use takeover::ShardTakeover;
 pub(crate) use together::Together;
 pub(crate) use version::{Subscription, Version, VersionTapes};
+pub(crate) use work_turn::WorkTurn;
 
-/// The number of events that an actor delivers before the thread's other plugins have a turn, which costs about as
-/// much as one event. `TURN_MAX` bounds their time: a guest's own turn is no longer than a tick.
-const EVENTS_AT_ONCE: usize = 64;
-const TURN_MAX: Duration = Duration::from_millis(1);
 /// An old version is stopped after the new version's first event, or after this time without an event.
 const RETIREMENT_MAX: Duration = Duration::from_secs(1);
 
@@ -91,6 +89,7 @@ pub(crate) struct Actor {
     pub(crate) commands: Commands,
     pub(crate) running: Running,
     pub(crate) last_call: LastCall,
+    pub(crate) turn: WorkTurn,
     pub(crate) paused: bool,
     /// The source of the time, for the actor and its guest.
     pub(crate) surroundings: Surroundings,
@@ -244,35 +243,40 @@ impl Actor {
         self.core.log_budget.tell(self.name.as_str(), line, self.surroundings.now());
     }
 
-    /// Does `work`, one at a time, and the work that follows, until a command or until nothing is due.
+    /// Does `work`, and then the work that follows, until the turn is over, a command waits, or nothing is due.
     async fn do_some(&mut self, work: &mut Work, began: Instant) {
+        self.turn = WorkTurn::begin(began);
         let mut now = began;
-        for left in (0..EVENTS_AT_ONCE).rev() {
+        loop {
+            self.turn.work_begins();
             let Some(ended) = self.do_work(work, now).await else { return };
-            if !self.commands.is_empty() {
-                return;
-            }
             now = ended;
-            if left == 0 || now - began > TURN_MAX {
-                break;
-            }
-            let Some(next) = self.take(now) else { return };
+            let Some(next) = self.turn.next.take().or_else(|| self.take(now)) else { break };
             *work = next;
         }
-        give_turn().await;
+        if self.turn.is_over(now) {
+            give_turn().await;
+        }
     }
 
-    /// The next due work, if there is any.
-    fn take(&mut self, now: Instant) -> Option<Work> {
-        // Invariant 20.
-        if !self.leading.is_leader() {
-            return None;
-        }
-        let hands = self.running.hands(self.shard, &self.together)?;
+    /// The next work of this turn, if there is any.
+    fn take(&self, now: Instant) -> Option<Work> {
+        self.take_with(self.hands_for_more(now)?, now)
+    }
+
+    fn take_with(&self, hands: Hands, now: Instant) -> Option<Work> {
         self.core.queue.change(|it| it.next(self.shard, hands, now, || self.surroundings.wall()))
     }
 
-    /// Does a work and settles it. Returns the time if other work may follow at once, and `None` too if none waits.
+    /// The abilities for another work of this turn; `None` if there is to be none.
+    fn hands_for_more(&self, now: Instant) -> Option<Hands> {
+        // Invariant 20.
+        let may_go_on =
+            self.commands.is_empty() && !self.turn.is_over(now) && self.leading.is_leader();
+        self.running.hands(self.shard, &self.together).filter(|_| may_go_on)
+    }
+
+    /// Does a work and settles it. Returns the time if other work may follow at once.
     async fn do_work(&mut self, work: &Work, now: Instant) -> Option<Instant> {
         match work {
             Work::Start => {
@@ -295,8 +299,7 @@ impl Actor {
         let began = now;
         let Running::Alive { version, instance } = &mut self.running else { return None };
         let Some(subscription) = version.subscriptions.get(&queued.event.subscription) else {
-            self.drop_event(queued, now);
-            return Some(now);
+            return self.drop_event(queued, now).then_some(now);
         };
         let id = queued.event.subscription;
         let permissions = &subscription.permissions;
@@ -318,8 +321,7 @@ impl Actor {
             let now = self.surroundings.now();
             self.pace.passed_over(now - began);
             self.together.settle(&queued.event, subscription.asked_by, seen.as_ref());
-            self.pass_over(queued, not_told, now);
-            return Some(now);
+            return self.pass_over(queued, not_told, now).then_some(now);
         };
         // Without these questions no time has passed.
         let is_asked = subscription.spec.filter.is_some() || !subscription.spec.enqueue.is_empty();
@@ -340,8 +342,8 @@ impl Actor {
         match result {
             Ok(()) => {
                 let asked_by = subscription.asked_by;
-                let has_more = self.succeeded(queued, (asked_by, seen.as_ref()), now).await;
-                (has_more && !owes).then_some(now)
+                let goes_on = self.succeeded(queued, (asked_by, seen.as_ref()), now, owes).await;
+                goes_on.then_some(now)
             }
             Err(error) => {
                 self.core.queue.look(|_| counters.called(now - called));

@@ -7,7 +7,7 @@ use crate::guest_threads::Task;
 use crate::outside::leading::Leading;
 use crate::pace::Pace;
 use crate::plugin::actor::{
-    Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, command_line,
+    Actor, ActorCommand, CommandSender, Done, Hold, LastCall, Running, WorkTurn, command_line,
 };
 use crate::plugin::admin::AdminError;
 use crate::plugin::lifecycle::Input;
@@ -98,6 +98,7 @@ impl Plugin {
                 commands: receiver,
                 running: Running::Nothing,
                 last_call: LastCall::none(Instant::now()),
+                turn: WorkTurn::over(Instant::now()),
                 paused: self.paused,
                 surroundings: Surroundings::default(),
                 tapes: preparer.tapes.clone(),

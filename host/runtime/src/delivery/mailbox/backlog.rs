@@ -14,7 +14,7 @@ const HOLES_MIN: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     /// In order of arrival. An event that was taken out of the middle leaves a hole.
-    entries: VecDeque<Option<Event>>,
+    entries: VecDeque<Option<BacklogEntry>>,
     /// The number of the first entry. Entries keep their numbers while others leave.
     first: u64,
     /// The number of each object's last entry. Without an entry here there is no event to merge a newer one into.
@@ -22,6 +22,14 @@ pub(super) struct Backlog {
     last: Option<HashMap<Lane, u64>>,
     /// How many events of each object wait. Built on first use, dropped when no event waits.
     counts: Option<HashMap<Lane, usize>>,
+    load: QueueLoad,
+}
+
+/// A waiting event.
+#[derive(Debug)]
+struct BacklogEntry {
+    event: Event,
+    /// Its part of the load: an event that leaves is taken by another thread, which need not read its objects for that.
     load: QueueLoad,
 }
 
@@ -42,11 +50,11 @@ impl Backlog {
     }
 
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.entries.iter().flatten()
+        self.entries.iter().flatten().map(|entry| &entry.event)
     }
 
     pub(super) fn into_events(self) -> VecDeque<Event> {
-        self.entries.into_iter().flatten().collect()
+        self.entries.into_iter().flatten().map(|entry| entry.event).collect()
     }
 
     /// Puts an event at the end.
@@ -89,39 +97,42 @@ impl Backlog {
 
     /// Puts an event into a hole.
     fn fill(&mut self, index: usize, event: Event) {
-        self.load += QueueLoad::of(&event);
+        let load = QueueLoad::of(&event);
+        self.load += load;
         if let Some(counts) = &mut self.counts {
             count(counts, &event);
         }
-        self.entries[index] = Some(event);
+        self.entries[index] = Some(BacklogEntry { event, load });
     }
 
     /// Takes an event out, which leaves a hole.
     fn empty(&mut self, index: usize) -> Option<Event> {
-        let event = self.entries[index].take()?;
-        self.leave(&event);
-        Some(event)
+        let entry = self.entries[index].take()?;
+        Some(self.leave(entry))
     }
 
-    /// Counts an event that has left its entry.
-    fn leave(&mut self, event: &Event) {
-        self.load -= QueueLoad::of(event);
+    /// Counts an event that has left its place.
+    fn leave(&mut self, BacklogEntry { event, load }: BacklogEntry) -> Event {
+        self.load -= load;
         if self.load.events == 0 {
             self.counts = None;
         }
-        let Some(counts) = &mut self.counts else { return };
-        let lane = Lane::of(event);
+        let Some(counts) = &mut self.counts else { return event };
+        let lane = Lane::of(&event);
         if let Some(count) = counts.get_mut(&lane) {
             *count -= 1;
             if *count == 0 {
                 counts.remove(&lane);
             }
         }
+        event
     }
 
     /// Takes the first event, if it is due.
     pub(super) fn pop_if(&mut self, is_due: impl Fn(&Event) -> bool) -> Option<Event> {
-        let leaves = |entry: &mut Option<Event>| entry.as_ref().is_none_or(&is_due);
+        let leaves = |entry: &mut Option<BacklogEntry>| {
+            entry.as_ref().is_none_or(|entry| is_due(&entry.event))
+        };
         while let Some(entry) = self.entries.pop_front_if(leaves) {
             let number = self.first;
             self.first += 1;
@@ -129,8 +140,8 @@ impl Backlog {
                 // The next event gets the same place in memory, which is in the caches.
                 self.entries.clear();
             }
-            let Some(event) = entry else { continue };
-            self.leave(&event);
+            let Some(entry) = entry else { continue };
+            let event = self.leave(entry);
             if let Some(last) = &mut self.last {
                 let lane = Lane::of(&event);
                 if last.get(&lane) == Some(&number) {
@@ -153,8 +164,8 @@ impl Backlog {
         self.last.get_or_insert_with(|| {
             let mut last = HashMap::new();
             // From the end: the first event that is found is its object's last one.
-            for (index, event) in entries.iter().enumerate().rev() {
-                if let Some(event) = event {
+            for (index, entry) in entries.iter().enumerate().rev() {
+                if let Some(BacklogEntry { event, .. }) = entry {
                     last.entry(Lane::of(event)).or_insert(first + index as u64);
                 }
             }
@@ -170,7 +181,7 @@ impl Backlog {
         let entries = &self.entries;
         let counts = self.counts.get_or_insert_with(|| {
             let mut counts = HashMap::new();
-            entries.iter().flatten().for_each(|event| count(&mut counts, event));
+            entries.iter().flatten().for_each(|entry| count(&mut counts, &entry.event));
             counts
         });
         counts.contains_key(lane)
@@ -185,8 +196,8 @@ impl Backlog {
         let entries = std::mem::take(&mut self.entries);
         self.entries = entries.into_iter().filter(Option::is_some).collect();
         let Some(last) = &mut self.last else { return };
-        for (event, number) in self.entries.iter().zip(self.first..) {
-            let Some(event) = event else { continue };
+        for (entry, number) in self.entries.iter().zip(self.first..) {
+            let Some(BacklogEntry { event, .. }) = entry else { continue };
             // Numbers only decrease, to the event's new place.
             if let Some(known) = last.get_mut(&Lane::of(event)) {
                 *known = number;
@@ -207,9 +218,11 @@ impl Backlog {
     fn take_where(&mut self, is_taken: impl Fn(SubscriptionId) -> bool) -> Vec<Event> {
         let mut taken = Vec::new();
         for entry in &mut self.entries {
-            taken.extend(entry.take_if(|event| is_taken(event.subscription)));
+            let entry = entry.take_if(|entry| is_taken(entry.event.subscription));
+            let Some(BacklogEntry { event, load }) = entry else { continue };
+            self.load -= load;
+            taken.push(event);
         }
-        self.load -= taken.iter().sum();
         if let Some(last) = &mut self.last {
             last.retain(|lane, _| !is_taken(lane.subscription));
         }
@@ -223,14 +236,18 @@ impl Backlog {
     pub(super) fn check_invariants(&self) {
         let events: Vec<&Event> = self.events().collect();
         assert_eq!(self.load, events.iter().copied().sum(), "the load is that of what waits");
+        for BacklogEntry { event, load } in self.entries.iter().flatten() {
+            assert_eq!(*load, QueueLoad::of(event), "so much is taken off when it leaves");
+        }
         if let Some(counts) = &self.counts {
             let count = |lane: &Lane| events.iter().filter(|it| Lane::of(it) == *lane).count();
             assert!(counts.iter().all(|(lane, number)| count(lane) == *number), "{counts:?}");
             assert_eq!(counts.values().sum::<usize>(), events.len(), "all that wait are counted");
         }
         for (lane, number) in self.last.iter().flatten() {
-            let is_of =
-                |entry: &Option<Event>| entry.as_ref().is_some_and(|it| Lane::of(it) == *lane);
+            let is_of = |entry: &Option<BacklogEntry>| {
+                entry.as_ref().is_some_and(|it| Lane::of(&it.event) == *lane)
+            };
             let last = self.entries.iter().rposition(is_of);
             let place = last.map(|index| self.first + index as u64);
             assert_eq!(place, Some(*number), "`last` is true");

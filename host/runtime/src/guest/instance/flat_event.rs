@@ -4,29 +4,23 @@ use crate::guest::bindings::exports::informant::plugin::flat_handler::{self, Del
 use crate::guest::bindings::exports::informant::plugin::handler::{Event, Gone};
 use crate::guest::bindings::informant::plugin::types::Failure;
 use crate::guest::guest_state::GuestState;
+use informant_cache::ObjectNames;
 use wasmtime::Store;
 
 /// The names of an event's object in one text.
-pub(super) struct FlatNames {
-    text: String,
+pub(super) struct FlatNames<'a> {
+    text: &'a str,
     /// The ends of namespace, name and UID, in 16 bits each. The rest is the resourceVersion.
     ends: u64,
 }
 
-impl FlatNames {
+impl<'a> FlatNames<'a> {
     /// `None` for names that are too long for the form.
-    pub(super) fn of(event: &Event<'_>) -> Option<Self> {
-        let names = [event.key.namespace, event.key.name, event.uid, event.resource_version];
-        let mut text = String::with_capacity(names.iter().map(|name| name.len()).sum());
-        let mut ends = 0;
-        for (shift, name) in (0..).step_by(16).zip(names) {
-            text.push_str(name);
-            let end = u16::try_from(text.len()).ok()?;
-            if shift < 48 {
-                ends |= u64::from(end) << shift;
-            }
-        }
-        Some(Self { text, ends })
+    pub(super) fn of(names: &'a ObjectNames) -> Option<Self> {
+        let text = names.text();
+        u16::try_from(text.len()).ok()?;
+        let [namespace, name, uid] = names.ends().map(u64::from);
+        Some(Self { text, ends: namespace | name << 16 | uid << 32 })
     }
 
     /// Delivers the event with these names.
@@ -42,7 +36,6 @@ impl FlatNames {
             Some(Gone::LeftView) => Deletion::LeftView,
             Some(Gone::Unknown) => Deletion::Unknown,
         };
-        let (text, ends) = (&*self.text, self.ends);
         let is_handled = guest
             .call_handle(
                 &mut *store,
@@ -51,8 +44,8 @@ impl FlatNames {
                 event.change,
                 event.reason,
                 deletion,
-                text,
-                ends,
+                self.text,
+                self.ends,
                 event.coalesced,
                 event.attempt,
                 event.object,

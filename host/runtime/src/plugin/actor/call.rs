@@ -86,22 +86,22 @@ pub(super) async fn call(
     let state = instance.state();
     check_size(sizes, state.limits().event_bytes_max)
         .inspect_err(|_| state.begin_refused(&current, origin, now))?;
-    let key = event.object.key();
+    let names = event.object.names();
     let handed = handler::Event {
         seq: queued.seq,
         subscription: subscription.index,
         change: change(event),
         reason: reason(event),
-        key: contract::ObjectKeyParam { namespace: key.namespace(), name: key.name() },
-        uid: &event.object.uid(),
-        resource_version: event.object.resource_version(),
+        key: contract::ObjectKeyParam { namespace: names.namespace(), name: names.name() },
+        uid: names.uid(),
+        resource_version: names.resource_version(),
         gone: event.gone.map(gone),
         coalesced,
         attempt,
         object: object.as_deref(),
         old: old.as_deref(),
     };
-    instance.handle(handed, current, (origin, now)).await
+    instance.handle((handed, &names), current, (origin, now)).await
 }
 
 fn check_size(bytes: usize, max: usize) -> Result<(), CallError> {

@@ -7,7 +7,7 @@ use crate::counted::counted;
 use crate::counters::add_one;
 use crate::delivery::breaker::{Ended, Outcome, Turn};
 use crate::delivery::mailbox::{Attempts, Queued, Settled};
-use crate::delivery::mailboxes::Completed;
+use crate::delivery::mailboxes::{Completed, Mailboxes};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
 use crate::event::{Event, ShownObject};
 use crate::history::DeliveryEnd;
@@ -128,28 +128,33 @@ impl Actor {
     }
 
     /// Settles a work. `call` is for the breaker: the call's outcome, and whether it was the first attempt. The log
-    /// and the facts show the breaker's change. Returns whether the shard may have more work.
-    pub(super) fn settle(
+    /// and the facts show the breaker's change.
+    pub(super) fn settle(&self, done: Completed<'_>, call: Option<(Outcome, bool)>, now: Instant) {
+        self.settle_and(done, call, now, |_| ());
+    }
+
+    /// The same, and calls `then` under the same lock of the queue.
+    pub(super) fn settle_and<T>(
         &self,
         done: Completed<'_>,
         call: Option<(Outcome, bool)>,
         now: Instant,
-    ) -> bool {
+        then: impl FnOnce(&mut Mailboxes) -> T,
+    ) -> T {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
-        let (turn, has_more) = self.core.queue.change(|it| {
+        let (turn, answer) = self.core.queue.change(|it| {
             if let Completed::Delivered(Settled::Finished, delivery) = done {
                 // A retry's wait does not count as the host's latency.
                 let latency = (delivery.attempt == 1).then(|| delivery.waited + delivery.took);
                 self.core.counters.handled(delivery.took, latency);
             }
-            let turn = it.settle(self.shard, done, call, now);
-            (turn, it.may_have_work(self.shard))
+            (it.settle(self.shard, done, call, now), then(it))
         });
         if let Some(turn) = turn {
             self.breaker_turned(turn);
         }
-        has_more
+        answer
     }
 
     /// Reports that the breaker opened or closed.
