@@ -3,7 +3,7 @@
 
 use super::call::{call, to_tell};
 use super::keys::becomes_keys;
-use super::{Actor, Running, Version, WorkTurn};
+use super::{Actor, Running, Version};
 use crate::delivery::mailbox::Queued;
 use crate::delivery::mailboxes::Hands;
 use crate::plugin::prepare::LoadError;
@@ -42,12 +42,11 @@ impl Actor {
         self.core.queue.look(|it| it.due(self.shard, hands, now))
     }
 
-    /// Does the next due work. Its turn is over from the start, so that no other work is taken with its end.
+    /// Does the next due work, and takes no other with its end: the actor's turn is over from the start.
     pub(crate) async fn step(&mut self) {
         let now = self.surroundings.now();
         let Some(hands) = self.running.hands(self.shard, &self.together) else { return };
         if let Some(work) = self.take_with(hands, now) {
-            self.turn = WorkTurn::over(now);
             self.do_work(&work, now).await;
         }
     }

@@ -1,9 +1,9 @@
-//! The turn of an actor: works that follow each other without a turn of the thread's other plugins.
+//! The turn of an actor: pieces of work that follow each other without a turn of the thread's other plugins.
 
 use crate::delivery::mailboxes::Work;
 use std::time::{Duration, Instant};
 
-/// The number of works in a turn. The end of a turn costs about as much as one event.
+/// The pieces of work in a turn. The end of a turn costs about as much as one event.
 const WORKS_MAX: usize = 64;
 /// No work is taken after this time: a guest's own turn is no longer than a tick.
 const TIME_MAX: Duration = Duration::from_millis(1);
