@@ -50,7 +50,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
     let timeout = timeout.min(request.options.watch_timeout_max);
-    let known = match (&started.initial, start) {
+    let since = match (&started.initial, start) {
         (Some(initial), _) => initial.resource_version,
         (None, WatchStart::After(version)) => version,
         (None, WatchStart::Now | WatchStart::InitialState { .. }) => 0,
@@ -60,7 +60,6 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
         selection,
         representation: request.representation,
         headers_shown: false,
-        known,
     };
     let initial = started.initial.map(|initial| Initial {
         begun: false,
@@ -69,6 +68,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     });
     let room = Room {
         view,
+        since,
         initial,
         feed: Some(started.feed),
         bookmarks: options
@@ -92,8 +92,6 @@ struct View {
     representation: Representation,
     /// Only the first table of a watch has headers.
     headers_shown: bool,
-    /// The newest resourceVersion that the client knows of.
-    known: u64,
 }
 
 /// When bookmarks are due: once in an interval, and shortly before the watch's time is over, so that the
@@ -132,6 +130,8 @@ struct Initial {
 /// A running watch.
 struct Room {
     view: View,
+    /// The resourceVersion after which the changes follow.
+    since: u64,
     initial: Option<Initial>,
     /// `None` once the last event is out.
     feed: Option<Box<dyn ChangeFeed>>,
@@ -178,8 +178,9 @@ impl Room {
                         bookmarks.advance(Instant::now());
                     }
                     let version = self.feed.as_ref()?.progress();
-                    // A bookmark tells of progress; where there is none it would say nothing.
-                    if version > self.view.known {
+                    // As a real server: none where nothing changed since the start, else the last one again, which shows a client
+                    // that the connection is alive (storage/cacher's `cacheWatcher.process`).
+                    if version > self.since {
                         return Some(self.view.bookmark(version, false));
                     }
                 }
@@ -315,12 +316,10 @@ impl View {
             self.headers_shown,
         );
         self.headers_shown = true;
-        self.known = self.known.max(object.resource_version());
         append_event(chunk, event_type, &json);
     }
 
-    fn bookmark(&mut self, version: u64, initial_events_end: bool) -> Bytes {
-        self.known = self.known.max(version);
+    fn bookmark(&self, version: u64, initial_events_end: bool) -> Bytes {
         let resource = &self.resource;
         let json =
             representation::bookmark(resource, version, initial_events_end, self.representation);
@@ -345,7 +344,7 @@ mod tests {
         let printer_columns = vec![column; columns].into();
         let thing = ResourceInfo::of_test("example.com/v1/things");
         let resource = Arc::new(ResourceInfo { custom: true, printer_columns, ..thing });
-        View { resource, selection, representation, headers_shown: false, known: 0 }
+        View { resource, selection, representation, headers_shown: false }
     }
 
     /// A change of an object of so many bytes, in a watch of a custom resource with so many columns.
@@ -403,6 +402,7 @@ mod tests {
     fn room(feed: Kept, labels: &str) -> Room {
         Room {
             view: view(Representation::Object, 0, labels),
+            since: 0,
             initial: None,
             feed: Some(Box::new(feed)),
             bookmarks: None,

@@ -20,8 +20,9 @@
 //!    that is still refused as too large after some tries.
 //! 4. What was proven is announced once by each watch: `ListWatchError::Rewound` to the watch-error hook. It is one new epoch.
 //!
-//! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] where the server has sent a bookmark (every API server since
-//! 1.17 does, about once a minute), else when the watch outlives the time it asked for: 10 min 15 s by default.
+//! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] on a watch that has brought a bookmark: the API server repeats
+//! it about once a minute. A watch without a change after its start brings none (storage/cacher's `cacheWatcher.process`), so its
+//! silence means nothing. Such a connection is found when the watch outlives the time it asked for: 10 min 15 s by default.
 //!
 //! **A resource that can be listed and not watched** (a permission without the verb, a proxy that refuses or ends every watch,
 //! metrics) is listed again, at most once in [`UNWATCHED_LIST_INTERVAL`]. client-go's reflector does so after each failed watch but
@@ -201,8 +202,6 @@ pub(super) struct Machine {
     unwatched_since: Option<Instant>,
     expired_pages: u32,
     watch_lists: WatchListSupport,
-    /// The server sends bookmarks now and then; so their absence means something.
-    bookmarks: bool,
     repair: Repair,
     /// Since when the resource or the permission has been missing.
     missing_since: Option<Instant>,
@@ -232,7 +231,6 @@ impl Machine {
             unwatched_since: None,
             expired_pages: 0,
             watch_lists: WatchListSupport::new(),
-            bookmarks: false,
             repair: Repair::new(),
             missing_since: None,
             backoff: Backoff::new(seed),
@@ -253,7 +251,7 @@ impl Machine {
                 Some((*heard + ANSWER_MAX).min(*since + PAGE_MAX))
             }
             ReflectorState::Watching(watch) => {
-                let deadline = watch.deadline(self.bookmarks);
+                let deadline = watch.deadline();
                 Some(self.repair.due().map_or(deadline, |due| deadline.min(due)))
             }
             // There is nothing more to read.

@@ -85,6 +85,8 @@ impl Bench {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_dies_without_a_word_is_found_by_the_silence_of_bookmarks() {
     let bench = Bench::start(two_pods).await;
+    bench.source.bookmark();
+    seconds(1).await;
     bench.source.stall_watches();
     bench.source.add(&pod("c"));
     seconds(149).await;

@@ -331,6 +331,20 @@ async fn bookmarks_follow_the_changes_of_other_resources() {
     let bookmark = events.next_of_all().await.expect("a bookmark is due");
     assert_eq!(bookmark["type"], "BOOKMARK");
     assert_eq!(bookmark["object"]["metadata"]["resourceVersion"], bench.version().await);
+    let repeated = events.next_of_all().await.expect("another, so that the client hears something");
+    assert_eq!(repeated, bookmark);
+}
+
+#[tokio::test]
+async fn watch_after_whose_start_nothing_changes_brings_no_bookmark() {
+    let bench = Bench::new();
+    bench.make_pods(&["a"]).await;
+    let version = bench.version().await;
+    let line = format!(
+        "{PODS}?watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=1"
+    );
+    let mut events = bench.watch(&line).await;
+    assert_eq!(events.next_of_all().await, None, "the end of its time");
 }
 
 #[tokio::test]

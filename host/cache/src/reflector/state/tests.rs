@@ -453,6 +453,7 @@ fn a_watch_that_breaks_begins_again_with_the_newest_change_and_does_not_repeat_i
         Bench::watching().fail(&forbidden(), "wait").step(ReflectorInput::Elapsed, watch),
         Bench::watching().fail(&too_large(), "wait").step(ReflectorInput::Elapsed, watch),
         Bench::watching()
+            .step(bookmark("10"), "enqueue")
             .check_deadline(150)
             .after(150)
             .step(ReflectorInput::Deadline, "wait")
@@ -493,6 +494,21 @@ fn without_bookmarks_a_dead_connection_is_found_when_the_watch_outlives_its_time
     assert!(range.contains(&deadline), "{deadline:?}");
     let bench = bench.step(bookmark("9"), "enqueue").check_deadline(150);
     bench.after(140).step(event("11"), "enqueue").check_deadline(150);
+}
+
+/// A server sends no bookmark where nothing has changed since the start of the watch.
+#[test]
+fn silence_of_a_watch_without_a_bookmark_is_no_failure() {
+    let waits = |bench: &Bench| {
+        let deadline = bench.machine.deadline().expect("there is one");
+        assert!(deadline.duration_since(bench.now) >= Duration::from_secs(300));
+    };
+    let bench = Bench::watching();
+    waits(&bench);
+    let bench = bench.step(bookmark("5000"), "enqueue").check_deadline(150).after(600);
+    let bench = bench.step(ReflectorInput::Ended, "watch from \"5000\"");
+    let bench = bench.step(ReflectorInput::Opened, "read");
+    waits(&bench);
 }
 
 #[test]
@@ -1018,10 +1034,11 @@ fn an_event_that_cannot_be_read_is_followed_by_a_list() {
     let bench = bench.after(6).step(ReflectorInput::Deadline, "watch-list from \"\"");
     let bench =
         bench.step(ReflectorInput::Opened, "begin unreadable").step(all_shown("12"), "end 12");
-    let bench = bench.check_deadline(150).step(malformed(true), "read").check_deadline(20);
+    let bench = bench.step(malformed(true), "read").check_deadline(20);
     // What has no name never was in the cache.
     bench.step(malformed(false), "read").check_failure("Unreadable");
-    Bench::watching().step(malformed(false), "read").check_deadline(150);
+    let bench = Bench::watching().step(bookmark("10"), "enqueue");
+    bench.step(malformed(false), "read").check_deadline(150);
 }
 
 /// Invariant 14.

@@ -24,6 +24,8 @@ pub(in crate::reflector) struct Watch {
     ends: Instant,
     heard: Instant,
     events: bool,
+    /// A bookmark came after the initial events: the server sends the next within about a minute, even if nothing changes.
+    bookmarks: bool,
     /// It began before the point that was reached, and repeats what led there.
     repeats: bool,
     /// The change that must come first.
@@ -36,19 +38,27 @@ impl Watch {
     /// The rest of a watch-list.
     pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
         let ends = since + timeout;
-        let (opened, events, expected, after_outage) = (true, true, None, false);
-        let repeats = false;
-        Self { opened, since, ends, heard: now, events, expected, repeats, after_outage }
+        Self {
+            opened: true,
+            since,
+            ends,
+            heard: now,
+            events: true,
+            bookmarks: false,
+            repeats: false,
+            expected: None,
+            after_outage: false,
+        }
     }
 
-    pub(super) fn deadline(&self, bookmarks: bool) -> Instant {
+    pub(super) fn deadline(&self) -> Instant {
         // Invariant 16.
         let end = self.ends + WATCH_TIMEOUT_GRACE;
         if !self.opened {
             self.since + ANSWER_MAX
         } else if self.expected.is_some() {
             self.heard + REPEAT_MAX
-        } else if bookmarks {
+        } else if self.bookmarks {
             end.min(self.heard + BOOKMARK_SILENCE_MAX)
         } else {
             end
@@ -88,15 +98,15 @@ impl Machine {
             return self.list_unconfirmed(now);
         }
         let timeout = self.watch_timeout();
-        let (opened, events) = (false, false);
         self.state = ReflectorState::Watching(Watch {
-            opened,
+            opened: false,
             since: now,
             ends: now + timeout,
             heard: now,
-            events,
-            expected,
+            events: false,
+            bookmarks: false,
             repeats: false,
+            expected,
             after_outage,
         });
         let options = WatchOptions {
@@ -155,7 +165,7 @@ impl Machine {
                 }
             },
             ReflectorInput::Bookmark { resource_version, .. } => {
-                self.bookmarks = true;
+                let watch = Watch { bookmarks: true, ..watch };
                 if watch.expected.is_some() {
                     // A replica that is behind, perhaps. It has its time.
                     self.state = watch.stays();

@@ -160,8 +160,6 @@ impl Machine {
             }
             ReflectorInput::Bookmark { resource_version, initial_events_end: true } => {
                 self.watch_lists = WatchListSupport::new();
-                // Who marks the end sends bookmarks afterwards.
-                self.bookmarks = true;
                 self.state = ReflectorState::Watching(Watch::after_list(
                     listing.since,
                     listing.timeout,
