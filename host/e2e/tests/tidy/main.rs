@@ -113,6 +113,12 @@ fn a_tool_has_one_version_everywhere() {
 }
 
 #[test]
+fn crates_of_wasmtime_have_one_version() {
+    let lock = std::fs::read_to_string(paths::root().join("Cargo.lock"));
+    check(pins::not_once(&lock.expect("Cargo.lock")));
+}
+
+#[test]
 fn bindings_are_of_the_contract() {
     check(bindings::stale(&Repository::read().texts).into_iter().collect());
 }

@@ -1,4 +1,5 @@
-//! A version that several places name is the same in all of them, so that people install the tested version.
+//! A version that several places name is the same in all of them, so that people install the tested version. A crate that
+//! is in `Cargo.toml` for wasmtime's sake is in the version that wasmtime uses.
 
 use crate::repository::Text;
 use std::collections::BTreeMap;
@@ -6,6 +7,9 @@ use std::collections::BTreeMap;
 /// The text before a version, and its tool.
 const BEFORE: [(&str, &str); 3] =
     [("ziglang==", "Zig"), ("ZIG_VERSION := ", "Zig"), ("componentize-py==", "componentize-py")];
+
+/// Crates that wasmtime uses, and whose features we choose: those of another version would be for nothing.
+const ONCE: [&str; 1] = ["cranelift-codegen"];
 
 /// Complaints about tools that are named with more than one version.
 pub fn differing(texts: &[Text]) -> Vec<String> {
@@ -24,6 +28,20 @@ pub fn differing(texts: &[Text]) -> Vec<String> {
     }
     let several = places.into_iter().filter(|(_, versions)| versions.len() > 1);
     several.map(|(tool, versions)| format!("{tool} is named as {versions:?}")).collect()
+}
+
+/// Complaints about crates that `Cargo.lock` has in several versions, or not at all.
+pub fn not_once(lock: &str) -> Vec<String> {
+    let versions = |name: &str| {
+        let line = format!("name = \"{name}\"");
+        lock.lines().filter(|one| *one == line).count()
+    };
+    let complaint = |name: &str| match versions(name) {
+        1 => None,
+        0 => Some(format!("{name} is not in Cargo.lock: take it off the list")),
+        _ => Some(format!("{name} has several versions: name wasmtime's in Cargo.toml")),
+    };
+    ONCE.into_iter().filter_map(complaint).collect()
 }
 
 #[cfg(test)]
@@ -45,5 +63,18 @@ mod tests {
         check(&[&one, &other], 1);
         check(&[&one, &format!("{}1.3.0\n", BEFORE[1].0)], 1);
         check(&[&one, &zig("{VERSION}")], 0);
+    }
+
+    #[test]
+    fn several_versions_are_complained_of() {
+        let lock: String = ONCE.iter().map(|name| format!("name = \"{name}\"\n")).collect();
+        assert_eq!(not_once(&lock), [""; 0]);
+        let another = format!("name = \"{}\"\nversion = \"1.0.0\"\n", ONCE[0]);
+        let complaints = not_once(&format!("{lock}{another}"));
+        assert_eq!(
+            complaints,
+            [format!("{} has several versions: name wasmtime's in Cargo.toml", ONCE[0])]
+        );
+        assert_eq!(not_once("").len(), ONCE.len());
     }
 }
