@@ -12,9 +12,9 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{Method, Request};
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::TokioIo;
 use informant_apimachinery::Status;
 use informant_apiserver::{Route, ServeOptions, Source, json_response, serve, status_response};
 use jiff::Timestamp;
@@ -226,7 +226,7 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
         let state = Arc::clone(&state);
         async move { Ok::<_, Infallible>(state.answer(request.map(Body::new)).await) }
     });
-    let server = auto::Builder::new(TokioExecutor::new());
+    let server = http1::Builder::new();
     // Clients may end a connection at any time, so an error here is not the server's.
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, "a client's connection to the embedded cluster broke");
