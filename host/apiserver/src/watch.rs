@@ -53,7 +53,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     let since = match (&started.initial, start) {
         (Some(initial), _) => initial.resource_version,
         (None, WatchStart::After(version)) => version,
-        (None, WatchStart::Now | WatchStart::InitialState { .. }) => 0,
+        (None, WatchStart::Now | WatchStart::InitialState { .. }) => started.feed.progress(),
     };
     let view = View {
         resource: Arc::clone(&request.resource),
@@ -69,6 +69,7 @@ pub async fn watch(source: &dyn Source, request: &Request<'_>) -> Result<Respons
     let room = Room {
         view,
         since,
+        told: since,
         initial,
         feed: Some(started.feed),
         bookmarks: options
@@ -132,6 +133,8 @@ struct Room {
     view: View,
     /// The resourceVersion after which the changes follow.
     since: u64,
+    /// The newest one that a bookmark may say. A feed that learns of changes before it has them goes back meanwhile.
+    told: u64,
     initial: Option<Initial>,
     /// `None` once the last event is out.
     feed: Option<Box<dyn ChangeFeed>>,
@@ -177,11 +180,12 @@ impl Room {
                     if let Some(bookmarks) = &mut self.bookmarks {
                         bookmarks.advance(Instant::now());
                     }
-                    let version = self.feed.as_ref()?.progress();
-                    // As a real server: none where nothing changed since the start, else the last one again, which shows a client
-                    // that the connection is alive (storage/cacher's `cacheWatcher.process`).
-                    if version > self.since {
-                        return Some(self.view.bookmark(version, false));
+                    self.told = self.told.max(self.feed.as_ref()?.progress());
+                    // None before the resourceVersion has moved on from the start; from then on each time, which shows a client that
+                    // the connection is alive (storage/cacher's `cacheWatcher.process`). There the start is after the changes that are
+                    // replayed at once.
+                    if self.told > self.since {
+                        return Some(self.view.bookmark(self.told, false));
                     }
                 }
                 Wake::Failed(status) => {
@@ -332,8 +336,10 @@ mod tests {
     use super::*;
     use crate::KeptUntil;
     use crate::table::IncludeObject;
-    use futures::future::BoxFuture;
+    use futures::future::{BoxFuture, pending};
     use serde_json::json;
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
     use tokio_util::sync::CancellationToken;
 
     /// A watch of a custom resource with so many columns.
@@ -403,6 +409,7 @@ mod tests {
         Room {
             view: view(Representation::Object, 0, labels),
             since: 0,
+            told: 0,
             initial: None,
             feed: Some(Box::new(feed)),
             bookmarks: None,
@@ -450,6 +457,34 @@ mod tests {
         assert!(added.iter().all(|event| event["type"] == "ADDED"), "{added:?}");
         assert!((1..100).contains(&added.len()), "{}", added.len());
         assert_eq!((&last["type"], &last["object"]["code"]), (&json!("ERROR"), &json!(410)));
+    }
+
+    /// A feed without changes, with another progress each time.
+    struct Progress(Mutex<VecDeque<u64>>);
+
+    impl ChangeFeed for Progress {
+        fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Change>, Status>>> {
+            Box::pin(pending())
+        }
+
+        fn progress(&self) -> u64 {
+            self.0.lock().expect("nobody panics").pop_front().expect("no bookmark is asked for")
+        }
+    }
+
+    #[tokio::test]
+    async fn bookmarks_begin_after_the_start_and_are_repeated_and_never_go_back() {
+        let mut room = room(Kept(0), "");
+        room.feed = Some(Box::new(Progress(Mutex::new([4, 5, 8, 6, 9].into()))));
+        (room.since, room.told) = (5, 5);
+        let interval = Duration::from_millis(1);
+        room.bookmarks = Some(Bookmarks::new(Instant::now(), Duration::from_secs(60), interval));
+        for expect in ["8", "8", "9"] {
+            let chunk = room.next_chunk().await.expect("the watch goes on");
+            let event: serde_json::Value = serde_json::from_slice(&chunk).expect("JSON");
+            let version = &event["object"]["metadata"]["resourceVersion"];
+            assert_eq!((&event["type"], version), (&json!("BOOKMARK"), &json!(expect)));
+        }
     }
 
     #[tokio::test]

@@ -21,8 +21,9 @@
 //! 4. What was proven is announced once by each watch: `ListWatchError::Rewound` to the watch-error hook. It is one new epoch.
 //!
 //! **A dead connection** is found within [`BOOKMARK_SILENCE_MAX`] on a watch that has brought a bookmark: the API server repeats
-//! it about once a minute. A watch without a change after its start brings none (storage/cacher's `cacheWatcher.process`), so its
-//! silence means nothing. Such a connection is found when the watch outlives the time it asked for: 10 min 15 s by default.
+//! it about once a minute. There is none before the resourceVersion has moved on from the watch's start (storage/cacher's
+//! `cacheWatcher.process`), so silence means nothing before. A dead connection is then found when the watch outlives the time it
+//! asked for: 10 min 15 s by default.
 //!
 //! **A resource that can be listed and not watched** (a permission without the verb, a proxy that refuses or ends every watch,
 //! metrics) is listed again, at most once in [`UNWATCHED_LIST_INTERVAL`]. client-go's reflector does so after each failed watch but

@@ -89,9 +89,9 @@ async fn a_connection_that_dies_without_a_word_is_found_by_the_silence_of_bookma
     seconds(1).await;
     bench.source.stall_watches();
     bench.source.add(&pod("c"));
-    seconds(149).await;
+    seconds(148).await;
     assert_eq!(bench.informer.stats().objects, 2, "the connection is dead");
-    seconds(3).await;
+    seconds(4).await;
     bench.check_truth();
     bench.check_failures(&["Silent"]);
     assert_eq!(bench.all_relists(), 1, "nothing was listed again");

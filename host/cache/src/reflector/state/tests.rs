@@ -496,7 +496,7 @@ fn without_bookmarks_a_dead_connection_is_found_when_the_watch_outlives_its_time
     bench.after(140).step(event("11"), "enqueue").check_deadline(150);
 }
 
-/// A server sends no bookmark where nothing has changed since the start of the watch.
+/// A server sends no bookmark before the resourceVersion has moved on from the start of the watch.
 #[test]
 fn silence_of_a_watch_without_a_bookmark_is_no_failure() {
     let waits = |bench: &Bench| {

@@ -24,7 +24,7 @@ pub(in crate::reflector) struct Watch {
     ends: Instant,
     heard: Instant,
     events: bool,
-    /// A bookmark came after the initial events: the server sends the next within about a minute, even if nothing changes.
+    /// A bookmark came after the initial events: from then on the server sends one about every minute, even if nothing changes.
     bookmarks: bool,
     /// It began before the point that was reached, and repeats what led there.
     repeats: bool,
