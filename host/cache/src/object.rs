@@ -59,10 +59,20 @@ pub struct TypeMeta {
 /// handle that will be read soon carries the JSON's text beside it. All its clones share the text, which is freed with
 /// the last of them ([`Object::at_rest`]). Only [`Object::json`] ever unpacks.
 #[derive(Clone)]
-pub struct Object {
-    inner: ThinArc<Head, u8>,
-    /// Always present if `inner` has no JSON.
-    text: Option<Arc<ObjectText>>,
+pub struct Object(Handle);
+
+/// A clone counts one reference: hundreds of handlers make clones of one handle, on several processors.
+#[derive(Clone)]
+enum Handle {
+    AtRest(ThinArc<Head, u8>),
+    /// The only form of an object that is [`Kept::Carried`].
+    Carrying(Arc<CarriedObject>),
+}
+
+/// An object with its JSON as text.
+struct CarriedObject {
+    kept: ThinArc<Head, u8>,
+    text: ObjectText,
 }
 
 /// An object's JSON as text, since its first read.
@@ -162,24 +172,28 @@ impl Object {
 
     /// The same without a count of a reader, for a handle that carries its text.
     pub fn carried_json(&self) -> Option<&Bytes> {
-        self.text.as_ref().map(|text| text.json.get_or_init(|| self.unpacked()))
+        self.text().map(|text| text.json.get_or_init(|| self.unpacked()))
     }
 
     /// The same object without the text that this handle may carry, for callers that keep many
     /// objects for long.
     pub fn at_rest(&self) -> Self {
-        let text = self.text.as_ref().filter(|_| self.flags().kept == Kept::Carried);
-        Self { inner: self.inner.clone(), text: text.cloned() }
+        match &self.0 {
+            Handle::Carrying(carried) if self.flags().kept != Kept::Carried => {
+                Self(Handle::AtRest(carried.kept.clone()))
+            }
+            Handle::Carrying(_) | Handle::AtRest(_) => self.clone(),
+        }
     }
 
     /// Whether this handle carries no text, so that each read unpacks the object.
     pub fn is_at_rest(&self) -> bool {
-        self.text.is_none()
+        self.text().is_none()
     }
 
     /// Whether both are the same handle, and not only the same version. Carried text does not matter.
     pub fn same_handle(&self, other: &Self) -> bool {
-        std::ptr::eq(self.inner.ptr(), other.inner.ptr())
+        std::ptr::eq(self.kept_form().ptr(), other.kept_form().ptr())
     }
 
     /// The number of bytes of [`Object::json`].
@@ -190,7 +204,7 @@ impl Object {
     /// The cost of the object in bytes: names, kept JSON, and the text that this handle carries. An estimate. Shared
     /// parts do not count: labels, owners, a base that was made of another object.
     pub fn size(&self) -> usize {
-        let text = self.text.as_ref().map_or(0, |_| self.json_len() + size_of::<ObjectText>());
+        let text = self.text().map_or(0, |_| self.json_len() + size_of::<CarriedObject>());
         let front = self.front().len();
         text + self.meta().key.len() + size_of::<Head>() + front + self.kept_len()
     }
@@ -212,8 +226,28 @@ impl Object {
 
     /// A handle for a notification: after a read of one of its clones, none is unpacked again.
     pub(crate) fn to_be_read(&self) -> Self {
-        let text = self.text.clone().unwrap_or_default();
-        Self { inner: self.inner.clone(), text: Some(text) }
+        match &self.0 {
+            Handle::Carrying(_) => self.clone(),
+            Handle::AtRest(kept) => Self::carrying(kept.clone(), ObjectText::default()),
+        }
+    }
+
+    fn carrying(kept: ThinArc<Head, u8>, text: ObjectText) -> Self {
+        Self(Handle::Carrying(Arc::new(CarriedObject { kept, text })))
+    }
+
+    fn kept_form(&self) -> &ThinArc<Head, u8> {
+        match &self.0 {
+            Handle::AtRest(kept) => kept,
+            Handle::Carrying(carried) => &carried.kept,
+        }
+    }
+
+    fn text(&self) -> Option<&ObjectText> {
+        match &self.0 {
+            Handle::AtRest(_) => None,
+            Handle::Carrying(carried) => Some(&carried.text),
+        }
     }
 }
 

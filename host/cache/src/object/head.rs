@@ -10,7 +10,6 @@ use super::{Kept, Object, ObjectKey, ObjectText};
 use bytes::Bytes;
 use std::fmt;
 use std::num::NonZeroI64;
-use std::sync::Arc;
 use triomphe::ThinArc;
 
 /// The head in front of an object's bytes, which are its resourceVersion, its UID, its generation and its JSON. A million
@@ -74,15 +73,12 @@ impl Object {
             resource_version_len: length(resource_version.len()),
             flags: flags.packed(),
         };
-        let inner = ThinArc::from_header_and_slice(head, &front);
-        Self {
-            inner,
-            text: Some(Arc::new(ObjectText { json: json.into(), ..ObjectText::default() })),
-        }
+        let kept = ThinArc::from_header_and_slice(head, &front);
+        Self::carrying(kept, ObjectText { json: json.into(), ..ObjectText::default() })
     }
 
     pub(super) fn head(&self) -> &Head {
-        &self.inner.header.header
+        &self.kept_form().header.header
     }
 
     pub(super) fn flags(&self) -> Flags {
@@ -123,17 +119,17 @@ impl Object {
         let Flags { uid, generation_len, .. } = self.flags();
         let (resource_version, rest) = self.split_front();
         let len = resource_version.len() + uid.place(rest).end + usize::from(generation_len);
-        &self.inner.slice[..len]
+        &self.kept_form().slice[..len]
     }
 
     /// The resourceVersion, and all bytes from the UID on.
     fn split_front(&self) -> (&[u8], &[u8]) {
-        self.inner.slice.split_at(self.head().resource_version_len.into())
+        self.kept_form().slice.split_at(self.head().resource_version_len.into())
     }
 
     /// The bytes that are kept of the JSON.
     pub(super) fn kept_bytes(&self) -> &[u8] {
-        &self.inner.slice[self.front().len()..]
+        &self.kept_form().slice[self.front().len()..]
     }
 }
 

@@ -4,7 +4,7 @@ use super::flags::Flags;
 use super::head::Head;
 use super::packing::{self, Dictionary, Frame, Made, Packing};
 use super::pattern::{Marked, OwnWords, Pattern};
-use super::{Object, edits};
+use super::{Handle, Object, ObjectText, edits};
 use bytes::Bytes;
 use std::sync::Arc;
 use triomphe::ThinArc;
@@ -45,7 +45,7 @@ impl Kept {
 }
 
 impl Object {
-    /// The object as a store keeps it, packed; the handle still carries its text.
+    /// The object as a store keeps it, packed. A handle that has read its text still carries it.
     pub(crate) fn packed(&self, packing: Option<&Packing>) -> Self {
         if self.json_len() < PACKED_MIN {
             return self.plain();
@@ -68,6 +68,7 @@ impl Object {
         self.with_kept(Kept::Plain, None, Marked::default(), &bytes)
     }
 
+    /// The object in another form. The results of reads of the text beside the JSON are made again when they are asked for.
     pub(super) fn with_kept(
         &self,
         kept: Kept,
@@ -77,7 +78,15 @@ impl Object {
     ) -> Self {
         let flags = Flags { kept, marked, ..self.flags() }.packed();
         let head = Head { frame, flags, meta: self.meta().clone(), ..*self.head() };
-        Self { inner: ThinArc::from_header_and_slice(head, bytes), text: self.text.clone() }
+        debug_assert!(kept != Kept::Carried, "such an object has no other form");
+        let form = ThinArc::from_header_and_slice(head, bytes);
+        match self.read_json() {
+            None => Self(Handle::AtRest(form)),
+            Some(json) => {
+                let text = ObjectText { json: json.clone().into(), ..ObjectText::default() };
+                Self::carrying(form, text)
+            }
+        }
     }
 
     /// The text that a store packs.
@@ -134,12 +143,12 @@ impl Object {
 
     /// The JSON that this handle carries, if it was read.
     pub(super) fn read_json(&self) -> Option<&Bytes> {
-        self.text.as_ref()?.json.get()
+        self.text()?.json.get()
     }
 
     /// Has a handle that is to be read carry its JSON, which is of this pattern.
     pub(super) fn carry(&self, pattern: impl FnOnce() -> Vec<u8>) {
-        if let Some(own) = &self.text {
+        if let Some(own) = self.text() {
             own.json.get_or_init(|| self.json_of(pattern()));
         }
     }

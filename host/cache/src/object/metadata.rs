@@ -32,7 +32,7 @@ impl Object {
         let json = self.carried_json()?;
         match self.is_metadata_only() {
             true => Some(json),
-            false => self.text.as_ref().map(|text| text.metadata.get_or_init(|| only(json))),
+            false => self.text().map(|text| text.metadata.get_or_init(|| only(json))),
         }
     }
 

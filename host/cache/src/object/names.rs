@@ -69,7 +69,7 @@ impl Object {
     /// The names of the object. They are put together once for all clones of a notification's handle.
     pub fn names(&self) -> Cow<'_, ObjectNames> {
         let made = || ObjectNames::of(self);
-        let carried = self.text.as_ref().map(|text| text.names.get_or_init(made));
+        let carried = self.text().map(|text| text.names.get_or_init(made));
         carried.map_or_else(|| Cow::Owned(made()), Cow::Borrowed)
     }
 }

@@ -12,7 +12,7 @@ impl Object {
         reader: &SharedReader,
         read: impl FnOnce(SharedValues<'_>) -> T,
     ) -> T {
-        let Some(text) = &self.text else {
+        let Some(text) = self.text() else {
             let json = self.unpacked();
             return read(reader.find(&json, true).values(&json, reader));
         };

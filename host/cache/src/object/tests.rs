@@ -47,8 +47,8 @@ fn check_kept(object: &Object, packed: &Object, form: &str) -> Object {
     check_same(&packed.at_rest(), object);
     let kept = format!("{:?}", packed.flags().kept);
     assert_eq!(kept, form);
-    assert!(packed.at_rest().text.is_none() && packed.at_rest().same_handle(packed));
-    let text = object.json_len() + size_of::<ObjectText>();
+    assert!(packed.at_rest().text().is_none() && packed.at_rest().same_handle(packed));
+    let text = object.json_len() + size_of::<CarriedObject>();
     assert_eq!(packed.at_rest().size() + text, packed.to_be_read().size());
     packed.at_rest()
 }
@@ -156,10 +156,7 @@ fn a_change_is_kept_as_what_differs_from_the_version_that_was_packed() {
         let told = old.to_be_read();
         let new =
             check_kept(&changing(time), &after(&changing(time), &told, Some(&with)), "Edited");
-        assert!(
-            told.text.as_ref().is_some_and(|text| text.json.get().is_some()),
-            "it was unpacked"
-        );
+        assert!(told.text().is_some_and(|text| text.json.get().is_some()), "it was unpacked");
         check_same(&told, &changing(time - 1));
         assert!(new.is_packed_with(&with) && new.packed_with() == first.packed_with());
         assert!(new.packed_len().is_none() && first.packed_len().is_some());
@@ -245,10 +242,7 @@ fn later_versions_of_a_sibling_are_made_from_the_same_base() {
         let next = siblings.pack(&sibling(0, 3), Some(&told), Some(&with), 0);
         check_kept(&sibling(0, 3), &next, "Edited");
         check_same(&told, &sibling(0, 2));
-        assert!(
-            told.text.as_ref().is_some_and(|text| text.json.get().is_some()),
-            "it was unpacked"
-        );
+        assert!(told.text().is_some_and(|text| text.json.get().is_some()), "it was unpacked");
     }
 }
 
