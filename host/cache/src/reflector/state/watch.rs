@@ -35,20 +35,24 @@ pub(in crate::reflector) struct Watch {
 }
 
 impl Watch {
-    /// The rest of a watch-list.
-    pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
-        let ends = since + timeout;
+    /// A watch that is asked for.
+    fn asked(since: Instant, timeout: Duration) -> Self {
         Self {
-            opened: true,
+            opened: false,
             since,
-            ends,
-            heard: now,
-            events: true,
+            ends: since + timeout,
+            heard: since,
+            events: false,
             bookmarks: false,
             repeats: false,
             expected: None,
             after_outage: false,
         }
+    }
+
+    /// The rest of a watch-list.
+    pub(super) fn after_list(since: Instant, timeout: Duration, now: Instant) -> Self {
+        Self { opened: true, heard: now, events: true, ..Self::asked(since, timeout) }
     }
 
     pub(super) fn deadline(&self) -> Instant {
@@ -98,17 +102,8 @@ impl Machine {
             return self.list_unconfirmed(now);
         }
         let timeout = self.watch_timeout();
-        self.state = ReflectorState::Watching(Watch {
-            opened: false,
-            since: now,
-            ends: now + timeout,
-            heard: now,
-            events: false,
-            bookmarks: false,
-            repeats: false,
-            expected,
-            after_outage,
-        });
+        let watch = Watch { expected, after_outage, ..Watch::asked(now, timeout) };
+        self.state = ReflectorState::Watching(watch);
         let options = WatchOptions {
             resource_version: before.or(self.resource_version.clone()).unwrap_or_default(),
             send_initial_events: false,
