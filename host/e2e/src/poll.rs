@@ -3,8 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-/// Between two questions: short beside a process's start, long beside the cost of a question.
+/// Between two questions at first: short beside a process's start.
 const INTERVAL: Duration = Duration::from_millis(10);
+/// Later it is this share of the time so far, up to this: thousands of questions to an unoptimised host would keep a
+/// processor busy.
+const SHARE: u32 = 20;
+const INTERVAL_MAX: Duration = Duration::from_millis(50);
 
 /// Asks until `question` answers with something, or gives up with `what` in the text.
 ///
@@ -19,10 +23,11 @@ pub async fn until<T>(
         if let Some(answer) = question().await {
             return Ok(answer);
         }
-        if begin.elapsed() >= deadline {
+        let waited = begin.elapsed();
+        if waited >= deadline {
             anyhow::bail!("waited {deadline:?} in vain for {what}");
         }
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep((waited / SHARE).clamp(INTERVAL, INTERVAL_MAX)).await;
     }
 }
 

@@ -23,8 +23,14 @@ use tempfile::TempDir;
 
 /// Set where nothing else runs: the times of the promises are then compared with their bounds.
 const TIMES_VARIABLE: &str = "INFORMANT_TIMES";
-/// Changes before the attack, and the fewest during it: three of them may be later than the others.
+/// The fewest changes during the attack, and before it where times are compared: three of them may be later than the
+/// others.
 const CHANGES_MIN: usize = 300;
+/// Changes before the attack where no times are compared: the plugin logs, and the host has its memory.
+const CHANGES_BEFORE_MIN: usize = 50;
+/// How long callers attack where times are compared, and elsewhere: each then sends a request or two.
+const ATTACK_TIME: Duration = Duration::from_secs(10);
+const SHORT_ATTACK_TIME: Duration = Duration::from_secs(1);
 /// The latency of 99 of 100 changes during the attack may be twice that before it, or twice that of the host that is not attacked.
 const LATENCY_TIMES: u32 = 2;
 /// A latency of so many medians is not too long: of those before the attack or of the host that is not attacked.
@@ -99,7 +105,7 @@ impl<'a> Promises<'a> {
         let (began, stalls) = (Instant::now(), Stalls::begin());
         let before = Before { changes: 0, resident: 0 };
         let mut promises = Self { host, control, changes, probes, began, stalls, before };
-        promises.await_changes(CHANGES_MIN).await?;
+        promises.await_changes(if_compared(CHANGES_MIN, CHANGES_BEFORE_MIN)).await?;
         promises.before.changes = promises.changes.made();
         promises.before.resident = process_stats::resident(host.id())?;
         process_stats::forget_peak(host.id())?;
@@ -155,6 +161,16 @@ impl<'a> Promises<'a> {
 /// Whether nothing else runs on the machine, so that times tell something about the host.
 pub fn are_times_compared() -> bool {
     std::env::var_os(TIMES_VARIABLE).is_some()
+}
+
+/// How long callers that send the same requests again and again do so.
+pub fn attack_time() -> Duration {
+    if_compared(ATTACK_TIME, SHORT_ATTACK_TIME)
+}
+
+/// The first where times are compared, and the second elsewhere: a measurement needs more of everything.
+pub fn if_compared<T>(compared: T, otherwise: T) -> T {
+    if are_times_compared() { compared } else { otherwise }
 }
 
 impl PromisesReport {

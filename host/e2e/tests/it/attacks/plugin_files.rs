@@ -9,6 +9,7 @@ use crate::host::golden;
 use informant_e2e::host::Host;
 use informant_e2e::paths;
 use informant_e2e::percentiles::Percentiles;
+use informant_e2e::promises::{are_times_compared, if_compared};
 use serde_json::Value;
 use wasm_encoder::Encode as _;
 
@@ -227,9 +228,8 @@ async fn revoke(bench: &HostBench<'_>, host: &Host) -> Duration {
 
 /// The median of several revocations.
 async fn revocations(bench: &HostBench<'_>, host: &Host) -> Duration {
-    const REVOCATIONS: usize = 9;
     let mut times = Vec::new();
-    for _ in 0..REVOCATIONS {
+    for _ in 0..if_compared(9, 3) {
         times.push(revoke(bench, host).await);
     }
     times.sort_unstable();
@@ -258,7 +258,8 @@ fn a_load_that_hangs_delays_no_revocation() {
         assert_eq!(plugin["state"], "loading", "{plugin}");
         let delay = beside.saturating_sub(alone);
         println!("a revocation takes {alone:.1?}, and {beside:.1?} beside a load that hangs");
-        assert!(delay <= DELAY_MAX.max(alone), "{beside:?} instead of {alone:?}");
+        let is_short = delay <= DELAY_MAX.max(alone);
+        assert!(is_short || !are_times_compared(), "{beside:?} instead of {alone:?}");
         host.terminate(END_DEADLINE).unwrap();
     });
 }

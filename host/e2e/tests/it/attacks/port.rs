@@ -5,7 +5,7 @@ use super::kept::{check_kept, measure, start_with_good};
 use crate::bench::config_map;
 use crate::host::bench::{HostBench, LINES_DEADLINE, host_fact};
 use informant_e2e::host::Host;
-use informant_e2e::promises::{PROBE_MAX, are_times_compared};
+use informant_e2e::promises::{PROBE_MAX, are_times_compared, attack_time};
 use informant_e2e::stalls::Stalls;
 use informant_e2e::{http, poll, process_stats};
 use serde_json::json;
@@ -19,9 +19,8 @@ const CONNECTIONS: usize = 300;
 /// The number of threads that connect, and the number of connections that each makes, one after another.
 const COMERS: usize = 2;
 const CONNECTIONS_OF_EACH: usize = 750;
-/// The number of callers that ask for a list at the same time, and how long they ask.
+/// The number of callers that ask for a list at the same time.
 const CALLERS: usize = 40;
-const ASKED_FOR: Duration = Duration::from_secs(10);
 /// The objects and labels of the request. Each answer takes an unoptimised build 20 ms or more.
 const OBJECTS: usize = 300;
 const LABELS: usize = 60;
@@ -183,7 +182,7 @@ fn callers_whose_selectors_select_nothing_delay_no_event() {
         // The first request makes the host cache the objects.
         assert_eq!(http::get(address, &query).expect("an answer").json()["msg"], json!([]));
         let promises = measure(&bench, &host).await;
-        let end = Instant::now() + ASKED_FOR;
+        let end = Instant::now() + attack_time();
         let callers: Vec<_> = (0..CALLERS)
             .map(|_| (query.clone(), end))
             .map(|(query, end)| std::thread::spawn(move || ask_until(address, &query, end)))

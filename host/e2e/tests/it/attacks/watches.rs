@@ -4,6 +4,7 @@ use super::kept::{check_kept, measure, start_with_good};
 use crate::bench::config_map;
 use crate::host::bench::{HostBench, host_fact};
 use informant_e2e::poll;
+use informant_e2e::promises::attack_time;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,9 +12,8 @@ use std::time::{Duration, Instant};
 
 const OBJECTS: usize = 50;
 const OBJECT_BYTES: usize = 500 << 10;
-/// Callers that begin watches at the same time, and how long they do.
+/// Callers that begin watches at the same time.
 const CALLERS: usize = 4;
-const ASKED_FOR: Duration = Duration::from_secs(10);
 /// Generous: an unoptimised build parses all objects in some seconds.
 const READ_MAX: Duration = Duration::from_secs(60);
 
@@ -53,7 +53,7 @@ fn check(request: impl Fn(&HostBench<'_>) -> (String, &'static str), end_of_obje
         // The first request makes the host cache the objects.
         watch(address, (&path, accept), end_of_objects);
         let promises = measure(&bench, &host).await;
-        let end = Instant::now() + ASKED_FOR;
+        let end = Instant::now() + attack_time();
         let call = || {
             let path = path.clone();
             std::thread::spawn(move || {

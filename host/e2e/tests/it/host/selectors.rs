@@ -16,8 +16,8 @@ use crate::burst::{Burst, JSON};
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, told};
 
 /// Pods, and those of them that the plugin selects.
-const PODS: usize = 5_000;
-const SELECTED: usize = 1_000;
+const PODS: usize = 1_500;
+const SELECTED: usize = 500;
 /// Of the selected ones, those that leave the selector now and then, and those that change.
 const MOVED: usize = 20;
 const CHANGED: usize = 200;
