@@ -223,7 +223,8 @@ impl Running {
                     (lines.len() as u64 >= updates).then_some(lines)
                 };
                 let lines =
-                    informant_e2e::poll::until("all stamps", Duration::from_secs(20), told).await?;
+                    informant_e2e::poll::measured("all stamps", Duration::from_secs(20), told)
+                        .await?;
                 let latency = |line| latency_of(line).context("a line without stamp and time");
                 lines.iter().map(latency).collect::<anyhow::Result<_>>()?
             }

@@ -96,7 +96,7 @@ async fn settled(
         };
         (all.len() == plugins && all.iter().filter(idle).count() == plugins).then_some(())
     };
-    poll::until(&what, LOAD_DEADLINE, run).await?;
+    poll::measured(&what, LOAD_DEADLINE, run).await?;
     tokio::time::sleep(settle).await;
     Ok((proportional(host.id())?, bytes(code)?))
 }

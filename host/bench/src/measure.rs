@@ -167,7 +167,7 @@ impl Measuring<'_> {
     ) -> anyhow::Result<Handled> {
         let mut last = Ok(Handled::default());
         let running = &mut self.running;
-        let found = poll::until(what, deadline, async || {
+        let found = poll::measured(what, deadline, async || {
             last = running.handled();
             match &last {
                 Ok(handled) => wanted(*handled).then_some(*handled),

@@ -48,7 +48,7 @@ pub async fn resources(
         let Handled { events, coalesced, .. } = handled;
         (events + coalesced >= all).then_some(())
     };
-    poll::until(&what, SYNC_DEADLINE, told).await?;
+    poll::measured(&what, SYNC_DEADLINE, told).await?;
     let seconds = started.elapsed().as_secs_f64();
     let (used, most) = (cpu(host.id())?, peak(host.id())?);
     tokio::time::sleep(settle).await;

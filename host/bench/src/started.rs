@@ -57,7 +57,7 @@ pub async fn started(
     all_run(&together, handlers as usize).await?;
     let seconds = since.elapsed().as_secs_f64();
     let events = f64::from(handlers) * f64::from(pods);
-    poll::until("the first list in all plugins", START_DEADLINE, async || {
+    poll::measured("the first list in all plugins", START_DEADLINE, async || {
         let handled = handled_by_plugins(&together.get("/metrics").ok()?.body).ok()?;
         (handled.events as f64 >= events).then_some(())
     })
@@ -90,5 +90,5 @@ async fn all_run(host: &Host, plugins: usize) -> anyhow::Result<()> {
         tokio::time::sleep(LOOK).await;
         None
     };
-    poll::until(&format!("{plugins} plugins to run"), START_DEADLINE, run).await
+    poll::measured(&format!("{plugins} plugins to run"), START_DEADLINE, run).await
 }

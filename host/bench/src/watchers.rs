@@ -105,7 +105,7 @@ async fn start_host(load: &Load, directory: &Path, programs: &Programs) -> anyho
         let metrics = host.get("/metrics").ok()?;
         (metrics.series(SYNCED)? == 1.0).then_some(())
     };
-    poll::until("the pods to be cached", DEADLINE, synced).await?;
+    poll::measured("the pods to be cached", DEADLINE, synced).await?;
     Ok(host)
 }
 

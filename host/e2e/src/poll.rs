@@ -16,6 +16,24 @@ const INTERVAL_MAX: Duration = Duration::from_millis(50);
 pub async fn until<T>(
     what: &str,
     deadline: Duration,
+    question: impl AsyncFnMut() -> Option<T>,
+) -> anyhow::Result<T> {
+    ask(what, deadline, INTERVAL_MAX, question).await
+}
+
+/// The same, asked every 10 ms: where the time until the answer is measured.
+pub async fn measured<T>(
+    what: &str,
+    deadline: Duration,
+    question: impl AsyncFnMut() -> Option<T>,
+) -> anyhow::Result<T> {
+    ask(what, deadline, INTERVAL, question).await
+}
+
+async fn ask<T>(
+    what: &str,
+    deadline: Duration,
+    interval_max: Duration,
     mut question: impl AsyncFnMut() -> Option<T>,
 ) -> anyhow::Result<T> {
     let begin = Instant::now();
@@ -27,7 +45,7 @@ pub async fn until<T>(
         if waited >= deadline {
             anyhow::bail!("waited {deadline:?} in vain for {what}");
         }
-        tokio::time::sleep((waited / SHARE).clamp(INTERVAL, INTERVAL_MAX)).await;
+        tokio::time::sleep((waited / SHARE).clamp(INTERVAL, interval_max)).await;
     }
 }
 

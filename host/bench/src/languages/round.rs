@@ -127,7 +127,7 @@ impl<'a> LanguageBench<'a> {
             let plugins = self.host.get("/plugins").ok()?.json();
             (plugins.as_array()?.len() == 1).then_some(())
         };
-        poll::until("the added plugins to be gone", EVENTS_DEADLINE, alone_again).await?;
+        poll::measured("the added plugins to be gone", EVENTS_DEADLINE, alone_again).await?;
         let mean = loads.iter().sum::<f64>() / loads.len() as f64;
         let each = (together as f64 - alone as f64) / f64::from(self.scale.more);
         let mut measured = vec![
@@ -194,7 +194,8 @@ impl<'a> LanguageBench<'a> {
             };
             is_over.then_some(found)
         };
-        let waited = poll::until(&format!("{told} events to be told"), EVENTS_DEADLINE, look).await;
+        let waited =
+            poll::measured(&format!("{told} events to be told"), EVENTS_DEADLINE, look).await;
         let figures =
             waited.with_context(|| format!("the host's last lines:\n{}", self.host.tail()))??;
         if figures.calls > told as f64 {

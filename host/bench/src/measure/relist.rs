@@ -44,7 +44,7 @@ impl Measuring<'_> {
             let report = load.report().ok()?;
             (report.initial_states > states).then_some(())
         };
-        poll::until("everything to be listed again", SYNC_DEADLINE, listed).await?;
+        poll::measured("everything to be listed again", SYNC_DEADLINE, listed).await?;
         // An update that is handled was sent after the list, and so is the list's end. Others than the host tell handlers of all pods.
         self.load.burst(1)?;
         let handled = self.drained(before, changed + 1, SYNC_DEADLINE).await?;
