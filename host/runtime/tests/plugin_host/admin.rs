@@ -1,8 +1,10 @@
 //! What a running host is asked to do: pause, resume, reload, roll back, and the dead letters.
 
 use super::limits::guest;
-use super::{Bench, handled, hello, hello_again, is, pod};
-use informant_runtime::{AdminError, PluginName, PluginStatus, Selection};
+use super::{Bench, HELLO, handled, hello, hello_again, is, pod, swap};
+use informant_runtime::{AdminError, Limits, PluginName, PluginStatus, Selection};
+use jiff::Timestamp;
+use std::time::Duration;
 
 /// Answers with a failure that is not to be tried again.
 pub(super) const REFUSES: &str = "(i32.store8 (i32.const 320) (i32.const 1))
@@ -54,6 +56,45 @@ async fn a_paused_plugin_keeps_its_events_until_it_is_resumed() {
     );
     bench.admin.resume(&name()).await.expect("it is resumed");
     bench.until("hello", |status| is(status, "running") && handled(status) == 2).await;
+    bench.stop().await;
+}
+
+/// `hello` whose `stop` never ends by itself.
+fn stops_for_ever() -> Vec<u8> {
+    let stop = r#"(func (export "informant:plugin/lifecycle@0.1.0#stop")"#;
+    let text = swap(HELLO, &format!("{stop})"), &format!("{stop} (loop (br 0)))"));
+    wat::parse_str(text).expect("it is well formed")
+}
+
+/// The old version ends after the first event of the new one. Nothing is taken for the new version before that end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_during_the_end_of_an_old_version_leaves_the_next_event() {
+    let limits = Limits { stop_deadline: Duration::from_millis(500), ..Limits::default() };
+    let bench = Bench::start_with(None, &limits);
+    bench.source.add(&pod("a"));
+    bench.drop_in("hello.wasm", &stops_for_ever());
+    bench.until("hello", |status| is(status, "running") && handled(status) == 1).await;
+    bench.admin.pause(&name()).await.expect("it is paused");
+    bench.source.add(&pod("b"));
+    bench.source.add(&pod("c"));
+    bench.until("hello", |status| status.is_some_and(|status| status.queue.depth == 2)).await;
+    let before = bench.sha256();
+    bench.drop_in("hello.wasm", &hello_again(2));
+    bench.until("hello", |_| bench.sha256() != before).await;
+    bench.admin.resume(&name()).await.expect("it is resumed");
+    bench.until("hello", |status| handled(status) >= 2).await;
+
+    let asked = Timestamp::now();
+    bench.admin.pause(&name()).await.expect("it is paused");
+    let status = bench.status("hello").expect("it is there");
+    let error = &status.to_json()["lastError"];
+    let text = error["message"].as_str().unwrap_or_default();
+    assert!(text.starts_with("stop of the old version failed"), "{error}");
+    let ended: Timestamp = error["at"].as_str().unwrap_or_default().parse().expect("a time");
+    // On a slow machine the pause may come later than that end.
+    if asked < ended {
+        assert_eq!(handled(Some(&status)), 2, "b, and not c");
+    }
     bench.stop().await;
 }
 
