@@ -23,12 +23,12 @@ use tempfile::TempDir;
 
 /// Set where nothing else runs: the times of the promises are then compared with their bounds.
 const TIMES_VARIABLE: &str = "INFORMANT_TIMES";
-/// The fewest changes during the attack, and before it where times are compared: three of them may be later than the
-/// others.
+/// The fewest changes before the attack, and from its begin on, where times are compared: three of them may be later than
+/// the others.
 const CHANGES_MIN: usize = 300;
-/// Changes before the attack where no times are compared: the plugin logs, and the host has its memory.
-const CHANGES_BEFORE_MIN: usize = 50;
-/// How long callers attack where times are compared, and elsewhere: each then sends a request or two.
+/// Elsewhere: the plugin logs each of them once, and in order.
+const FEW_CHANGES_MIN: usize = 100;
+/// The time for which callers attack where times are compared, and elsewhere.
 const ATTACK_TIME: Duration = Duration::from_secs(10);
 const SHORT_ATTACK_TIME: Duration = Duration::from_secs(1);
 /// The latency of 99 of 100 changes during the attack may be twice that before it, or twice that of the host that is not attacked.
@@ -105,7 +105,7 @@ impl<'a> Promises<'a> {
         let (began, stalls) = (Instant::now(), Stalls::begin());
         let before = Before { changes: 0, resident: 0 };
         let mut promises = Self { host, control, changes, probes, began, stalls, before };
-        promises.await_changes(if_compared(CHANGES_MIN, CHANGES_BEFORE_MIN)).await?;
+        promises.await_changes(changes_min()).await?;
         promises.before.changes = promises.changes.made();
         promises.before.resident = process_stats::resident(host.id())?;
         process_stats::forget_peak(host.id())?;
@@ -133,7 +133,7 @@ impl<'a> Promises<'a> {
 
     /// Ends the measurements. An error names the promise that was not kept.
     pub async fn check(mut self) -> anyhow::Result<PromisesReport> {
-        self.await_changes(self.before.changes + CHANGES_MIN).await?;
+        self.await_changes(self.before.changes + changes_min()).await?;
         self.changes.end()?;
         self.await_changes(self.changes.made()).await?;
         let (probes, stall) = (self.probes.end()?, self.stalls.since(self.began));
@@ -163,7 +163,11 @@ pub fn are_times_compared() -> bool {
     std::env::var_os(TIMES_VARIABLE).is_some()
 }
 
-/// How long callers that send the same requests again and again do so.
+fn changes_min() -> usize {
+    if_compared(CHANGES_MIN, FEW_CHANGES_MIN)
+}
+
+/// The time for which callers send the same requests again and again. Each sends one at least.
 pub fn attack_time() -> Duration {
     if_compared(ATTACK_TIME, SHORT_ATTACK_TIME)
 }

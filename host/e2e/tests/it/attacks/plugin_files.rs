@@ -9,7 +9,7 @@ use crate::host::golden;
 use informant_e2e::host::Host;
 use informant_e2e::paths;
 use informant_e2e::percentiles::Percentiles;
-use informant_e2e::promises::{are_times_compared, if_compared};
+use informant_e2e::promises::if_compared;
 use serde_json::Value;
 use wasm_encoder::Encode as _;
 
@@ -236,12 +236,13 @@ async fn revocations(bench: &HostBench<'_>, host: &Host) -> Duration {
     Percentiles::of(&times).half
 }
 
-/// The load is still running after every revocation. On a quiet machine it delays them by less than 100 ms. If a
-/// revocation itself takes longer, chance may double that. Invariant 40.
+/// The load is still running after every revocation. Where times are compared it delays them by at most 100 ms. If a
+/// revocation itself takes longer, chance may double that. Beside other tests the bound is far above their influence.
+/// Invariant 40.
 #[test]
 #[allow(clippy::print_stdout)] // The harness keeps it, and shows it with `--nocapture`.
 fn a_load_that_hangs_delays_no_revocation() {
-    const DELAY_MAX: Duration = Duration::from_millis(100);
+    let delay_max = if_compared(Duration::from_millis(100), Duration::from_secs(10));
     host_fact(async |bench| {
         let mut host = start_with_good(&bench).await;
         bench.drop_plugin("counter", "counter");
@@ -258,8 +259,7 @@ fn a_load_that_hangs_delays_no_revocation() {
         assert_eq!(plugin["state"], "loading", "{plugin}");
         let delay = beside.saturating_sub(alone);
         println!("a revocation takes {alone:.1?}, and {beside:.1?} beside a load that hangs");
-        let is_short = delay <= DELAY_MAX.max(alone);
-        assert!(is_short || !are_times_compared(), "{beside:?} instead of {alone:?}");
+        assert!(delay <= delay_max.max(alone), "{beside:?} instead of {alone:?}");
         host.terminate(END_DEADLINE).unwrap();
     });
 }

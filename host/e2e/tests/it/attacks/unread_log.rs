@@ -3,7 +3,8 @@
 use crate::host::bench::{LINES_DEADLINE, await_told, host_fact, pod_names};
 use informant_e2e::{http, poll};
 
-/// More lines than fit between a plugin and the reader of the host's log: 1,024 in the host, and 64 KiB in the pipe.
+/// More lines than fit between a plugin and the reader of the host's log: 1,024 in the host's
+/// channel, 64 KiB in its buffer and 64 KiB in the pipe.
 const PODS: usize = 2_500;
 
 /// The reader of the log has stopped, so the threads that log block. Plugins log, so the threads and the informer's

@@ -57,8 +57,11 @@ fn check(request: impl Fn(&HostBench<'_>) -> (String, &'static str), end_of_obje
         let call = || {
             let path = path.clone();
             std::thread::spawn(move || {
-                while Instant::now() < end {
+                loop {
                     watch(address, (&path, accept), end_of_objects);
+                    if Instant::now() >= end {
+                        break;
+                    }
                 }
             })
         };

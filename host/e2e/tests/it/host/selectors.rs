@@ -17,7 +17,7 @@ use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, 
 
 /// Pods, and those of them that the plugin selects.
 const PODS: usize = 1_500;
-const SELECTED: usize = 500;
+const SELECTED: usize = 600;
 /// Of the selected ones, those that leave the selector now and then, and those that change.
 const MOVED: usize = 20;
 const CHANGED: usize = 200;
