@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Cluster(ClusterArgs),
     /// Make, build and test plugins; show, pause and reload the plugins of a running host.
     Plugin(PluginArgs),
-    /// Show plugins and informers of a running host by their use of it, again every two seconds.
+    /// Show the work and the memory of each plugin and informer of a running host, again every two seconds.
     ///
     /// CPU is in thousandths of a processor. MEMORY is the memory that the host holds for the plugin, and WAITING counts events, keys
     /// and firings. LETTERS are dead letters. FAILURES are an informer's failed lists and
@@ -124,7 +124,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Directory of plugin files. A new, changed or removed file takes effect at once.
+    /// Directory of plugin files. A new, changed or removed file takes effect without a restart.
     #[arg(long, value_name = "DIR", default_value = "./plugins")]
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
@@ -261,7 +261,7 @@ pub(crate) enum PluginCommand {
     /// Check plugin files as a host does, without a host. Fails if one of them is no plugin.
     ///
     /// Shows the subscriptions, reads and writes of each plugin, with the lines of a configuration that grant them. Missing grants are
-    /// no failure.
+    /// no failure. The plugin is not started, so the keys below `config` are not checked; `informant plugin test` starts it.
     Check(CheckArgs),
     /// Run a plugin without a host or a cluster. Objects, events and answers come from files, and each run gives the same bytes.
     ///
@@ -285,7 +285,7 @@ pub(crate) enum PluginCommand {
     Pause(OnePlugin),
     /// Resume a plugin that was paused, or that was tripped because it failed too often.
     Resume(OnePlugin),
-    /// Call a schedule of a plugin now, beside its own times.
+    /// Call a schedule of a plugin now, in addition to its own times.
     Fire(FireArgs),
 }
 

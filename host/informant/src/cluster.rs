@@ -41,8 +41,14 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if let Some(path) = &args.kubeconfig {
         return read(path).map(Some);
     }
-    let from_environment = Kubeconfig::from_env().map_err(|error| {
-        anyhow!("the kubeconfig of KUBECONFIG cannot be used: {}", without_content(&error))
+    let from_environment = Kubeconfig::from_env().map_err(|error| match error {
+        KubeconfigError::ReadConfig(error, path) => unusable(&path, &error.to_string()),
+        error => {
+            anyhow!(
+                "the kubeconfig of KUBECONFIG cannot be used: {}; name another with --kubeconfig",
+                without_content(&error)
+            )
+        }
     })?;
     if from_environment.is_some() {
         return Ok(from_environment);
@@ -60,11 +66,13 @@ fn read(path: &Path) -> Result<Kubeconfig> {
             KubeconfigError::ReadConfig(error, _) => error.to_string(),
             error => without_content(&error),
         };
-        anyhow!(
-            "the kubeconfig {} cannot be used: {text}; name another with --kubeconfig",
-            path.display()
-        )
+        unusable(path, &text)
     })
+}
+
+fn unusable(path: &Path, why: &str) -> anyhow::Error {
+    let path = path.display();
+    anyhow!("the kubeconfig {path} cannot be used: {why}; name another with --kubeconfig")
 }
 
 /// The error. Of the file it has the line alone, in which a token may stand.

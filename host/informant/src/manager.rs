@@ -363,7 +363,7 @@ fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
     match AdminSocket::listen(&admin::default_path()) {
         Ok(socket) => Ok(Some(socket)),
         Err(error) => {
-            warn!("this host cannot be changed while it runs: {error:#}");
+            warn!("commands such as `informant plugin list` do not reach this host: {error:#}");
             Ok(None)
         }
     }

@@ -34,7 +34,7 @@ use std::time::Duration;
 /// How long tools may take.
 #[derive(clap::Args, Debug)]
 pub(crate) struct BuildTimeArgs {
-    /// Seconds that a build may take, with its downloads; then the program ends its tools.
+    /// Seconds that a build may take, with its downloads. Then it is stopped.
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..=7200))]
     build_time: u32,
 }

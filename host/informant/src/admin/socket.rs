@@ -196,7 +196,7 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
     }
     match StdStream::connect(path) {
         Ok(_) => bail!(
-            "another host listens on {}; name another path with --admin-socket",
+            "another host listens on {}; name another path with --admin-socket or INFORMANT_ADMIN_SOCKET, for this host and the commands",
             path.display()
         ),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {

@@ -17,7 +17,7 @@ pub(crate) struct DevArgs {
     #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
     pub(crate) grant_all: bool,
     /// Text below the log of a terminal [default: how to change the plugins].
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide = true)]
     pub(crate) hint: Option<String>,
     #[command(flatten)]
     pub(crate) host: HostArgs,

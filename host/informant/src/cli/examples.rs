@@ -30,7 +30,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("dev .", "the project that you are in, again after every save"),
             ("dev ./plugins", "the files and projects of a folder"),
             ("dev . --grant-all", "with all that the plugin asks for"),
-            ("dev . --context staging", "beside a real cluster"),
+            ("dev . --context staging", "with a real cluster"),
         ],
     ),
     (

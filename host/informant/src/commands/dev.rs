@@ -82,15 +82,13 @@ fn hint(directories: &[PathBuf], projects: &[Project]) -> String {
     if !projects.is_empty() {
         let names: Vec<&str> = projects.iter().map(|project| project.name.as_str()).collect();
         let names = names.join(", ");
-        lines.push(format!(
-            "Save a source file of {names}: the plugin is built and reloaded at once."
-        ));
+        lines.push(format!("Save a source file of {names}: the plugin is built and reloaded."));
     }
     if !directories.is_empty() {
         let names: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
         let names = names.join(", ");
         lines.push(format!(
-            "Add, replace or remove a .wasm file in {names}: it takes effect at once."
+            "Add, replace or remove a .wasm file in {names}: it takes effect without a restart."
         ));
     }
     lines.push("Ctrl-C ends with a summary.".to_owned());
@@ -118,10 +116,12 @@ async fn shown(
     let began = Instant::now();
     let awaited = builders.iter().map(|builder| builder.name().clone()).collect();
     let manager = start(args, awaited, embedded).await?;
-    // The first lines have the address too, and scroll away.
+    // The first lines have these too, and scroll away.
     let dashboard = manager.dashboard().map(|url| format!("\ndashboard  {url}"));
+    let kubectl = embedded.map(|file| format!("\nkubectl    --kubeconfig {}", file.display()));
+    let places = [dashboard, kubectl].map(Option::unwrap_or_default).concat();
     // If the reader has closed standard output, these texts are lost.
-    if is_text && !logging::pin(&format!("{hint}{}", dashboard.unwrap_or_default())) {
+    if is_text && !logging::pin(&format!("{hint}{places}")) {
         let _ = writeln!(Stdout, "{hint}");
     }
     let plugins = manager.plugins().clone();

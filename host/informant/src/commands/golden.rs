@@ -15,7 +15,7 @@ const CONTEXT_LINES: usize = 3;
 pub(super) fn settle(text: &str, cut: Option<&str>, args: &GoldenArgs) -> Result<()> {
     if let Some(why) = cut {
         print(text.trim_end());
-        bail!("the run ended before its end: {why}");
+        bail!("the run ended early: {why}");
     }
     let Some(file) = &args.golden else {
         print(text.trim_end());
@@ -87,7 +87,7 @@ mod tests {
         let differs = told(settle("b\n", None, &args(false))).expect("it differs");
         assert!(differs.ends_with("--update writes it"), "{differs}");
         let cut = told(settle("c\n", Some("too long"), &args(true)));
-        assert_eq!(cut.as_deref(), Some("the run ended before its end: too long"));
+        assert_eq!(cut.as_deref(), Some("the run ended early: too long"));
         assert_eq!(
             fs::read_to_string(&file).expect("it is there"),
             "a\n",

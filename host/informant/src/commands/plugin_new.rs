@@ -24,8 +24,8 @@ fn next(language: Language, template: Template, name: &PluginName) -> String {
     let facts = language.facts();
     let test = facts.test.replace("NAME", name.as_str());
     format!(
-        "{name} is a plugin in {}, with its SDK in {name}/sdk: {}. It needs {}; the first build fetches {}. Next:\n\n  \
-         cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it beside an embedded cluster, and again after \
+        "{name} is a plugin in {}: {}. Its SDK is in {name}/sdk.\nIt needs {}. The first build fetches {}.\n\nNext:\n\n  \
+         cd {name}\n  informant plugin build    # leaves build/{name}.wasm\n  informant dev .           # runs it with an embedded cluster, and again after \
          every save\n\nIts own tests: {test}",
         facts.title,
         template.does(),

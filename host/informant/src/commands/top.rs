@@ -1,4 +1,4 @@
-//! `informant top`: the plugins and informers of a running host by their use of it, as `top` and `kubectl top` show
+//! `informant top`: the work and the memory of the plugins and informers of a running host, as `top` and `kubectl top` show
 //! processes and Pods.
 
 mod columns;

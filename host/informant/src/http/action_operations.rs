@@ -32,7 +32,7 @@ static ROLLBACK: Operation = Operation::action(
 );
 static FIRE: Operation = Operation::action(
     "/plugins/{name}/fire",
-    "Calls a schedule of a plugin now, beside its own times.",
+    "Calls a schedule of a plugin now, in addition to its own times.",
     Some("OneSchedule"),
 );
 static REDRIVE: Operation = Operation::action(

@@ -70,7 +70,7 @@ pub(super) fn introduce(
 }
 
 /// The address of the dashboard, if this host's address serves it. The token is for the eyes of a developer: it is shown on a
-/// terminal alone, and beside an embedded cluster.
+/// terminal alone, and with an embedded cluster.
 pub(super) fn dashboard(listeners: &Listeners, is_cluster_embedded: bool) -> Option<String> {
     let dashboard = listeners.dashboard().ok()?;
     let shows_token = is_cluster_embedded && std::io::stdout().is_terminal();

@@ -143,7 +143,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         "Files in the plugin directories that are not loaded, or are in a place where they do not count; /problems lists them",
         Host |host| host.files_not_loaded as f64;
     Gauge "informant_plugin_load_refused": "1 while the plugin's newest file is refused",
-        Plugin |it| one_if(it.is_last_load_refused());
+        Plugin |it| one_if(it.refusal().is_some());
     Gauge "informant_plugin_limit":
         "Limits of the plugin that differ from informant_plugin_limit_default, in the unit of the label",
         PluginBy limits;

@@ -184,7 +184,7 @@ impl Builder {
             (Order::End, _) => self.running.iter().for_each(|running| running.stop.cancel()),
             (Order::Take, Some(Ok(built))) => self.take(built, loads).await,
             (Order::Tell, Some(Err(error))) => {
-                error!(plugin = name, "not built: {error}; what ran before goes on");
+                error!(plugin = name, "not built: {error}; the version before goes on");
             }
             (Order::Nothing | Order::Take | Order::Tell, _) => {}
         }

@@ -65,7 +65,7 @@ impl Language {
                 title: "Rust",
                 key: "rust",
                 toolchain: "Rust 1.95 or newer with the target wasm32-unknown-unknown",
-                fetches: "some 40 crates from crates.io",
+                fetches: "some 20 crates from crates.io",
                 test: "cargo test",
             },
             Self::Go => &Facts {

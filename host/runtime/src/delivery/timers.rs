@@ -138,7 +138,7 @@ impl Timers {
         firing
     }
 
-    /// Has a schedule fire now, beside its own times: the only one, if none is named. This replaces a failed firing that
+    /// Has a schedule fire now, in addition to its own times: the only one, if none is named. This replaces a failed firing that
     /// comes again. Returns the schedule, or the reason why there is no firing.
     pub(crate) fn fire(&mut self, schedule: Option<&str>, now: Now) -> Result<Arc<str>, String> {
         let names: Vec<&str> = self.timers.iter().map(|timer| &*timer.spec.name).collect();

@@ -76,7 +76,7 @@ impl PluginAdmin {
         self.ask(name, Action::Resume).await
     }
 
-    /// Has a schedule of the plugin fire now, beside its own times: the only one, if none is named. A paused plugin fires
+    /// Has a schedule of the plugin fire now, in addition to its own times: the only one, if none is named. A paused plugin fires
     /// when it is resumed.
     pub async fn fire(
         &self,

@@ -5,7 +5,7 @@ use crate::delivery::timers::Now;
 use crate::plugin::admin::AdminError;
 
 impl Plugin {
-    /// Has a schedule fire now, beside its own times: the only one, if none is named.
+    /// Has a schedule fire now, in addition to its own times: the only one, if none is named.
     pub(crate) fn fire(&self, schedule: Option<&str>) -> Result<String, AdminError> {
         let fired = self.core.queue.change(|it| it.fire(schedule, Now::read()));
         let schedule = fired.map_err(AdminError::Refused)?;

@@ -173,7 +173,7 @@ async fn follow(language: &Language, place: &Place, project: &Path) {
     says(&dev, &[", again", "default/after"]).await;
 
     std::fs::write(&source, format!("%%% no source\n{text}")).expect("a save");
-    let failed = says(&dev, &["not built: ", "what ran before goes on"]).await;
+    let failed = says(&dev, &["not built: ", "the version before goes on"]).await;
     assert_eq!(failed.field("level"), Some("ERROR"), "{}", failed.text);
     let told = |line: &Line| line.text.contains(language.refuses);
     dev.await_line("the tool's own words", LINE_DEADLINE, told).await.unwrap();

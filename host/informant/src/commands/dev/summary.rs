@@ -12,18 +12,17 @@ const PLUGINS_MAX: usize = 20;
 pub(super) fn summary(ran: Duration, plugins: &[PluginStatus]) -> String {
     let plugins: Vec<_> = plugins
         .iter()
-        .map(|plugin| (plugin.name.as_str(), &*plugin.counters, plugin.is_last_load_refused()))
+        .map(|plugin| (plugin.name.as_str(), &*plugin.counters, plugin.refusal()))
         .collect();
     text(ran, &plugins)
 }
 
-/// For each plugin: its name, its work, and whether its last version does not run.
-fn text(ran: Duration, plugins: &[(&str, &Counters, bool)]) -> String {
+/// For each plugin: its name, its work, and the reason for which its last version does not run.
+fn text(ran: Duration, plugins: &[(&str, &Counters, Option<&str>)]) -> String {
     let mut text = format!("\nInformant ran for {}.\n", duration(ran));
     let columns = plugins.iter().take(PLUGINS_MAX).map(|(name, ..)| name.len()).max().unwrap_or(0);
-    for (name, counters, is_refused) in plugins.iter().take(PLUGINS_MAX) {
-        let refused = if *is_refused { "; its last version was not loaded" } else { "" };
-        let _ = writeln!(text, "  {name:<columns$}  {}{refused}", work(counters));
+    for (name, counters, refusal) in plugins.iter().take(PLUGINS_MAX) {
+        let _ = writeln!(text, "  {name:<columns$}  {}", line(counters, *refusal));
     }
     match plugins.len() {
         0 => text += "  No plugin was loaded.\n",
@@ -33,6 +32,29 @@ fn text(ran: Duration, plugins: &[(&str, &Counters, bool)]) -> String {
         _ => {}
     }
     text
+}
+
+/// The work of a plugin, and the reason for which its last version does not run.
+fn line(counters: &Counters, refusal: Option<&str>) -> String {
+    let traces = [
+        &counters.ok,
+        &counters.keys_ok,
+        &counters.firings_ok,
+        &counters.retry,
+        &counters.keys_retry,
+        &counters.firings_retry,
+        &counters.dead,
+        &counters.reloads_ok,
+        &counters.reloads_failed,
+    ];
+    let has_run = traces.iter().any(|count| count.load(Relaxed) > 0);
+    match refusal {
+        None => work(counters),
+        Some(why) if has_run => {
+            format!("{}; its last version was not loaded: {why}", work(counters))
+        }
+        Some(why) => format!("not loaded: {why}"),
+    }
 }
 
 /// Events, reloads and failures are always named. Keys and schedules are named only if there were any.
@@ -96,7 +118,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(seconds: u64, plugins: &[(&str, &Counters, bool)], expect: &[&str]) {
+    fn check(seconds: u64, plugins: &[(&str, &Counters, Option<&str>)], expect: &[&str]) {
         let text = text(Duration::from_secs(seconds), plugins);
         assert_eq!(text.trim_start().lines().collect::<Vec<_>>(), expect);
     }
@@ -118,9 +140,18 @@ mod tests {
             "Informant ran for 3 min 5 s.",
             "  event-printer  1,234 events, 1 reload, no failures",
             "  node-watcher   1 event, 20 keys, 3 scheduled calls, 0 reloads, 2 versions refused, \
-             9 failed attempts, 1 given up; its last version was not loaded",
+             9 failed attempts, 1 given up; its last version was not loaded: it is empty",
+            "  quiet          0 events, 0 reloads, 1 version refused, no failures; its last version was not loaded: it is empty",
+            "  broken         not loaded: it is empty",
         ];
-        let plugins = [("event-printer", &printer, false), ("node-watcher", &watcher, true)];
+        let quiet = counters(|it| it.reloads_failed = 1.into());
+        let idle = Counters::default();
+        let plugins = [
+            ("event-printer", &printer, None),
+            ("node-watcher", &watcher, Some("it is empty")),
+            ("quiet", &quiet, Some("it is empty")),
+            ("broken", &idle, Some("it is empty")),
+        ];
         check(185, &plugins, &expect);
     }
 
@@ -128,7 +159,7 @@ mod tests {
     fn no_plugin_and_many_plugins_are_said() {
         check(42, &[], &["Informant ran for 42 s.", "  No plugin was loaded."]);
         let idle = Counters::default();
-        let many = vec![("p", &idle, false); PLUGINS_MAX + 2];
+        let many = vec![("p", &idle, None); PLUGINS_MAX + 2];
         let mut expect = vec!["Informant ran for 2 h 3 min."];
         expect.extend(vec!["  p  0 events, 0 reloads, no failures"; PLUGINS_MAX]);
         expect.push("  and 2 plugins more");

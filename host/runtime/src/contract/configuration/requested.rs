@@ -1,4 +1,4 @@
-//! Grants of the requests in a descriptor, for plugins beside an embedded cluster.
+//! Grants of the requests in a descriptor, for plugins with an embedded cluster.
 
 use super::http_grants::granting_http;
 use super::layer::Layer;

@@ -39,9 +39,10 @@ impl PluginStatus {
         self.running.as_ref().map(|running| running.settings.http.entries())
     }
 
-    /// Whether the file that was read last does not run.
-    pub fn is_last_load_refused(&self) -> bool {
-        self.last_load.as_ref().is_some_and(|load| load.result == "failed")
+    /// The reason for which the file that was read last does not run.
+    pub fn refusal(&self) -> Option<&str> {
+        let refused = self.last_load.as_ref().filter(|load| load.result == "failed")?;
+        Some(refused.reason.as_deref().unwrap_or_default())
     }
 
     fn queue_json(&self) -> Value {
