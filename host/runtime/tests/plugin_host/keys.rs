@@ -85,6 +85,11 @@ fn workqueue(status: Option<&PluginStatus>, key: &str) -> Value {
     json(status)["workqueue"][key].clone()
 }
 
+/// The number of keys that `/plugins` shows as given up. Each is counted a moment before that.
+fn given_up(status: Option<&PluginStatus>) -> usize {
+    workqueue(status, "givenUp").as_array().map_or(0, Vec::len)
+}
+
 impl Bench {
     /// A host with pods of these names and this plugin, called `worker`.
     fn working(names: &[&str], limits: Limits, plugin: &[u8]) -> Self {
@@ -186,7 +191,7 @@ async fn a_key_that_only_fails_comes_again_however_often() {
 #[tokio::test]
 async fn a_key_that_is_not_to_come_again_does_not_until_somebody_adds_it() {
     let bench = Bench::working(&["a", "b"], Limits::default(), &worker(&fails(2)));
-    bench.until("worker", |status| keys(status) == [0, 0, 2]).await;
+    bench.until("worker", |status| keys(status) == [0, 0, 2] && given_up(status) == 2).await;
     let shown = workqueue(bench.status("worker").as_ref(), "givenUp");
     assert_eq!((&shown[0]["key"], &shown[0]["attempts"]), (&"default/a".into(), &1.into()));
     assert_eq!(shown[0]["error"], "the plugin answered: default/a");
@@ -351,7 +356,7 @@ async fn a_new_version_makes_keys_by_its_own_rules() {
     bench.until("worker", |status| keys(status) == [1, 0, 0]).await;
     let rules = r#""enqueue":[{"self":true,"prefix":"p:"}]"#;
     bench.drop_in("worker.wasm", &assembled(&text(&hello_text_with(rules), &fails(2), "")));
-    bench.until("worker", |status| keys(status) == [1, 0, 1]).await;
+    bench.until("worker", |status| keys(status) == [1, 0, 1] && given_up(status) == 1).await;
     assert_eq!(workqueue(bench.status("worker").as_ref(), "givenUp")[0]["key"], "p:default/a");
     bench.stop().await;
 }
@@ -403,9 +408,11 @@ async fn a_plugin_may_be_told_of_one_view_and_work_on_the_keys_of_another() {
     let both = r#"{"version":"1","subscriptions":[{"resource":"v1/pods","enqueue":[{"self":true,"prefix":"p:"}]},{"name":"told","resource":"v1/pods"}]}"#;
     let plugin = assembled(&text(&described(both), &fails(2), ""));
     let bench = Bench::working(&["a"], Limits::default(), &plugin);
-    bench.until("worker", |status| handled(status) == 1 && keys(status) == [0, 0, 1]).await;
-    let given_up = workqueue(bench.status("worker").as_ref(), "givenUp");
-    assert_eq!(given_up[0]["key"], "p:default/a");
+    let is_done = |status: Option<&PluginStatus>| {
+        handled(status) == 1 && keys(status) == [0, 0, 1] && given_up(status) == 1
+    };
+    bench.until("worker", is_done).await;
+    assert_eq!(workqueue(bench.status("worker").as_ref(), "givenUp")[0]["key"], "p:default/a");
     bench.stop().await;
 }
 
