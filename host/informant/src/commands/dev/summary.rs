@@ -34,26 +34,13 @@ fn text(ran: Duration, plugins: &[(&str, &Counters, Option<&str>)]) -> String {
     text
 }
 
-/// The work of a plugin, and the reason for which its last version does not run.
+/// The work of a plugin, and the reason for which its last version does not run. A plugin that never ran has no work.
 fn line(counters: &Counters, refusal: Option<&str>) -> String {
-    let traces = [
-        &counters.ok,
-        &counters.keys_ok,
-        &counters.firings_ok,
-        &counters.retry,
-        &counters.keys_retry,
-        &counters.firings_retry,
-        &counters.dead,
-        &counters.reloads_ok,
-        &counters.reloads_failed,
-    ];
-    let has_run = traces.iter().any(|count| count.load(Relaxed) > 0);
+    let done = work(counters);
     match refusal {
-        None => work(counters),
-        Some(why) if has_run => {
-            format!("{}; its last version was not loaded: {why}", work(counters))
-        }
-        Some(why) => format!("not loaded: {why}"),
+        None => done,
+        Some(why) if done == work(&Counters::default()) => format!("not loaded: {why}"),
+        Some(why) => format!("{done}; its last version was not loaded: {why}"),
     }
 }
 
