@@ -64,7 +64,12 @@ pub struct Object(Handle);
 /// A clone counts one reference: hundreds of handlers make clones of one handle, on several processors.
 #[derive(Clone)]
 enum Handle {
-    AtRest(ThinArc<Head, u8>),
+    AtRest {
+        /// The object's number in its store, for the handle that a store keeps. It takes no memory of its own: the
+        /// handle has these bytes in any case.
+        slot: u32,
+        kept: ThinArc<Head, u8>,
+    },
     /// The only form of an object that is [`Kept::Carried`].
     Carrying(Arc<CarriedObject>),
 }
@@ -180,9 +185,23 @@ impl Object {
     pub fn at_rest(&self) -> Self {
         match &self.0 {
             Handle::Carrying(carried) if self.flags().kept != Kept::Carried => {
-                Self(Handle::AtRest(carried.kept.clone()))
+                Self::resting(carried.kept.clone(), 0)
             }
-            Handle::Carrying(_) | Handle::AtRest(_) => self.clone(),
+            Handle::Carrying(_) | Handle::AtRest { .. } => self.clone(),
+        }
+    }
+
+    /// A handle of a packed object without text, for a store in which the object has this number.
+    pub(crate) fn stored_as(&self, slot: u32) -> Self {
+        assert!(self.flags().kept != Kept::Carried, "a store keeps packed objects");
+        Self::resting(self.kept_form().clone(), slot)
+    }
+
+    /// The number of [`Object::stored_as`], which returned this handle.
+    pub(crate) fn slot(&self) -> u32 {
+        match &self.0 {
+            Handle::AtRest { slot, .. } => *slot,
+            Handle::Carrying(_) => unreachable!("a store keeps no handle that carries text"),
         }
     }
 
@@ -228,8 +247,12 @@ impl Object {
     pub(crate) fn to_be_read(&self) -> Self {
         match &self.0 {
             Handle::Carrying(_) => self.clone(),
-            Handle::AtRest(kept) => Self::carrying(kept.clone(), ObjectText::default()),
+            Handle::AtRest { kept, .. } => Self::carrying(kept.clone(), ObjectText::default()),
         }
+    }
+
+    fn resting(kept: ThinArc<Head, u8>, slot: u32) -> Self {
+        Self(Handle::AtRest { slot, kept })
     }
 
     fn carrying(kept: ThinArc<Head, u8>, text: ObjectText) -> Self {
@@ -238,14 +261,14 @@ impl Object {
 
     fn kept_form(&self) -> &ThinArc<Head, u8> {
         match &self.0 {
-            Handle::AtRest(kept) => kept,
+            Handle::AtRest { kept, .. } => kept,
             Handle::Carrying(carried) => &carried.kept,
         }
     }
 
     fn text(&self) -> Option<&ObjectText> {
         match &self.0 {
-            Handle::AtRest(_) => None,
+            Handle::AtRest { .. } => None,
             Handle::Carrying(carried) => Some(&carried.text),
         }
     }

@@ -36,17 +36,29 @@ pub(super) struct IndexerState {
     pub(super) index_panics: u64,
 }
 
+/// An object with its number, which stays as long as its key exists.
 #[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) object: Object,
-    /// The object's number, which stays as long as its key exists.
-    pub(super) slot: u32,
+pub(super) struct Stored(Object);
+
+impl Stored {
+    /// Of a packed object.
+    pub(super) fn new(object: &Object, slot: u32) -> Self {
+        Self(object.stored_as(slot))
+    }
+
+    pub(super) fn object(&self) -> &Object {
+        &self.0
+    }
+
+    pub(super) fn slot(&self) -> u32 {
+        self.0.slot()
+    }
 }
 
 impl Keyed for Stored {
     type Key = ObjectKey;
     fn key(&self) -> &ObjectKey {
-        self.object.key()
+        self.0.key()
     }
 }
 
@@ -87,7 +99,7 @@ impl IndexerState {
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|stored| &stored.object)
+        self.objects.get(key).map(Stored::object)
     }
 
     pub(super) fn list(
@@ -121,7 +133,7 @@ impl IndexerState {
         };
         self.objects
             .from(from)
-            .map(|stored| &stored.object)
+            .map(Stored::object)
             .take_while(move |object| namespace.is_none_or(|n| n == object.key().namespace()))
     }
 
@@ -226,4 +238,14 @@ fn page<T>(found: impl Iterator<Item = T>, limit: usize, cursor: impl Fn(&T) -> 
     let items: Vec<T> = found.by_ref().take(limit).collect();
     let next = items.last().filter(|_| found.peek().is_some()).map(cursor);
     Page { items, next }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_object_takes_two_words() {
+        assert_eq!(size_of::<Stored>(), 2 * size_of::<usize>());
+    }
 }

@@ -126,7 +126,7 @@ impl<'a> IndexerWrite<'a> {
     pub(crate) fn see(&mut self, key: &ObjectKey, by: &ListMark) {
         let Writer { state, lists, .. } = &mut *self.writer;
         if let Some(stored) = state.objects.get(key) {
-            lists.touch(stored.slot, SeenBy::Part(Some(by)), false);
+            lists.touch(stored.slot(), SeenBy::Part(Some(by)), false);
         }
     }
 
@@ -150,11 +150,10 @@ impl<'a> IndexerWrite<'a> {
 
     /// Keeps no more than an object's metadata.
     pub(crate) fn cut(&mut self, key: &ObjectKey) {
-        let Some(Stored { object: old, slot }) = self.writer.state.objects.get(key).cloned() else {
-            return;
-        };
-        if !old.is_metadata_only() {
-            self.writer.write(&old, slot, &old.metadata_only());
+        let Some(stored) = self.writer.state.objects.get(key).cloned() else { return };
+        if !stored.object().is_metadata_only() {
+            let cut = stored.object().metadata_only();
+            self.writer.write(stored.object(), stored.slot(), &cut);
         }
     }
 
@@ -177,9 +176,9 @@ impl<'a> IndexerWrite<'a> {
         let gone = state
             .objects
             .from(from)
-            .filter(|stored| !lists.touched(mark, stored.slot) && part(&stored.object))
+            .filter(|stored| !lists.touched(mark, stored.slot()) && part(stored.object()))
             .take(limit);
-        let gone: Vec<_> = gone.map(|stored| stored.object.clone()).collect();
+        let gone: Vec<_> = gone.map(|stored| stored.object().clone()).collect();
         for object in &gone {
             self.writer.remove(object.key());
         }
@@ -208,7 +207,7 @@ impl<'a> IndexerWrite<'a> {
     pub(super) fn train(&mut self) {
         let writer = &mut *self.writer;
         let holds = writer.holds();
-        let objects = writer.state.objects.iter().map(|stored| &stored.object);
+        let objects = writer.state.objects.iter().map(Stored::object);
         writer.packer.train(objects, holds);
     }
 
@@ -263,19 +262,19 @@ impl Drop for IndexerWrite<'_> {
 
 impl Writer {
     fn put(&mut self, object: Object, write: Write, seen_by: SeenBy<'_>) -> Put {
-        let Some(Stored { object: old, slot }) = self.state.objects.get(object.key()).cloned()
-        else {
+        let Some(stored) = self.state.objects.get(object.key()).cloned() else {
             return Put::Added { new: self.add(&object, seen_by) };
         };
+        let slot = stored.slot();
         self.lists.touch(slot, seen_by, false);
-        let verdict = judge(&old, &object, write);
+        let verdict = judge(stored.object(), &object, write);
         match verdict {
             Verdict::Unchanged => return Put::Unchanged,
             Verdict::Stale => return Put::Stale,
             Verdict::Newer | Verdict::Completed => {}
         }
         // The writer usually unpacks the old object, and the handlers that get it need not.
-        let old = old.to_be_read();
+        let old = stored.object().to_be_read();
         let new = self.write(&old, slot, &object);
         match verdict {
             Verdict::Completed => Put::Completed { old, new },
@@ -302,27 +301,30 @@ impl Writer {
         self.lists.touch(slot, seen_by, true);
         self.count(new.key().namespace(), 1);
         self.file(slot, &new);
-        let object = new.at_rest();
+        let stored = Stored::new(&new, slot);
+        let object = stored.object();
         self.state.bytes += object.size();
         self.state.metadata_only += usize::from(object.is_metadata_only());
         self.plain += object.json_len();
-        self.state.insert(Stored { object, slot });
+        self.state.insert(stored);
         new
     }
 
     /// Replaces one object of a key by another.
     fn replace(&mut self, old: &Object, slot: u32, new: &Object) {
         self.changed = true;
-        let object = new.at_rest();
+        let stored = Stored::new(new, slot);
+        let object = stored.object();
         self.state.bytes = self.state.bytes - old.at_rest().size() + object.size();
         self.state.metadata_only += usize::from(object.is_metadata_only());
         self.state.metadata_only -= usize::from(old.is_metadata_only());
         self.plain = self.plain - old.json_len() + object.json_len();
-        self.state.objects.insert(Stored { object, slot });
+        self.state.objects.insert(stored);
     }
 
     fn remove(&mut self, key: &ObjectKey) -> Option<Object> {
-        let Stored { object, slot } = self.state.remove(key)?;
+        let stored = self.state.remove(key)?;
+        let (object, slot) = (stored.object(), stored.slot());
         self.changed = true;
         self.slots.give_back(slot);
         self.state.bytes -= object.size();
@@ -344,13 +346,14 @@ impl Writer {
     fn pack_anew(&mut self, limit: usize) {
         let Some(after) = self.packer.anew() else { return };
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let old = self.state.objects.from(from).filter(|stored| self.packer.is_old(&stored.object));
+        let old =
+            self.state.objects.from(from).filter(|stored| self.packer.is_old(stored.object()));
         let old: Vec<Stored> = old.take(limit).cloned().collect();
         let last = old.last().filter(|_| old.len() == limit);
-        let last = last.map(|stored| stored.object.key().clone());
-        for Stored { object, slot } in old {
-            let new = self.packer.pack_anew(&object, self.plain);
-            self.replace(&object, slot, &new);
+        let last = last.map(|stored| stored.object().key().clone());
+        for stored in old {
+            let new = self.packer.pack_anew(stored.object(), self.plain);
+            self.replace(stored.object(), stored.slot(), &new);
         }
         self.packer.packed_anew(last);
     }

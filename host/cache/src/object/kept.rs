@@ -4,7 +4,7 @@ use super::flags::Flags;
 use super::head::Head;
 use super::packing::{self, Dictionary, Frame, Made, Packing};
 use super::pattern::{Marked, OwnWords, Pattern};
-use super::{Handle, Object, ObjectText, edits};
+use super::{Object, ObjectText, edits};
 use bytes::Bytes;
 use std::sync::Arc;
 use triomphe::ThinArc;
@@ -81,7 +81,7 @@ impl Object {
         debug_assert!(kept != Kept::Carried, "such an object has no other form");
         let form = ThinArc::from_header_and_slice(head, bytes);
         match self.read_json() {
-            None => Self(Handle::AtRest(form)),
+            None => Self::resting(form, 0),
             Some(json) => {
                 let text = ObjectText { json: json.clone().into(), ..ObjectText::default() };
                 Self::carrying(form, text)

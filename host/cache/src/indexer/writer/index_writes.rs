@@ -64,8 +64,8 @@ impl IndexerWrite<'_> {
         for (object, values) in filed {
             writer.filings[at].filled_to = Some(object.key().clone());
             let Some(stored) = writer.state.objects.get(object.key()) else { continue };
-            if !writer.filings[at].has(stored.slot) {
-                let slot = stored.slot;
+            let slot = stored.slot();
+            if !writer.filings[at].has(slot) {
                 writer.state.index_panics += u64::from(values.is_none());
                 let (filing, index) = (&mut writer.filings[at], &mut writer.state.indexes[at]);
                 filing.set(index, slot, object.key(), values.unwrap_or_default());
