@@ -97,7 +97,7 @@ impl Write for Beginning {
 /// The crate of the Rust SDK. Its functions have the same names in every plugin.
 const SDK: &str = "informant_plugin::";
 /// Names of Rust's and C's runtimes that allocate memory or end a program.
-const RUNTIMES: [&str; 8] = [
+const RUNTIMES: [&str; 10] = [
     "__rustc::",
     "core::panicking::",
     "std::panicking::",
@@ -105,6 +105,8 @@ const RUNTIMES: [&str; 8] = [
     "alloc::alloc::",
     "alloc::raw_vec::",
     "dlmalloc::",
+    "talc::",
+    "informant_plugin::heap::",
     "abort",
 ];
 
@@ -150,6 +152,13 @@ mod tests {
         ];
         check(&panic, &["mine::handle"], ", in mine::handle");
         check(&["abort", "parse", "handle"], &["parse", "handle"], ", in parse < handle");
+        let allocation = [
+            "<informant_plugin::heap::LinearMemory as talc::source::Source>::acquire",
+            "talc::base::Talc<S,B>::allocate",
+            "__rustc::__rust_alloc",
+            "mine::handle",
+        ];
+        check(&allocation, &["mine::handle"], ", in mine::handle");
     }
 
     #[test]

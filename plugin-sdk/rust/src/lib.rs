@@ -46,6 +46,13 @@ mod event;
 pub mod event_data;
 mod export;
 mod failure;
+#[cfg(all(
+    feature = "heap",
+    target_arch = "wasm32",
+    target_os = "unknown",
+    not(target_feature = "atomics")
+))]
+mod heap;
 pub mod host_info;
 pub mod http;
 mod imports;

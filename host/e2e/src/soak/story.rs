@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    const GOOD_GUESTS: [&str; 4] = ["witness", "storm", "storm-in-shards", "answers"];
+    const GOOD_GUESTS: [&str; 5] = ["witness", "storm", "storm-in-shards", "answers", "uses-heap"];
 
     #[test]
     fn every_test_guest_has_a_story() {

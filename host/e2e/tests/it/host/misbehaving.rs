@@ -437,6 +437,12 @@ fn attacker_hurts_nobody() {
     });
 }
 
+/// The heap of Rust's SDK, beside another user of the same memory. The guest runs if no byte was lost.
+#[test]
+fn uses_heap_hurts_nobody() {
+    check_hurts_nobody("uses-heap", |plugin| plugin["state"] == "running");
+}
+
 #[test]
 fn answers_hurts_nobody() {
     // `election.rs` uses it.
