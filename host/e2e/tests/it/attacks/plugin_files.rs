@@ -175,7 +175,7 @@ fn types_and_declarations_by_the_million_are_refused() {
 
 #[test]
 fn globals_are_a_part_of_what_an_instance_may_take() {
-    check_refused(|| globals(900_000, 60), &["for globals and functions alone", TOO_MUCH_MEMORY]);
+    check_refused(|| globals(150_000, 60), &["for globals and functions alone", TOO_MUCH_MEMORY]);
 }
 
 /// Comparing these types takes hours. Meanwhile another file loads, a grant can be taken away, and the host can end.
