@@ -125,15 +125,15 @@ pub(crate) enum Command {
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
     /// Directory of plugin files. A new, changed or removed file takes effect without a restart.
-    #[arg(long, value_name = "DIR", default_value = "./plugins")]
+    #[arg(long, value_name = "DIR", default_value = "./plugins", help_heading = "Plugins")]
     pub(crate) plugins: PathBuf,
     #[command(flatten)]
     pub(crate) host: HostArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Leader election")]
     pub(crate) election: ElectionArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "HTTP API and log")]
     pub(crate) metrics: MetricsArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "HTTP API and log")]
     pub(crate) secure: SecureArgs,
 }
 
@@ -258,7 +258,7 @@ pub(crate) enum PluginCommand {
     ///
     /// The project's NAME.yaml is copied beside build/NAME.wasm.
     Build(BuildArgs),
-    /// Check plugin files as a host does, without a host. Fails if one of them is no plugin.
+    /// Check plugin files as a host does, without a host. Fails if one of them cannot be read or is no plugin.
     ///
     /// Shows the subscriptions, reads and writes of each plugin, with the lines of a configuration that grant them. Missing grants are
     /// no failure. The plugin is not started, so the keys below `config` are not checked; `informant plugin test` starts it.

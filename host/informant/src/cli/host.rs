@@ -7,22 +7,22 @@ use super::{
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct HostArgs {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Plugins")]
     pub(crate) config: ConfigArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Cluster")]
     pub(crate) connection: ConnectionArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Cluster")]
     pub(crate) access: AccessArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Plugins")]
     pub(crate) compiler: CompilerArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "State")]
     pub(crate) state: StateArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Requests of plugins over HTTP")]
     pub(crate) outbound: OutboundArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Recording")]
     pub(crate) record: RecordArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "OpenTelemetry")]
     pub(crate) otlp: OtlpArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "HTTP API and log")]
     pub(crate) serve: ServeArgs,
 }

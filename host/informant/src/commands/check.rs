@@ -6,13 +6,14 @@ use crate::cli::{CheckArgs, Output};
 use crate::{compiler, host_configuration};
 use anyhow::{Result, bail};
 use informant_runtime::{
-    CONTRACT_VERSION, Descriptor, LIMITS, Limits, PluginChecker, PluginReport, namespaces,
+    CONTRACT_VERSION, CheckError, Descriptor, LIMITS, Limits, PluginChecker, PluginReport,
+    namespaces,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Shows the declarations of each file. Fails if a file cannot be a plugin.
+/// Shows the declarations of each file. Fails if a file cannot be read or is no plugin.
 pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let configurations = host_configuration::load(args.config.config.as_deref())?;
     let checker = PluginChecker::new(
@@ -33,7 +34,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let refused = shown.iter().filter(|file| file["ok"] == false).count();
     match refused {
         0 => Ok(()),
-        refused => bail!("{refused} of {} files cannot be plugins of this host", shown.len()),
+        refused => bail!("{refused} of {} files failed the check", shown.len()),
     }
 }
 
@@ -41,7 +42,16 @@ async fn look(checker: &PluginChecker, file: &Path) -> Value {
     let path = file.display().to_string();
     match checker.check(file).await {
         Ok(report) => report_json(&path, &report),
-        Err(error) => json!({ "file": path, "ok": false, "error": error.shown() }),
+        Err(error) => json!({ "file": path, "ok": false, "error": problem(&error) }),
+    }
+}
+
+fn problem(error: &CheckError) -> String {
+    match error {
+        CheckError::Read(_) => error.shown(),
+        CheckError::Ending | CheckError::Name(_) | CheckError::Load(_) => {
+            format!("not a plugin of this host: {}", error.shown())
+        }
     }
 }
 
@@ -129,7 +139,7 @@ fn rule(rule: &Value) -> String {
 fn text(file: &Value) -> String {
     let path = file["file"].as_str().unwrap_or_default();
     if let Some(error) = file["error"].as_str() {
-        return format!("{path}: not a plugin of this host: {error}");
+        return format!("{path}: {error}");
     }
     let of = |key: &str| file[key].as_str().unwrap_or_default().to_owned();
     let name = |it: &Value| it.as_str().unwrap_or_default().to_owned();
@@ -203,7 +213,7 @@ fn joined(list: &Value, between: &str, show: impl Fn(&Value) -> String) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     #[test]
     fn a_file_is_shown_in_lines_that_say_something() {
@@ -245,7 +255,24 @@ mod tests {
         check_grants("v1/pods", Value::Null, &["http: []"]);
         check_grants("v1/secrets", Value::Null, &["reads: []", "http: []"]);
         check_grants("v1/pods", "it may not".into(), &["reads: []", "http: []"]);
-        let broken = json!({ "file": "a.wasm", "ok": false, "error": "it is empty" });
-        expect!["a.wasm: not a plugin of this host: it is empty"].assert_eq(&text(&broken));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_called_no_plugin() {
+        let check = |error, expect: Expect| {
+            let file = json!({ "file": "a.wasm", "ok": false, "error": problem(&error) });
+            expect.assert_eq(&text(&file));
+        };
+        let missing = std::io::Error::from_raw_os_error(2);
+        check(
+            CheckError::Read(missing),
+            expect!["a.wasm: cannot be read: No such file or directory (os error 2)"],
+        );
+        check(
+            CheckError::Ending,
+            expect![
+                "a.wasm: not a plugin of this host: plugin files end in .wasm, in small letters"
+            ],
+        );
     }
 }

@@ -63,7 +63,7 @@ pub struct PluginReport {
     pub not_granted: Option<String>,
 }
 
-/// The reason for which a file cannot be a plugin.
+/// The reason for which a file cannot be read or be a plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The file name does not end in `.wasm`.
