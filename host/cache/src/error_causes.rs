@@ -1,18 +1,16 @@
-//! An error's text with its causes, for logs. The outermost error alone often says only that
-//! something failed.
+//! An error's text with its causes, for logs and answers. The outermost error alone often says only that something
+//! failed.
 
 use std::error::Error;
 
 /// `error: cause: cause of that`. A cause that its error already ends with is not repeated.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    let mut text = String::new();
+    for cause in causes.map(ToString::to_string) {
         if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
+            text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
         }
-        source = error.source();
     }
     text
 }

@@ -151,6 +151,7 @@ pub use apiserver::{
     client_with_keep_alive,
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
+pub use error_causes::with_causes;
 pub use handler_queue::{HandlerOptions, HighWaterMark, QueueStats};
 pub use indexer::{
     DetachedIndex, IndexFunc, Indexer, IndexerError, NAMESPACE_INDEX, Page, Snapshot,

@@ -1,9 +1,9 @@
 //! Asks the API server for the permissions of service accounts, with one `SubjectAccessReview` for each question.
 //! `host/runtime` decides when to ask, and interprets the answers.
 
-use crate::cluster_writer::with_causes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use informant_cache::with_causes;
 use informant_runtime::{AccessAnswer, AccessReview, AccessReviewer, one_line};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,

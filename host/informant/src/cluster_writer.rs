@@ -10,6 +10,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use informant_apimachinery::Status;
+use informant_cache::with_causes;
 use informant_runtime::{ClusterWriter, ServiceAccount, WriteError, WriteRequest};
 use kube::client::Body;
 use std::time::Duration;
@@ -150,18 +151,6 @@ async fn refusal(response: Response<Body>) -> WriteError {
 
 fn transport(error: &(dyn std::error::Error + 'static)) -> WriteError {
     WriteError::Transport(with_causes(error))
-}
-
-/// An error with its causes: the outermost error alone often says only that something failed.
-pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut text = String::new();
-    for cause in causes.map(ToString::to_string) {
-        if !text.ends_with(&cause) {
-            text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::task::{Task, end, ended_early};
 use anyhow::{Result, bail};
 use first_lines::{dashboard, introduce};
 use informant_cache::leader_election::LeaderElector;
-use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory};
+use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory, with_causes};
 use informant_runtime::{
     CompilerOptions, PluginHost, PluginHostOptions, PluginName, Plugins, RecordOptions,
     StateDirectoryOptions,
@@ -376,7 +376,7 @@ async fn greet(cluster: &Cluster) {
     let asked = tokio::time::timeout(GREETING_DEADLINE, cluster.client.apiserver_version()).await;
     let problem = match asked {
         Ok(Ok(version)) => return info!("cluster answers: Kubernetes {}", version.git_version),
-        Ok(Err(error)) => format!("{:#}", anyhow::Error::from(error)),
+        Ok(Err(error)) => with_causes(&error),
         Err(_) => format!("no answer within {} s", GREETING_DEADLINE.as_secs()),
     };
     warn!(

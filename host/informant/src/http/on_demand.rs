@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use informant_apimachinery::GroupVersionResource;
 use informant_apiserver::aside;
 use informant_cache::{
-    FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer, SharedInformerFactory,
+    FactoryOptions, InformerLease, InformerState, Scope, SharedIndexInformer,
+    SharedInformerFactory, with_causes,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use parking_lot::Mutex;
@@ -144,7 +145,7 @@ impl OnDemand {
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                 check_listed(gvr, namespace, &[])
             }
-            Ok(Err(error)) => Err(failed(short(&format!("{:#}", anyhow::Error::from(error))))),
+            Ok(Err(error)) => Err(failed(short(&with_causes(&error)))),
             Err(_) => {
                 let seconds = DISCOVERY_DEADLINE.as_secs();
                 let text = format!("the API server did not say within {seconds} s what {gvr} is");

@@ -3,7 +3,6 @@
 use super::endpoint::Endpoint;
 use super::messages::ExportResponse;
 use super::settings::SignalSettings;
-use crate::cluster_writer::with_causes;
 use crate::outbound::interim::InterimAnswers;
 use crate::outbound::tls::Tls;
 use anyhow::Result;
@@ -16,6 +15,7 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
+use informant_cache::with_causes;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use prost::Message as _;

@@ -4,6 +4,7 @@ use crate::bounded_answers::{COMMAS_MAX, has_few_entries, parsed, short};
 use http::header::ACCEPT;
 use informant_apimachinery::{GroupVersionResource, Status, selectable_fields};
 use informant_apiserver::{Catalogue, ResourceInfo, SubresourceInfo};
+use informant_cache::with_causes;
 use informant_devcluster::built_in_resources;
 use kube::core::discovery::v2::APIResourceDiscovery;
 use serde::Deserialize;
@@ -62,13 +63,12 @@ pub(super) async fn documents(client: &kube::Client) -> Result<[String; 2], Stat
 async fn ask(client: &kube::Client, path: &str) -> Result<String, Status> {
     let request = http::Request::get(path).header(ACCEPT, AGGREGATED).body(Vec::new());
     let request = request.map_err(Status::internal_error)?;
-    client.request_text(request).await.map_err(|error| unavailable(path, error))
+    client.request_text(request).await.map_err(|error| unavailable(path, &error))
 }
 
 /// The API server gave no answer to a request for this path.
-fn unavailable(path: &str, error: kube::Error) -> Status {
-    let error = anyhow::Error::from(error);
-    let error = short(&format!("{error:#}"));
+fn unavailable(path: &str, error: &kube::Error) -> Status {
+    let error = short(&with_causes(error));
     Status::service_unavailable(format!("the API server could not be asked for {path}: {error}"))
 }
 
