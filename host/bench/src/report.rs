@@ -103,7 +103,7 @@ fn text(results: &Results, scale: &Scale) -> String {
     );
     let _ = writeln!(
         text,
-        "Measured on {machine}, the load server on the same machine; medians of {rounds} rounds, of {variants} for client-go over JSON, paged lists and a process per event; what \
+        "Measured on {machine}, the load server on the same machine; numbers are medians of so many rounds: {rounds}, and {variants} for client-go over JSON, paged lists and a process per event; what \
          has other sizes, many plugins, many resources and idle plugins was measured {MEASURES} times, but a first list that takes more than 10 s once, and reloads {RELOAD_MEASURES} times.{}\n",
         results.notes.iter().map(|note| format!(" {note}")).collect::<String>()
     );

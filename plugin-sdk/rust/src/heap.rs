@@ -43,8 +43,8 @@ unsafe extern "C" {
 }
 
 // SAFETY: nothing here allocates. The memory between the two symbols belongs to the heap alone, and so does all memory by
-// which this source grows it, which is no allocation of Rust's. The source notices memory by which another caller has grown it, and
-// leaves that out.
+// which this source grows it. No allocation of Rust's is there. The source notices memory by which another caller has
+// grown it, and leaves that out.
 #[expect(unsafe_code, reason = "an allocator's memory is raw")]
 unsafe impl Source for LinearMemory {
     fn acquire<B: Binning>(talc: &mut Talc<Self, B>, layout: Layout) -> Result<(), ()> {
@@ -61,7 +61,8 @@ unsafe impl Source for LinearMemory {
         if to > limit {
             let present = memory_size::<0>().checked_mul(PAGE).ok_or(())?;
             if present != limit {
-                // The heap goes on behind the memory of another. The rest in front of that, less than a page, stays unused.
+                // The heap goes on behind the memory of another caller. What is left in front of that stays unused: less
+                // than a page.
                 (begin, end, limit) = (present, None, present);
                 to = end_from(begin).ok_or(())?;
             }

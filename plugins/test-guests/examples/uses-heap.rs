@@ -4,8 +4,6 @@
 
 #![cfg(target_family = "wasm")]
 
-use std::alloc::Layout;
-
 use informant_plugin::prelude::*;
 
 const STEPS: u32 = 2_000;
@@ -13,6 +11,8 @@ const STEPS: u32 = 2_000;
 const KEPT: usize = 40;
 /// A byte of memory that belongs to another than the heap. No block has it.
 const FOREIGN: u8 = 0xEE;
+/// Bytes of a page of WebAssembly.
+const PAGE: usize = 64 << 10;
 /// More than the heap has free at any time.
 const LARGE: usize = 4 << 20;
 
@@ -51,12 +51,10 @@ impl Block {
 /// Takes a page of WebAssembly without the allocator, as a library of another language does.
 #[expect(unsafe_code, reason = "memory that belongs to nobody else")]
 fn foreign_page() -> &'static mut [u8] {
-    let page = Layout::new::<[u8; 64 << 10]>().size();
     let before = core::arch::wasm32::memory_grow::<0>(1);
     assert_ne!(before, usize::MAX, "there is a page");
-    let at = before * page;
     // SAFETY: the page is new, and nobody else knows it.
-    let bytes = unsafe { core::slice::from_raw_parts_mut(at as *mut u8, page) };
+    let bytes = unsafe { core::slice::from_raw_parts_mut((before * PAGE) as *mut u8, PAGE) };
     bytes.fill(FOREIGN);
     bytes
 }
