@@ -164,7 +164,7 @@ impl Object {
 
     /// `metadata.ownerReferences`.
     pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
-        self.meta().owners.owners()
+        self.owners().owners()
     }
 
     /// The object's JSON without `managedFields`, always with `apiVersion` and `kind`.
@@ -235,7 +235,7 @@ impl Object {
 
     /// The owners, as one handle for all objects with the same ones.
     fn owners(&self) -> &Words {
-        &self.meta().owners
+        self.meta().labels.header()
     }
 
     /// Whether both have the same JSON. If the lengths differ, nothing is unpacked.

@@ -106,11 +106,7 @@ pub(super) fn object(
         type_field("apiVersion", scan.api_version, type_meta.map(|t| &t.api_version), &key)?;
     let kind = type_field("kind", scan.kind, type_meta.map(|t| &t.kind), &key)?;
     let json = assemble(json, &cuts, &api_version, &kind, has_other_fields);
-    let meta = Meta {
-        key,
-        labels: shared().labels(&metadata.labels),
-        owners: shared().owners(&metadata.owners),
-    };
+    let meta = Meta { key, labels: shared().labels(&metadata.labels, &metadata.owners) };
     let fields = MetadataFields {
         resource_version: &metadata.resource_version,
         uid: Uid::of_text(&metadata.uid),

@@ -29,8 +29,8 @@ pub(super) struct Head {
 #[derive(Clone)]
 pub(super) struct Meta {
     pub(super) key: ObjectKey,
-    pub(super) labels: Words,
-    pub(super) owners: Words,
+    /// Behind the owners.
+    pub(super) labels: Words<Words>,
 }
 
 /// The other parts of the metadata that are read without the JSON.
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_head_has_no_gap() {
-        assert_eq!(size_of::<Head>(), 48);
+        assert_eq!(size_of::<Head>(), 40);
     }
 
     /// An object whose front has these, in so many bytes.

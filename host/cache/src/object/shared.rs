@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Parts of the table: looking through one of a million entries takes some hundred microseconds.
 const PARTS: usize = 64;
-/// Objects dropped for one part looked through. So what only dropped objects had is gone at the latest after
-/// `PARTS * DROPS_PER_LOOK` more.
+/// Objects dropped for one part looked through. So labels that only dropped objects had are gone at the latest after
+/// `PARTS * DROPS_PER_LOOK` more, and owners after twice as many.
 const DROPS_PER_LOOK: usize = 64;
 
 static SHARED: LazyLock<SharedWords> = LazyLock::new(SharedWords::default);
@@ -24,66 +24,113 @@ pub(super) fn shared() -> &'static SharedWords {
 }
 
 /// Lists of words; those that are equal are one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SharedWords {
     hasher: DefaultHashBuilder,
-    parts: [Mutex<HashTable<Words>>; PARTS],
+    owners: Table<()>,
+    labels: Table<Words>,
     dropped: AtomicUsize,
 }
 
-impl Default for SharedWords {
+/// Lists behind a header.
+#[derive(Debug)]
+struct Table<H>([Mutex<HashTable<Words<H>>>; PARTS]);
+
+/// What lists with equal headers have in common.
+pub(super) trait Header: Clone {
+    fn identity(&self) -> usize;
+}
+
+impl Header for () {
+    fn identity(&self) -> usize {
+        0
+    }
+}
+
+impl Header for Words {
+    fn identity(&self) -> usize {
+        self.address()
+    }
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, header: &impl Header, bytes: &[u8]) -> u64 {
+    hasher.hash_one((header.identity(), bytes))
+}
+
+impl<H: Header> Words<H> {
+    fn hash(&self, hasher: &DefaultHashBuilder) -> u64 {
+        hash_of(hasher, self.header(), self.bytes())
+    }
+}
+
+impl<H> Default for Table<H> {
     fn default() -> Self {
-        Self {
-            hasher: DefaultHashBuilder::default(),
-            parts: std::array::from_fn(|_| Mutex::default()),
-            dropped: AtomicUsize::new(0),
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl<H: Header> Table<H> {
+    fn words(&self, hasher: &DefaultHashBuilder, header: H, bytes: &[u8]) -> Words<H> {
+        let hash = hash_of(hasher, &header, bytes);
+        // The table itself goes by the lowest and the highest bits.
+        let mut part = self.0[(hash >> 32) as usize % PARTS].lock();
+        let same = |known: &Words<H>| {
+            known.bytes() == bytes && known.header().identity() == header.identity()
+        };
+        if let Some(known) = part.find(hash, same) {
+            return known.clone();
         }
+        let words = Words::new(header, bytes);
+        part.insert_unique(hash, words.clone(), |known| known.hash(hasher));
+        words
+    }
+
+    /// Forgets what nobody else has. Nobody can get at it meanwhile: that takes the same lock.
+    fn look_through(&self, hasher: &DefaultHashBuilder, part: usize) {
+        let mut part = self.0[part].lock();
+        part.retain(|known| known.handles() > 1);
+        if part.len() < part.capacity() / 4 {
+            part.shrink_to_fit(|known| known.hash(hasher));
+        }
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.0.iter().map(|part| part.lock().len()).sum()
     }
 }
 
 impl SharedWords {
-    pub(super) fn labels<T: AsRef<str>>(&self, labels: &[(T, T)]) -> Words {
+    /// The labels of an object, with its owners as header.
+    pub(super) fn labels<T: AsRef<str>>(
+        &self,
+        labels: &[(T, T)],
+        owners: &[OwnerReference<'_>],
+    ) -> Words<Words> {
+        let owners = self.owners(owners);
         let words = labels.iter().flat_map(|(key, value)| [key.as_ref(), value.as_ref()]);
-        with_bytes(words, |bytes| self.words(bytes))
+        with_bytes(words, |bytes| self.labels.words(&self.hasher, owners, bytes))
     }
 
-    pub(super) fn owners(&self, owners: &[OwnerReference<'_>]) -> Words {
+    fn owners(&self, owners: &[OwnerReference<'_>]) -> Words {
         let words = owners.iter().flat_map(OwnerReference::words);
-        with_bytes(words, |bytes| self.words(bytes))
-    }
-
-    fn words(&self, bytes: &[u8]) -> Words {
-        let hash = self.hasher.hash_one(bytes);
-        // The table itself goes by the lowest and the highest bits.
-        let mut part = self.parts[(hash >> 32) as usize % PARTS].lock();
-        if let Some(known) = part.find(hash, |known| known.bytes() == bytes) {
-            return known.clone();
-        }
-        let words = Words::new(bytes);
-        part.insert_unique(hash, words.clone(), |known| self.hasher.hash_one(known.bytes()));
-        words
+        with_bytes(words, |bytes| self.owners.words(&self.hasher, (), bytes))
     }
 
     /// An object is being dropped.
     pub(super) fn dropped(&self) {
         let dropped = self.dropped.fetch_add(1, Ordering::Relaxed);
         if dropped.is_multiple_of(DROPS_PER_LOOK) {
-            self.look_through(dropped / DROPS_PER_LOOK % PARTS);
-        }
-    }
-
-    /// Forgets what nobody else has. Nobody can get at it meanwhile: that takes the same lock.
-    fn look_through(&self, part: usize) {
-        let mut part = self.parts[part].lock();
-        part.retain(|known| known.handles() > 1);
-        if part.len() < part.capacity() / 4 {
-            part.shrink_to_fit(|known| self.hasher.hash_one(known.bytes()));
+            let part = dropped / DROPS_PER_LOOK % PARTS;
+            // Labels keep owners.
+            self.labels.look_through(&self.hasher, part);
+            self.owners.look_through(&self.hasher, part);
         }
     }
 
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.parts.iter().map(|part| part.lock().len()).sum()
+        self.labels.len() + self.owners.len()
     }
 }
 
@@ -94,13 +141,14 @@ mod tests {
     #[test]
     fn equal_sets_are_one() {
         let shared = SharedWords::default();
-        let web = shared.labels(&[("app", "web"), ("tier", "app")]);
-        assert!(web.same_handle(&shared.labels(&[("app", "web"), ("tier", "app")])));
+        let web = shared.labels(&[("app", "web"), ("tier", "app")], &[]);
+        assert!(web.same_handle(&shared.labels(&[("app", "web"), ("tier", "app")], &[])));
         let others = [
-            shared.labels(&[("tier", "app"), ("app", "web")]),
-            shared.labels(&[("app", "web")]),
-            shared.labels::<&str>(&[]),
-            shared.labels(&[("appw", "eb"), ("tier", "app")]),
+            shared.labels(&[("tier", "app"), ("app", "web")], &[]),
+            shared.labels(&[("app", "web")], &[]),
+            shared.labels::<&str>(&[], &[]),
+            shared.labels(&[("appw", "eb"), ("tier", "app")], &[]),
+            shared.labels(&[("app", "web"), ("tier", "app")], &[OwnerReference::default()]),
         ];
         for other in others {
             assert!(!web.same_handle(&other), "{other:?}");
@@ -130,11 +178,11 @@ mod tests {
     #[test]
     fn what_no_object_has_any_more_is_forgotten() {
         let shared = SharedWords::default();
-        let kept = shared.labels(&[("app", "kept")]);
+        let kept = shared.labels(&[("app", "kept")], &[]);
         let mut most = 0;
         for number in 0..50_000 {
             let name = format!("web-{number}");
-            drop(shared.labels(&[("pod-name", name.as_str())]));
+            drop(shared.labels(&[("pod-name", name.as_str())], &[]));
             shared.dropped();
             most = most.max(shared.len());
         }
@@ -143,7 +191,7 @@ mod tests {
         for _ in 0..2 * PARTS * DROPS_PER_LOOK {
             shared.dropped();
         }
-        assert_eq!(shared.len(), 1, "the set that is kept");
+        assert_eq!(shared.len(), 2, "the set that is kept, and its owners, which are none");
         assert_eq!(kept.value("app"), Some("kept"));
     }
 
@@ -155,7 +203,7 @@ mod tests {
                 scope.spawn(|| {
                     for number in 0..5000 {
                         let name = format!("{}", number % 7);
-                        let set = shared.labels(&[("name", name.as_str())]);
+                        let set = shared.labels(&[("name", name.as_str())], &[]);
                         assert_eq!(set.value("name"), Some(name.as_str()));
                         drop(set);
                         shared.dropped();

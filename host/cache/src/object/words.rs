@@ -1,4 +1,5 @@
-//! A list of texts in one allocation, which objects share: sets of labels, and owners.
+//! A list of texts in one allocation, which objects share: sets of labels, and owners. A set of labels also has the
+//! handle of the owners, so that an object has one handle for both.
 //!
 //! Each text stands behind its length. Reading one is a walk over the bytes before it, which for what an object has is
 //! quicker than following a pointer to each. A long list has a table behind its texts, so that a look-up among twenty
@@ -17,9 +18,9 @@ const LONG: usize = 2 << 10;
 /// Bytes of a place in the table, and of the table's length.
 const PLACE: usize = size_of::<u32>();
 
-/// A cheap handle: cloning counts a reference. Equal ones are the same bytes.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Words(ThinArc<(), u8>);
+/// A cheap handle: cloning counts a reference. In front of the list is `H`.
+#[derive(Clone)]
+pub(super) struct Words<H = ()>(ThinArc<H, u8>);
 
 /// One of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -57,12 +58,16 @@ impl OwnerReference<'_> {
     }
 }
 
-impl Words {
-    pub(super) fn new(list: &[u8]) -> Self {
+impl<H> Words<H> {
+    pub(super) fn new(header: H, list: &[u8]) -> Self {
         if list.len() < LONG {
-            return Self(ThinArc::from_header_and_slice((), list));
+            return Self(ThinArc::from_header_and_slice(header, list));
         }
-        Self(ThinArc::from_header_and_slice((), &[list, &table(list)].concat()))
+        Self(ThinArc::from_header_and_slice(header, &[list, &table(list)].concat()))
+    }
+
+    pub(super) fn header(&self) -> &H {
+        &self.0.header.header
     }
 
     /// The list, without its table.
@@ -143,7 +148,7 @@ impl Words {
     }
 }
 
-impl fmt::Debug for Words {
+impl<H> fmt::Debug for Words<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -229,7 +234,7 @@ mod tests {
 
     #[track_caller]
     fn check(words: &[&str]) {
-        let list = with_bytes(words.iter().copied(), Words::new);
+        let list = with_bytes(words.iter().copied(), |list| Words::new((), list));
         assert_eq!(list.iter().collect::<Vec<_>>(), words);
     }
 
@@ -249,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_value_belongs_to_a_key_and_never_to_a_value() {
-        let list = with_bytes(["a", "b", "b", "c"].into_iter(), Words::new);
+        let list = with_bytes(["a", "b", "b", "c"].into_iter(), |list| Words::new((), list));
         assert_eq!(
             [list.value("a"), list.value("b"), list.value("c")],
             [Some("b"), Some("c"), None]
@@ -264,7 +269,7 @@ mod tests {
             let label = |number: usize| (format!("k{}", number * 7 % 10_007), format!("v{number}"));
             let labels: Vec<(String, String)> = (0..count).map(label).collect();
             let words = labels.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
-            let list = with_bytes(words, Words::new);
+            let list = with_bytes(words, |list| Words::new((), list));
             assert_eq!(list.parts().1.is_empty(), list.bytes().len() < LONG);
             assert!(list.pairs().eq(labels.iter().map(|(key, value)| (&**key, &**value))));
             for (key, value) in &labels {

@@ -32,7 +32,7 @@ const UPDATES: usize = 4_000;
 /// Bytes of the heap for each Pod, with its share of the tree and the namespaces.
 const BYTES_A_POD_MAX: u64 = 540;
 /// The same of Pods as metadata alone.
-const BYTES_A_POD_METADATA_MAX: u64 = 260;
+const BYTES_A_POD_METADATA_MAX: u64 = 230;
 /// The same of whole Pods after each was updated once on average.
 const BYTES_A_POD_UPDATED_MAX: u64 = 550;
 /// Allocations from the bytes of a watch's object to the end of its handler, after those of sending it.
