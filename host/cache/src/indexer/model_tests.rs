@@ -234,7 +234,7 @@ fn check(snapshot: &Snapshot, (objects, has_index): &(Objects, bool)) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     /// Invariant 3.
     #[test]

@@ -186,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases(500))]
 
         #[test]
         fn it_ends_where_it_does_byte_by_byte(rest in r#"([\]\[{}, 1]|"([\]\[{}a]|\\["\\u]|x{5,20}){0,20}"){0,40}"#) {

@@ -81,7 +81,7 @@ fn no_unowned_leftovers() {
 #[test]
 fn every_fact_of_a_table_has_its_test() {
     let Repository { texts, sources } = Repository::read();
-    let complaints = |path| facts::missing_tests(path, &texts, &sources);
+    let complaints = |path| facts::missing_tests(path, texts, sources);
     check(facts::TABLES.into_iter().flat_map(complaints).collect());
 }
 

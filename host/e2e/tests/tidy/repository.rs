@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use informant_e2e::paths;
 use serde_json::Value;
@@ -45,8 +46,13 @@ const TEXT_EXTENSIONS: [&str; 17] = [
 ];
 
 impl Repository {
-    /// Reads the files that are under version control, or would be.
-    pub fn read() -> Self {
+    /// The files that are under version control, or would be, read once for all rules.
+    pub fn read() -> &'static Self {
+        static READ: LazyLock<Repository> = LazyLock::new(Repository::of_root);
+        &READ
+    }
+
+    fn of_root() -> Self {
         let mut texts = Vec::new();
         collect(&paths::root(), "", &mut texts);
         assert!(texts.len() > 20, "the repository was found");

@@ -9,8 +9,8 @@ use informant_e2e::{host, skip};
 use crate::bench::runtime;
 use crate::host::bench::built_plugin;
 
-/// Any seeds will do. Seeds that found a mistake are added here.
-const SEEDS: [u64; 2] = [2, 3];
+/// Any seed will do. Seeds that found a mistake are added here.
+const SEEDS: [u64; 1] = [2];
 
 /// A storm for this guest with this number of instances and of replacements. `None` if the program is not built.
 fn storm(seed: u64, guest: &str, shards: usize, replacements: u32) -> Option<StormOptions> {

@@ -367,7 +367,7 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn what_is_projected_answers_as_the_whole(

@@ -159,7 +159,7 @@ fn state_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
     fn a_certain_verdict_is_the_interpreters(

@@ -1,22 +1,18 @@
 //! Real guests without a host: what they did with the objects and events that they were given, the same each time.
 
-#[path = "offline/always_failing.rs"]
 mod always_failing;
-#[path = "offline/cluster_away.rs"]
 mod cluster_away;
-#[path = "offline/hindered.rs"]
 mod hindered;
 
+use crate::{compiler, guest};
 use expect_test::{Expect, expect};
 use informant_runtime::configuration::{Ceiling, Configurations, Document, Keys, Layer, read};
 use informant_runtime::{
-    CompilerOptions, KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchOf, Script,
-    WriteError,
+    KindedObject, OfflineError, OfflineOptions, OfflinePlugin, PatchOf, Script, WriteError,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What one run is given.
 #[derive(Clone, Copy, Default)]
@@ -26,12 +22,6 @@ struct Given<'a> {
     events: &'a str,
     /// What stands beside the plugin.
     sidecar: Option<&'a str>,
-}
-
-fn guest(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let found = ["test-guests", "plugins"].map(|it| target.join(it).join(format!("{name}.wasm")));
-    found.into_iter().find(|it| it.exists()).expect("`make plugins test-guests` has run")
 }
 
 fn pod(name: &str) -> Value {
@@ -85,7 +75,7 @@ async fn run(name: &str, given: Given<'_>) -> Result<String, OfflineError> {
             json: pod(name).to_string().into_bytes(),
         })
         .collect();
-    let (compiler, configurations) = (CompilerOptions::default(), configurations());
+    let (compiler, configurations) = (compiler(), configurations());
     let options = OfflineOptions { compiler, configurations, patch };
     let plugin = OfflinePlugin::load(&file, None, options).await?;
     let first = plugin.run(script.clone()).await?;

@@ -1,11 +1,12 @@
 //! Live guests that are recorded, and played back: the same each time, to the build that was recorded and to others.
 
+use crate::{compiler, guest};
 use informant_cache::testing::FakeControllerSource;
 use informant_cache::{FactoryOptions, SharedInformerFactory};
 use informant_runtime::configuration::{Configurations, Document, Keys, Layer, read};
 use informant_runtime::{
-    CompilerOptions, OfflineOptions, OfflinePlugin, PluginHost, PluginHostOptions, PluginStatus,
-    Plugins, RECORDING_BYTES_DEFAULT, RecordOptions, Recording, Transcript,
+    OfflineOptions, OfflinePlugin, PluginHost, PluginHostOptions, PluginStatus, Plugins,
+    RECORDING_BYTES_DEFAULT, RecordOptions, Recording, Transcript,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,8 +60,8 @@ impl Bench {
         Self { root, source, informers, plugins, shutdown, host }
     }
 
-    fn drop_in(&self, guest: &str, name: &str) {
-        self.drop_bytes(&fs::read(built(guest)).expect("it is there"), name);
+    fn drop_in(&self, from: &str, name: &str) {
+        self.drop_bytes(&fs::read(guest(from)).expect("it is there"), name);
     }
 
     fn drop_bytes(&self, bytes: &[u8], name: &str) {
@@ -92,12 +93,6 @@ impl Bench {
     }
 }
 
-fn built(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let found = ["test-guests", "plugins"].map(|it| target.join(it).join(format!("{name}.wasm")));
-    found.into_iter().find(|it| it.exists()).expect("`make plugins test-guests` has run")
-}
-
 fn pod(name: &str) -> String {
     format!(r#"{{"metadata":{{"name":"{name}","namespace":"default"}}}}"#)
 }
@@ -107,12 +102,12 @@ fn handled(count: u64) -> impl Fn(&PluginStatus) -> bool {
 }
 
 /// What comes of a playback, which is the same twice.
-async fn replayed(recording: &Path, guest: &str) -> Transcript {
+async fn replayed(recording: &Path, name: &str) -> Transcript {
     let text = fs::read(recording).expect("it is there");
     let recording = Recording::parse(&text).expect("it is one");
-    let (compiler, configurations) = (CompilerOptions::default(), Configurations::default());
+    let (compiler, configurations) = (compiler(), Configurations::default());
     let options = OfflineOptions { compiler, configurations, patch: |of| Ok(of.object) };
-    let plugin = OfflinePlugin::load(&built(guest), None, options).await.expect("it is a plugin");
+    let plugin = OfflinePlugin::load(&guest(name), None, options).await.expect("it is a plugin");
     let first = plugin.replay(recording.clone()).await.expect("it is played");
     let second = plugin.replay(recording).await.expect("it is played");
     assert_eq!(first.to_text(), second.to_text(), "each playback is the same");
@@ -257,7 +252,7 @@ async fn check_refused(first: &str, second: &str, told: &str, end: &str) {
     bench.source.add(&pod("a"));
     bench.drop_in(first, "hello");
     bench.until("hello", handled(1)).await;
-    let mut bytes = fs::read(built(second)).expect("it is there");
+    let mut bytes = fs::read(guest(second)).expect("it is there");
     // A custom section, so that it is another file than the first.
     bytes.extend([0, 2, 1, b'x']);
     bench.drop_bytes(&bytes, "hello");
@@ -289,7 +284,7 @@ async fn a_version_that_does_not_take_over_is_stopped() {
 
 /// `hello-wat` that traps at its start in the third shard.
 fn starts_in_two() -> Vec<u8> {
-    let hello = include_str!("../../../plugins/hello-wat/hello-wat.wat");
+    let hello = include_str!("../../../../plugins/hello-wat/hello-wat.wat");
     let memory = r#"(memory (export "memory") 1)"#;
     let shard = r#"(import "informant:plugin/host-info@0.1.0" "shard" (func $shard (param i32)))"#;
     let start = r#"#start") (param $config i32) (param $len i32) (result i32)"#;
