@@ -6,8 +6,8 @@ use crate::cli::{CheckArgs, Output};
 use crate::{compiler, host_configuration};
 use anyhow::{Result, bail};
 use informant_runtime::{
-    CONTRACT_VERSION, CheckError, Descriptor, LIMITS, Limits, PluginChecker, PluginReport,
-    namespaces,
+    CONTRACT_VERSION, CheckError, CompileError, Descriptor, LIMITS, Limits, LoadError,
+    PluginChecker, PluginReport, namespaces,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -47,10 +47,14 @@ async fn look(checker: &PluginChecker, file: &Path) -> Value {
 }
 
 fn problem(error: &CheckError) -> String {
+    let shown = error.shown();
     match error {
-        CheckError::Read(_) => error.shown(),
+        CheckError::Read(_) | CheckError::Load(LoadError::Configuration(_)) => shown,
+        CheckError::Load(LoadError::Host(_) | LoadError::Compile(CompileError::Host(_))) => {
+            format!("not checked: {shown}")
+        }
         CheckError::Ending | CheckError::Name(_) | CheckError::Load(_) => {
-            format!("not a plugin of this host: {}", error.shown())
+            format!("not a plugin of this host: {shown}")
         }
     }
 }
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_not_called_no_plugin() {
+    fn only_what_is_wrong_with_a_file_makes_it_no_plugin() {
         let check = |error, expect: Expect| {
             let file = json!({ "file": "a.wasm", "ok": false, "error": problem(&error) });
             expect.assert_eq(&text(&file));
@@ -267,6 +271,11 @@ mod tests {
         check(
             CheckError::Read(missing),
             expect!["a.wasm: cannot be read: No such file or directory (os error 2)"],
+        );
+        let compiler = LoadError::Compile(CompileError::Host("it was killed".to_owned()));
+        check(
+            CheckError::Load(compiler),
+            expect!["a.wasm: not checked: the compiler could not do its work: it was killed"],
         );
         check(
             CheckError::Ending,
