@@ -235,7 +235,7 @@ impl Object {
 
     /// The owners, as one handle for all objects with the same ones.
     fn owners(&self) -> &Words {
-        self.meta().labels.header()
+        self.meta().labels.front()
     }
 
     /// Whether both have the same JSON. If the lengths differ, nothing is unpacked.

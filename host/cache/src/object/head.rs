@@ -5,7 +5,7 @@ use super::packing::Frame;
 use super::pattern::Marked;
 use super::shared::shared;
 use super::uid::{KeptUid, Uid};
-use super::words::Words;
+use super::words::LabelWords;
 use super::{Kept, Object, ObjectKey, ObjectText};
 use bytes::Bytes;
 use std::fmt;
@@ -29,8 +29,8 @@ pub(super) struct Head {
 #[derive(Clone)]
 pub(super) struct Meta {
     pub(super) key: ObjectKey,
-    /// Behind the owners.
-    pub(super) labels: Words<Words>,
+    /// The list of labels has the handle of the owners.
+    pub(super) labels: LabelWords,
 }
 
 /// The other parts of the metadata that are read without the JSON.

@@ -3,14 +3,14 @@
 //! The Pods of one ReplicaSet have the same labels and the same owner; so have a million of them. Nothing is kept for long that
 //! no object has any more: objects that are dropped pay for looking through a part of the table now and then.
 
-use super::words::{OwnerReference, Words, with_bytes};
+use super::words::{LabelWords, OwnerReference, Words, with_bytes};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use parking_lot::Mutex;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Parts of the table: looking through one of a million entries takes some hundred microseconds.
+/// Parts of each table: looking through one of a million entries takes some hundred microseconds.
 const PARTS: usize = 64;
 /// Objects dropped for one part looked through. So labels that only dropped objects had are gone at the latest after
 /// `PARTS * DROPS_PER_LOOK` more, and owners after twice as many.
@@ -18,48 +18,50 @@ const DROPS_PER_LOOK: usize = 64;
 
 static SHARED: LazyLock<SharedWords> = LazyLock::new(SharedWords::default);
 
-/// The one for all of the process: objects of several informers have their labels in common too.
+/// The one for all of the process: objects of several informers have labels and owners in common, too.
 pub(super) fn shared() -> &'static SharedWords {
     &SHARED
 }
 
-/// Lists of words; those that are equal are one.
+/// Lists of words. Equal owners are one list, and equal labels of equal owners are one list.
 #[derive(Debug, Default)]
 pub(super) struct SharedWords {
     hasher: DefaultHashBuilder,
     owners: Table<()>,
+    /// Behind the owners.
     labels: Table<Words>,
     dropped: AtomicUsize,
 }
 
-/// Lists behind a header.
+/// Lists behind an `H`.
 #[derive(Debug)]
 struct Table<H>([Mutex<HashTable<Words<H>>>; PARTS]);
 
-/// What lists with equal headers have in common.
-pub(super) trait Header: Clone {
+/// The value in front of a list.
+pub(super) trait Front: Clone {
+    /// Equal values have the same number while a list has one of them, and others have another number.
     fn identity(&self) -> usize;
 }
 
-impl Header for () {
+impl Front for () {
     fn identity(&self) -> usize {
         0
     }
 }
 
-impl Header for Words {
+impl Front for Words {
     fn identity(&self) -> usize {
         self.address()
     }
 }
 
-fn hash_of(hasher: &DefaultHashBuilder, header: &impl Header, bytes: &[u8]) -> u64 {
-    hasher.hash_one((header.identity(), bytes))
+fn hash_of(hasher: &DefaultHashBuilder, front: &impl Front, bytes: &[u8]) -> u64 {
+    hasher.hash_one((front.identity(), bytes))
 }
 
-impl<H: Header> Words<H> {
+impl<H: Front> Words<H> {
     fn hash(&self, hasher: &DefaultHashBuilder) -> u64 {
-        hash_of(hasher, self.header(), self.bytes())
+        hash_of(hasher, self.front(), self.bytes())
     }
 }
 
@@ -69,18 +71,18 @@ impl<H> Default for Table<H> {
     }
 }
 
-impl<H: Header> Table<H> {
-    fn words(&self, hasher: &DefaultHashBuilder, header: H, bytes: &[u8]) -> Words<H> {
-        let hash = hash_of(hasher, &header, bytes);
+impl<H: Front> Table<H> {
+    fn words(&self, hasher: &DefaultHashBuilder, front: H, bytes: &[u8]) -> Words<H> {
+        let hash = hash_of(hasher, &front, bytes);
         // The table itself goes by the lowest and the highest bits.
         let mut part = self.0[(hash >> 32) as usize % PARTS].lock();
         let same = |known: &Words<H>| {
-            known.bytes() == bytes && known.header().identity() == header.identity()
+            known.bytes() == bytes && known.front().identity() == front.identity()
         };
         if let Some(known) = part.find(hash, same) {
             return known.clone();
         }
-        let words = Words::new(header, bytes);
+        let words = Words::new(front, bytes);
         part.insert_unique(hash, words.clone(), |known| known.hash(hasher));
         words
     }
@@ -101,12 +103,12 @@ impl<H: Header> Table<H> {
 }
 
 impl SharedWords {
-    /// The labels of an object, with its owners as header.
+    /// The labels of an object, with its owners in front of them.
     pub(super) fn labels<T: AsRef<str>>(
         &self,
         labels: &[(T, T)],
         owners: &[OwnerReference<'_>],
-    ) -> Words<Words> {
+    ) -> LabelWords {
         let owners = self.owners(owners);
         let words = labels.iter().flat_map(|(key, value)| [key.as_ref(), value.as_ref()]);
         with_bytes(words, |bytes| self.labels.words(&self.hasher, owners, bytes))
@@ -122,7 +124,7 @@ impl SharedWords {
         let dropped = self.dropped.fetch_add(1, Ordering::Relaxed);
         if dropped.is_multiple_of(DROPS_PER_LOOK) {
             let part = dropped / DROPS_PER_LOOK % PARTS;
-            // Labels keep owners.
+            // Labels first: owners that only dropped labels had may go in the same look.
             self.labels.look_through(&self.hasher, part);
             self.owners.look_through(&self.hasher, part);
         }
@@ -138,20 +140,28 @@ impl SharedWords {
 mod tests {
     use super::*;
 
+    fn owner(name: &str) -> OwnerReference<'_> {
+        OwnerReference { name: name.into(), ..OwnerReference::default() }
+    }
+
     #[test]
-    fn equal_sets_are_one() {
+    fn equal_labels_of_equal_owners_are_one() {
         let shared = SharedWords::default();
-        let web = shared.labels(&[("app", "web"), ("tier", "app")], &[]);
-        assert!(web.same_handle(&shared.labels(&[("app", "web"), ("tier", "app")], &[])));
-        let others = [
-            shared.labels(&[("tier", "app"), ("app", "web")], &[]),
-            shared.labels(&[("app", "web")], &[]),
-            shared.labels::<&str>(&[], &[]),
-            shared.labels(&[("appw", "eb"), ("tier", "app")], &[]),
-            shared.labels(&[("app", "web"), ("tier", "app")], &[OwnerReference::default()]),
-        ];
-        for other in others {
-            assert!(!web.same_handle(&other), "{other:?}");
+        let labels = [("app", "web"), ("tier", "app")];
+        for owners in [&[][..], &[owner("web")]] {
+            let web = shared.labels(&labels, owners);
+            assert!(web.same_handle(&shared.labels(&labels, owners)));
+            let others = [
+                shared.labels(&[("tier", "app"), ("app", "web")], owners),
+                shared.labels(&[("app", "web")], owners),
+                shared.labels::<&str>(&[], owners),
+                shared.labels(&[("appw", "eb"), ("tier", "app")], owners),
+            ];
+            for other in others {
+                assert!(!web.same_handle(&other), "{other:?}");
+                assert!(web.front().same_handle(other.front()));
+            }
+            assert!(!web.same_handle(&shared.labels(&labels, &[owner("other")])));
         }
     }
 
@@ -182,12 +192,16 @@ mod tests {
         let mut most = 0;
         for number in 0..50_000 {
             let name = format!("web-{number}");
-            drop(shared.labels(&[("pod-name", name.as_str())], &[]));
+            drop(shared.labels(&[("pod-name", name.as_str())], &[owner(&name)]));
             shared.dropped();
             most = most.max(shared.len());
         }
-        let garbage_max = 2 * PARTS * DROPS_PER_LOOK;
-        assert!(most < garbage_max, "{most} is more than a set of each that was just dropped");
+        // Labels of one round and owners of two.
+        let garbage_max = 2 + 3 * PARTS * DROPS_PER_LOOK;
+        assert!(
+            most <= garbage_max,
+            "{most} is more than the lists of those that were just dropped"
+        );
         for _ in 0..2 * PARTS * DROPS_PER_LOOK {
             shared.dropped();
         }

@@ -22,6 +22,9 @@ const PLACE: usize = size_of::<u32>();
 #[derive(Clone)]
 pub(super) struct Words<H = ()>(ThinArc<H, u8>);
 
+/// A set of labels, with the owners in front of it.
+pub(super) type LabelWords = Words<Words>;
+
 /// One of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,14 +62,15 @@ impl OwnerReference<'_> {
 }
 
 impl<H> Words<H> {
-    pub(super) fn new(header: H, list: &[u8]) -> Self {
+    pub(super) fn new(front: H, list: &[u8]) -> Self {
         if list.len() < LONG {
-            return Self(ThinArc::from_header_and_slice(header, list));
+            return Self(ThinArc::from_header_and_slice(front, list));
         }
-        Self(ThinArc::from_header_and_slice(header, &[list, &table(list)].concat()))
+        Self(ThinArc::from_header_and_slice(front, &[list, &table(list)].concat()))
     }
 
-    pub(super) fn header(&self) -> &H {
+    /// What is in front of the list.
+    pub(super) fn front(&self) -> &H {
         &self.0.header.header
     }
 

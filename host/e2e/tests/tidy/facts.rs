@@ -40,8 +40,7 @@ pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<Stri
     let Some(table) = texts.iter().find(|text| text.path == path) else {
         return vec![format!("{path} is gone")];
     };
-    let functions: HashSet<&str> =
-        sources.iter().flat_map(|source| functions(&source.code)).collect();
+    let known: HashSet<&str> = sources.iter().flat_map(|source| functions(&source.code)).collect();
     let mut complaints = Vec::new();
     for (number, line) in table.text.lines().enumerate().filter(|(_, line)| is_row(line)) {
         let tests = names(line);
@@ -49,7 +48,7 @@ pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<Stri
             complaints.push(format!("{path}:{}: names no test", number + 1));
         }
         for test in tests {
-            if !functions.contains(test) {
+            if !known.contains(test) {
                 complaints.push(format!("{path}:{}: there is no `fn {test}()`", number + 1));
             }
         }
@@ -57,7 +56,7 @@ pub fn missing_tests(path: &str, texts: &[Text], sources: &[Source]) -> Vec<Stri
     complaints
 }
 
-/// The names of functions without type parameters.
+/// The texts between `fn ` and the next parenthesis: the names of functions.
 fn functions(code: &str) -> impl Iterator<Item = &str> {
     code.split("fn ").skip(1).filter_map(|rest| rest.split_once('(')).map(|(name, _)| name)
 }

@@ -160,7 +160,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn random_lives_end_with_the_right_versions() {
+fn random_lives_by_the_tests_clock_end_with_the_right_versions() {
     for seed in 0..150 {
         let root = tempfile::tempdir().expect("a temporary directory");
         let mut life = Life::new(seed, root.path());

@@ -48,6 +48,7 @@ impl Bench {
         let informers = Arc::new(SharedInformerFactory::new(Arc::new(source.clone()), options));
         let mut host = PluginHost::new(PluginHostOptions {
             configurations: watch::channel(Arc::new(configurations)).1,
+            compiler: compiler(),
             ..PluginHostOptions::alone(vec![directory], informers.clone())
         })
         .expect("the host can be made");

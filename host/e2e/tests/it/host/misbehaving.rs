@@ -175,7 +175,10 @@ fn spin_hurts_nobody() {
 
 #[test]
 fn spin_in_start_hurts_nobody() {
-    check_loads_hurt_nobody("spin", &[("spin-in-start", &["start failed", "deadline of 10000"])]);
+    let name = "spin-in-start";
+    let limited = |bench: &HostBench<'_>| bench.limit_plugin(name, "startTime: 1s");
+    let words = ["start failed", "deadline of 1000 ms"];
+    check_together_after(limited, "spin", &[name], |_, plugin| is_stopped(plugin, &words));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use informant_e2e::{host, skip};
 use crate::bench::runtime;
 use crate::host::bench::built_plugin;
 
-/// Any seed will do. Seeds that found a mistake are added here.
+/// A seed with which some versions are refused. Seeds that find a mistake are added here.
 const SEEDS: [u64; 1] = [2];
 
 /// A storm for this guest with this number of instances and of replacements. `None` if the program is not built.
