@@ -130,7 +130,7 @@ fn refused(results: &Results, crowds: &Crowds) -> Option<String> {
     let alone = results.median_of(Subject::RefusedByNone, Metric::PacedCpu)?;
     let Crowd { handlers, rate, pods } = crowds.refused;
     let mut text = format!(
-        "### Updates that are refused\n\n{} plugins refuse every update, beside one that gets everything; {rate} updates a second, {pods} pods.\n\n\
+        "### Updates that are refused\n\n{} plugins refuse every update, beside one that gets everything; {rate} updates a second, {pods} pods. 0 ns is less than the run can show.\n\n\
          | refused by | CPU per update | each of them adds |\n| --- | ---: | ---: |\n| none: one plugin alone | {} | – |",
         handlers - 1,
         shown(Metric::PacedCpu, alone)
@@ -140,7 +140,7 @@ fn refused(results: &Results, crowds: &Crowds) -> Option<String> {
         let processor = results.median_of(subject, Metric::PacedCpu);
         let processor = processor.map_or_else(dash, |value| shown(Metric::PacedCpu, value));
         let adds = refusal(results, subject);
-        let adds = adds.map_or_else(dash, |seconds| format!("{:.0} ns", seconds * 1e9));
+        let adds = adds.map_or_else(dash, |seconds| format!("{:.0} ns", seconds.max(0.0) * 1e9));
         let _ = write!(text, "\n| {how} | {processor} | {adds} |");
     }
     Some(text)
