@@ -152,6 +152,8 @@ pub(crate) struct PluginInFile {
 impl PluginInFile {
     /// Reads `NAME.wasm`, and the named configuration or else `NAME.yaml` beside it.
     pub(crate) fn read(path: &Path, configuration: Option<&Path>) -> Result<Self, CheckError> {
+        // First, because a shell passes on a pattern that fits no file.
+        path.symlink_metadata()?;
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let name: PluginName =
             file_name.strip_suffix(".wasm").ok_or(CheckError::Ending)?.parse()?;
