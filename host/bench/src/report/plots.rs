@@ -49,6 +49,7 @@ pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Res
     let (xs, ys): (Vec<f64>, Vec<f64>) = values.filter(|(x, y)| *x > 0.0 && *y > 0.0).unzip();
     let (Some(xs), Some(ys)) = (span(&xs), span(&ys)) else { return Ok(()) };
     let (x_ticks, y_ticks) = (ticks(&xs, 1.0), ticks(&ys, axes.unit));
+    let corner = emptiest_corner(lines, &xs, &ys);
     let (xs, ys) =
         (xs.log_scale().with_key_points(x_ticks), ys.log_scale().with_key_points(y_ticks));
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
@@ -81,13 +82,44 @@ pub(crate) fn lines(path: &Path, axes: &Axes<'_>, lines: &[Line]) -> anyhow::Res
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(corner)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.2))
         .label_font((FONT, 13))
         .draw()
         .map_err(failed)?;
     root.present().map_err(failed)
+}
+
+/// The corner in which the names of the lines cover least of them.
+fn emptiest_corner(lines: &[Line], xs: &Range<f64>, ys: &Range<f64>) -> SeriesLabelPosition {
+    let share = |value: f64, of: &Range<f64>| (value / of.start).ln() / (of.end / of.start).ln();
+    let place = |(x, y): (f64, f64)| (share(x, xs), share(y, ys));
+    let between = |ends: &[(f64, f64)]| {
+        let (from, to) = (place(ends[0]), place(ends[1]));
+        let at = move |step: u8| {
+            let part = f64::from(step) / f64::from(STEPS);
+            (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)
+        };
+        (0..=STEPS).map(at)
+    };
+    let places: Vec<(f64, f64)> =
+        lines.iter().flat_map(|line| line.points.windows(2).flat_map(between)).collect();
+    let covered = |right: bool, upper: bool| {
+        let from = |at: f64, is_far: bool| if is_far { 1.0 - at } else { at };
+        let is_covered =
+            |(x, y): &&(f64, f64)| from(*x, right) < NAMES.0 && from(*y, upper) < NAMES.1;
+        places.iter().filter(is_covered).count()
+    };
+    let corners = [
+        (SeriesLabelPosition::UpperLeft, covered(false, true)),
+        (SeriesLabelPosition::UpperRight, covered(true, true)),
+        (SeriesLabelPosition::LowerRight, covered(true, false)),
+        (SeriesLabelPosition::LowerLeft, covered(false, false)),
+    ];
+    let [first, ..] = &corners;
+    let least = corners.iter().min_by_key(|(_, covered)| *covered).unwrap_or(first);
+    least.0.clone()
 }
 
 /// One horizontal bar.
@@ -114,6 +146,11 @@ impl Bar {
         Self { label: label.to_owned(), ..bar }
     }
 }
+
+/// The part of a plot's width and height that the names of its lines take, about.
+const NAMES: (f64, f64) = (0.28, 0.34);
+/// Places between two points that are looked at.
+const STEPS: u8 = 20;
 
 /// Pixels of a letter of a label, about.
 const LETTER: f64 = 7.2;
@@ -238,6 +275,30 @@ fn failed(error: impl std::fmt::Display) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check_corner(points: &[(f64, f64)], is_expected: fn(&SeriesLabelPosition) -> bool) {
+        let lines = [Line { contender: Contender::Informant, points: points.to_vec() }];
+        let corner = emptiest_corner(&lines, &(1.0..1000.0), &(1.0..1000.0));
+        assert!(is_expected(&corner), "{points:?}");
+    }
+
+    #[test]
+    fn names_cover_no_line_where_a_corner_is_empty() {
+        let (low, high) = (1.5, 900.0);
+        check_corner(&[(low, low), (high, high)], |it| {
+            matches!(it, SeriesLabelPosition::UpperLeft)
+        });
+        check_corner(&[(low, high), (high, low)], |it| {
+            matches!(it, SeriesLabelPosition::UpperRight)
+        });
+        check_corner(&[(low, high), (high, high)], |it| {
+            matches!(it, SeriesLabelPosition::LowerRight)
+        });
+        check_corner(&[(low, high), (high, high), (high, low)], |it| {
+            matches!(it, SeriesLabelPosition::LowerLeft)
+        });
+    }
 
     #[test]
     fn thousands_are_grouped() {
