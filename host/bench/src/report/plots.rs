@@ -111,15 +111,15 @@ fn emptiest_corner(lines: &[Line], xs: &Range<f64>, ys: &Range<f64>) -> SeriesLa
             |(x, y): &&(f64, f64)| from(*x, right) < NAMES.0 && from(*y, upper) < NAMES.1;
         places.iter().filter(is_covered).count()
     };
-    let corners = [
+    let mut corners = [
         (SeriesLabelPosition::UpperLeft, covered(false, true)),
         (SeriesLabelPosition::UpperRight, covered(true, true)),
         (SeriesLabelPosition::LowerRight, covered(true, false)),
         (SeriesLabelPosition::LowerLeft, covered(false, false)),
     ];
-    let [first, ..] = &corners;
-    let least = corners.iter().min_by_key(|(_, covered)| *covered).unwrap_or(first);
-    least.0.clone()
+    corners.sort_by_key(|(_, covered)| *covered);
+    let [(emptiest, _), ..] = corners;
+    emptiest
 }
 
 /// One horizontal bar.

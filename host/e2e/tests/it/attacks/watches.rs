@@ -10,8 +10,6 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Where times are compared, and elsewhere.
-const OBJECTS: (usize, usize) = (50, 20);
 const OBJECT_BYTES: usize = 500 << 10;
 /// Callers that begin watches at the same time.
 const CALLERS: usize = 4;
@@ -19,7 +17,7 @@ const CALLERS: usize = 4;
 const READ_MAX: Duration = Duration::from_secs(60);
 
 fn objects() -> usize {
-    if_compared(OBJECTS.0, OBJECTS.1)
+    if_compared(50, 20)
 }
 
 async fn create_objects(bench: &HostBench<'_>) {
