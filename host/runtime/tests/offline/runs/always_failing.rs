@@ -79,7 +79,7 @@ fn healthy_objects_do_not_wait_for_what_has_failed_long_ago() {
 
 #[test]
 fn a_burst_that_fails_between_healthy_objects_holds_up_few_of_them_and_not_for_long() {
-    check(&[Healthy(500), Failing(60), Healthy(100)], 0.2, 3.3);
+    check(&[Healthy(100), Failing(60), Healthy(100)], 0.2, 3.3);
     check(&[Failing(30), Healthy(1), Failing(30), Healthy(50)], 0.3, 1.6);
 }
 
