@@ -54,11 +54,11 @@
 //!
 //! # The way of one change
 //!
-//! 1. The *reflector* (a task) reads a line of the watch into an [`Object`]: a handle to the bytes and what is needed of the metadata. It queues
+//! 1. The *reflector* (a task) reads a line of the watch into an [`Object`]: a handle to the bytes, with the metadata that the store needs. It queues
 //!    it as a delta, in order; the queue is bounded, and a list is its begin, its items and its end.
-//! 2. The *informer* (a task) writes the [`Indexer`], then tells the handlers: what a handler reads is at least
-//!    as new as what it was told. The store decides what a delta means: what did not change is told to nobody, and another UID under the same name is
-//!    a deletion and an addition.
+//! 2. The *informer* (a task) writes the [`Indexer`], then calls the handlers: a handler reads objects that are at least
+//!    as new as its notification. The store decides the meaning of a delta: an unchanged object reaches no handler, and another UID under the same
+//!    name is a deletion and an addition.
 //! 3. Each *handler* has a queue and a task of its own, so that a slow one holds nobody up. Above its [`HighWaterMark`] the queue merges by
 //!    object: memory is bounded by the objects there are. [`SharedIndexInformer::notifications`] is the same queue to pull from;
 //!    [`SharedIndexInformer::add_inline_handler`] does without one.
@@ -84,7 +84,7 @@
 //! | `Store`, `Indexer`, listers | [`Indexer`], [`Lister`], [`NamespaceLister`], [`Store`] where no informer writes | Reads are of an immutable snapshot, wait for nobody and come in pages. |
 //! | `MutationCache` | [`MutationCache`] | One's own writes, deletions too, are read at once. |
 //! | `TransformFunc` | [`Transform`] | Runs once for each version, and cannot lose resourceVersion or UID. |
-//! | `runtime.Object` | [`Object`] | Bytes, decoded by whom and when it is needed. |
+//! | `runtime.Object` | [`Object`] | Bytes, which each reader decodes when it needs them. |
 //! | `ResourceEventHandler` | [`ResourceEventHandler`] | Every call says why it comes ([`Reason`]): `isInInitialList` is [`Reason::Initial`]. |
 //! | `ResourceEventHandlerFuncs`, `ResourceEventHandlerDetailedFuncs` | [`ResourceEventHandlerFuncs`] | The closures get typed objects. |
 //! | `FilteringResourceEventHandler` | [`FilteringResourceEventHandler`] | What leaves the filter is deleted with [`FinalState::LeftScope`]. |

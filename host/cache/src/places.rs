@@ -80,12 +80,6 @@ impl SievePlaces {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Keeps the places that are in both sets.
-    pub fn intersect(&mut self, other: &Self) {
-        let others = other.words.iter().copied().chain(std::iter::repeat(0));
-        self.words.iter_mut().zip(others).for_each(|(word, other)| *word &= other);
-    }
-
     /// The places, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(number, word)| Self::of_word(number, *word))
@@ -134,7 +128,6 @@ mod tests {
             };
             check(SievePlaces::add, &of_one | &of_other);
             check(SievePlaces::subtract, &of_one - &of_other);
-            check(SievePlaces::intersect, &of_one & &of_other);
             check(SievePlaces::set_to, of_other.clone());
             let by_words = |one: &mut SievePlaces, other: &SievePlaces| {
                 (0..5).for_each(|number| one.add_word(number, other.word(number)));

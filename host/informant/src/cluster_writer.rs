@@ -51,7 +51,7 @@ impl ClusterWriter for ApiServerWriter {
         let (client, runtime) = (self.client.clone(), self.runtime.clone());
         let fence = self.fence.clone();
         if let (Some(account), true) = (&request.service_account, self.impersonates) {
-            let refused = Err(WriteError::Transport(two_names(account)));
+            let refused = Err(WriteError::Unsent(two_names(account)));
             return Box::pin(std::future::ready(refused));
         }
         Box::pin(async move {
@@ -77,7 +77,7 @@ fn impersonates(config: &kube::Config) -> bool {
 
 fn two_names(account: &ServiceAccount) -> String {
     format!(
-        "nothing was sent: the write needs the service account {account}, and this host's kubeconfig already names another user (as:); use a kubeconfig without it"
+        "the write needs the service account {account}, and this host's kubeconfig already names another user (as:); use a kubeconfig without it"
     )
 }
 
@@ -110,7 +110,8 @@ async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, W
     if let Some(account) = &service_account {
         request = request.header(IMPERSONATE_USER, account.user());
     }
-    let request = request.body(Body::from(body)).map_err(|error| transport(&error))?;
+    let request = request.body(Body::from(body));
+    let request = request.map_err(|error| WriteError::Unsent(error.to_string()))?;
     let response = client.send(request).await.map_err(|error| match leads_no_more(&error) {
         true => WriteError::NotLeader,
         false => transport(&error),
@@ -220,8 +221,7 @@ mod tests {
         assert!(!impersonates(&config));
         config.auth_info.impersonate = Some("ann".to_owned());
         let refused = writer(&config).write(request(Some("shop/labeller"))).await;
-        let Err(WriteError::Transport(why)) = refused else { panic!("{refused:?}") };
-        assert!(why.starts_with("nothing was sent: "), "{why}");
+        assert!(matches!(refused, Err(WriteError::Unsent(_))), "{refused:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use informant_cache::ApiServer;
 use informant_cache::leader_election::{
     LeaderElectionConfig, LeaderElector, Leadership, unique_identity,
 };
+use informant_runtime::leader_text;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,19 +28,12 @@ impl Candidate {
         if self.leadership.is_leader() || self.leadership.leader().is_some() {
             return Ok(());
         }
-        let why = self.leadership.failure().map_or_else(String::new, |why| format!(": {why}"));
-        Err(format!("no host has been elected yet{why}"))
+        Err(leader_text(&self.leadership))
     }
 
     /// The host that leads in this one's place, in words. None: this host leads.
     pub(crate) fn elsewhere(&self) -> Option<String> {
-        if self.leadership.is_leader() {
-            return None;
-        }
-        Some(match self.leadership.leader() {
-            Some(leader) => format!("{leader} leads"),
-            None => "no host leads yet".to_owned(),
-        })
+        (!self.leadership.is_leader()).then(|| leader_text(&self.leadership))
     }
 
     /// Waits until this host has led and leads no more.

@@ -14,8 +14,8 @@ pub(crate) use text::plugin_text;
 
 use informant_runtime::disturbs_terminal;
 use std::fmt::Write as _;
-use tracing::error;
 use tracing::level_filters::LevelFilter;
+use tracing::{error, warn};
 use tracing_subscriber::EnvFilter;
 
 /// The level, unless `--log-level` or `RUST_LOG` is set.
@@ -57,12 +57,25 @@ pub(crate) enum LogFormat {
 /// The log's format, once the log is on.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Reports the error that ends the program. For machines it is a line of the log, else it has the form of clap's
-/// errors. Call it before [`end`] of the log.
-pub(crate) fn tell_failure(error: &anyhow::Error) {
-    match FORMAT.get() {
-        Some(LogFormat::Json) => error!("{error:#}"),
-        Some(LogFormat::Text) | None => print_error(error),
+/// The last text of the program, at the [`end`] of its log.
+pub(crate) enum LastWords {
+    None,
+    /// A line of the log.
+    Warning(String),
+    /// The error that ends the program. For machines it is a line of the log, else it has the form of clap's errors.
+    Failure(anyhow::Error),
+}
+
+impl LastWords {
+    /// Writes the line of the log. Returns the error that is for people, if there is one.
+    fn log(self) -> Option<anyhow::Error> {
+        match (self, FORMAT.get()) {
+            (Self::None, _) => {}
+            (Self::Warning(text), _) => warn!("{text}"),
+            (Self::Failure(error), Some(LogFormat::Json)) => error!("{error:#}"),
+            (Self::Failure(error), Some(LogFormat::Text) | None) => return Some(error),
+        }
+        None
     }
 }
 

@@ -29,6 +29,7 @@ mod shutdown;
 mod task;
 
 use cli::Command;
+use logging::LastWords;
 use std::process::ExitCode;
 
 /// The global allocator. An informer's objects have all sizes, and several threads create and free them. This
@@ -61,11 +62,11 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => {
-            logging::end(|| {});
+            logging::end(LastWords::None);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            logging::end(move || logging::tell_failure(&error));
+            logging::end(LastWords::Failure(error));
             ExitCode::FAILURE
         }
     }

@@ -4,14 +4,14 @@
 //! When a terminal closes, it sends SIGHUP, which drains the host as SIGTERM does. SIGHUP comes twice, from the
 //! terminal and from its shell, so it never counts as the second signal. With `nohup`, the process ignores SIGHUP.
 
-use crate::logging;
+use crate::logging::{self, LastWords};
 use anyhow::anyhow;
 use std::io;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 /// The time until the end of a process that was asked to end, even if something blocks it. The host takes up to 27.5
 /// s: its grace, a second for the remaining threads, and the last lines of the log. Kubernetes gives a Pod 30 s.
@@ -75,14 +75,15 @@ fn on_signals_within(end_max: Duration) -> io::Result<Stop> {
         let status = tokio::select! {
             (name, number) = signals.next() => {
                 heard.end_at_once().await;
-                logging::end(move || warn!("stopped at once after a second signal, {name}"));
+                let text = format!("stopped at once after a second signal, {name}");
+                logging::end(LastWords::Warning(text));
                 128 + number
             }
             () = tokio::time::sleep(end_max) => {
                 let late = anyhow!(
                     "not everything ended within {end_max:?} of {name}: a thread of the host is held up; it was cut off; please report this"
                 );
-                logging::end(move || logging::tell_failure(&late));
+                logging::end(LastWords::Failure(late));
                 1
             }
         };

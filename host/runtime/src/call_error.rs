@@ -35,7 +35,7 @@ pub enum CallError {
     },
     /// The guest was not called: it may no longer read the event's resource. Its instance is well.
     #[error("{reason}; the event waits")]
-    Withheld {
+    Withdrawn {
         /// The missing grant, and the line that would give it.
         reason: String,
     },
@@ -108,7 +108,7 @@ impl CallError {
             Self::Guest { .. }
                 | Self::EventTooLarge { .. }
                 | Self::KeyRefused { .. }
-                | Self::Withheld { .. }
+                | Self::Withdrawn { .. }
                 | Self::StateConflict(_)
         )
     }
@@ -126,7 +126,7 @@ impl CallError {
     /// Whether only room in the workqueue or a grant was missing. Then the call comes again once it may have them, and
     /// this is no failure of the plugin.
     pub(crate) fn waits_for_others(&self) -> bool {
-        matches!(self, Self::KeyRefused { later: true, .. } | Self::Withheld { .. })
+        matches!(self, Self::KeyRefused { later: true, .. } | Self::Withdrawn { .. })
     }
 
     /// Whether only a conflict with another shard made the call fail. It is then tried again without a bound: at each
@@ -141,7 +141,7 @@ impl CallError {
             Self::Guest { .. }
             | Self::EventTooLarge { .. }
             | Self::KeyRefused { .. }
-            | Self::Withheld { .. }
+            | Self::Withdrawn { .. }
             | Self::StateConflict(_) => "failure",
             Self::Trap(_) => "trap",
             Self::DeadlineExceeded { .. } => "deadline",

@@ -102,6 +102,7 @@ pub use outside::cluster_writer::{
     ClusterWriter, NoCluster, WriteError, WriteRequest, WriteTarget,
 };
 pub use outside::http_client::{HttpClient, HttpError, HttpRequest, HttpResponse, NoHttp};
+pub use outside::leading::leader_text;
 pub use outside::outbound::{AddressKind, AddressKinds, SecretHeader, SecretName, Target};
 pub use outside::service_account::ServiceAccount;
 pub use plugin::admin::{AdminError, PluginAdmin};

@@ -183,7 +183,7 @@ impl Pace {
             self.alarm.raise(now);
         }
         let end = self.shared.times.lock().after_long_instruction(time, now, was_slow);
-        self.is_slow_until(end);
+        self.stay_slow_until(end);
     }
 
     /// Notes a turn that held its thread for long. The turns of a slow plugin hold no quick plugin up, and keep it slow.
@@ -202,7 +202,7 @@ impl Pace {
             }
         }
         drop(times);
-        self.is_slow_until(now + LONG_STAY);
+        self.stay_slow_until(now + LONG_STAY);
     }
 
     /// Whether the plugin belongs on a thread for slow plugins.
@@ -241,7 +241,7 @@ impl Pace {
                 self.shared.is_slow.store(false, Relaxed);
             }
         }
-        self.shared.instances.has_huge() && self.is_alarmed(now)
+        self.shared.instances.has_huge() && self.slow_if_alarmed(now)
     }
 
     /// The memory of an instance has grown to this size, which is not small.
@@ -253,14 +253,14 @@ impl Pace {
     pub(crate) fn loads(&self, now: Instant) {
         let until = now + LOAD_STAY;
         self.shared.times.lock().loads_until = Some(until);
-        self.is_slow_until(until);
+        self.stay_slow_until(until);
     }
 
     /// Makes a quick plugin with a huge instance slow during an alarm. Returns whether it did.
-    pub(crate) fn is_alarmed(&self, now: Instant) -> bool {
+    pub(crate) fn slow_if_alarmed(&self, now: Instant) -> bool {
         let end = if self.is_slow() { None } else { self.alarm.end(now) };
         if let Some(end) = end {
-            self.is_slow_until(end);
+            self.stay_slow_until(end);
         }
         end.is_some()
     }
@@ -304,10 +304,10 @@ impl Pace {
         if long < LONG_CALLS {
             return;
         }
-        self.is_slow_until(now + LONG_STAY);
+        self.stay_slow_until(now + LONG_STAY);
     }
 
-    fn is_slow_until(&self, end: Instant) {
+    fn stay_slow_until(&self, end: Instant) {
         let until = &mut self.shared.times.lock().slow_until;
         *until = (*until).max(Some(end));
         self.shared.is_slow.store(true, Relaxed);
@@ -321,7 +321,7 @@ impl Pace {
     }
 
     /// A new version begins: the short calls of the version before do not count.
-    pub(crate) fn is_new(&self) {
+    pub(crate) fn begin_version(&self) {
         self.shared.short.store(0, Relaxed);
     }
 
@@ -576,7 +576,7 @@ mod tests {
         assert!(huge.is_slow());
         assert!(!huge.call(now), "it has moved");
         // The same when memory grows within a call.
-        assert!(small.is_alarmed(now));
+        assert!(small.slow_if_alarmed(now));
         // Calls of a plugin that is slow already raise no alarm.
         first.computed(SLOW * 2, now + ALARM - Duration::from_nanos(1));
         assert!(!huge.call(now + ALARM));
@@ -608,7 +608,7 @@ mod tests {
         assert!(took(1, SHORT));
         assert!(!took(1, SHORT + Duration::from_nanos(1)));
         assert!(took(SHORT_CALLS, SHORT));
-        pace.is_new();
+        pace.begin_version();
         assert!(!took(SHORT_CALLS - 1, SHORT));
         pace.passed_over(SHORT);
         assert!(!pace.may_be_lent(now));

@@ -223,6 +223,11 @@ impl Plugin {
         self.current.as_ref().map(|loaded| loaded.prepared.descriptor.version.as_str())
     }
 
+    /// Whether no version is on its way, and the plugin is not about to end.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.load.is_none() && self.next.is_none() && self.draining.is_none()
+    }
+
     /// The log budget for a load with these settings. A running version's rates stay until the load takes over.
     pub(crate) fn log_budget_of_load(&self, settings: &PluginSettings) -> LogBudget {
         let budget = self.core.log_budget.clone();

@@ -243,7 +243,6 @@ impl PluginHost {
         if is_held_up || plugin.next.is_none() || self.configuration.is_being_read(name) {
             return;
         }
-        let Some(plugin) = self.plugins.get_mut(name) else { return };
         if let Some(archive) = self.state.as_ref().filter(|_| !plugin.remembers()) {
             let archive = archive.archive();
             let load = self.begin_load(name, String::new());
@@ -382,7 +381,7 @@ impl PluginHost {
         }
         let shown = running(&prepared, &ids, &load.sha256);
         plugin.core.took_over(shown, Timestamp::now());
-        let (sha256, version) = (&load.sha256[..12], &descriptor.version);
+        let (sha256, version) = (load.short_hash(), &descriptor.version);
         info!(plugin = load.name.as_str(), sha256, version, "{}", load.success(first));
         plugin.took_over(load.loaded(prepared), load.is_rollback);
         plugin.starting = None;

@@ -104,12 +104,17 @@ impl Plugins {
         after: Option<u64>,
         lines_max: Option<usize>,
     ) -> Option<LogReader> {
-        Some(self.shared.plugins.lock().get(name)?.log.reader(after, lines_max))
+        Some(self.core(name)?.log.reader(after, lines_max))
     }
 
     /// Whether a plugin's log may have values of Secrets: the plugin was granted some since the host started.
     pub fn log_may_hold_secrets(&self, name: &PluginName) -> bool {
-        self.shared.plugins.lock().get(name).is_some_and(|core| core.log.may_hold_secrets())
+        self.core(name).is_some_and(|core| core.log.may_hold_secrets())
+    }
+
+    /// The core of a plugin. It is read without the lock of all plugins, for which the host's own task would wait.
+    fn core(&self, name: &PluginName) -> Option<Arc<PluginCore>> {
+        self.shared.plugins.lock().get(name).cloned()
     }
 
     /// Every plugin's core, by name.
@@ -144,33 +149,28 @@ impl Plugins {
 
     /// Every plugin, by name.
     pub fn status(&self) -> Vec<PluginStatus> {
-        // One lock after the other.
         let problems = self.shared.problems.lock().clone();
         let of = |core: &Arc<PluginCore>| {
             let problem = problems.iter().find(|problem| problem.of.as_ref() == Some(&core.name));
             PluginStatus::of(core).with_file_problem(problem.cloned())
         };
-        self.shared.plugins.lock().values().map(of).collect()
+        self.cores().iter().map(of).collect()
     }
 
     /// The plugin of this name, if there is one.
     pub fn status_of(&self, name: &PluginName) -> Option<PluginStatus> {
         let is_of = |problem: &&Problem| problem.of.as_ref() == Some(name);
-        // One lock after the other.
         let problem = self.shared.problems.lock().iter().find(is_of).cloned();
-        let plugins = self.shared.plugins.lock();
-        Some(PluginStatus::of(plugins.get(name)?).with_file_problem(problem))
+        Some(PluginStatus::of(&*self.core(name)?).with_file_problem(problem))
     }
 
     /// Every plugin's own series, by the plugins' names, without series that had no change for an hour.
     pub fn series(&self) -> Vec<PluginSeries> {
-        let plugins: Vec<(PluginName, Arc<PluginCore>)> = {
-            let plugins = self.shared.plugins.lock();
-            plugins.iter().map(|(name, core)| (name.clone(), core.clone())).collect()
-        };
         let now = Instant::now();
-        let plugins = plugins.into_iter();
-        plugins.map(|(name, core)| PluginSeries::new(name, core.metrics.clone(), now)).collect()
+        let of = |core: &Arc<PluginCore>| {
+            PluginSeries::new(core.name.clone(), core.metrics.clone(), now)
+        };
+        self.cores().iter().map(of).collect()
     }
 
     /// Problems in the plugin directories: path and text.
@@ -188,9 +188,10 @@ impl Plugins {
     /// Whether the directories were scanned and no plugin is in its first load. A plugin whose first load takes over a
     /// minute does not count.
     pub fn settled(&self) -> bool {
-        let (plugins, now) = (self.shared.plugins.lock(), Timestamp::now());
-        let loading = |core: &Arc<PluginCore>| core.is_awaited(now);
-        self.shared.scanned.load(Ordering::Acquire) && !plugins.values().any(loading)
+        let now = Timestamp::now();
+        // First this: a plugin of the first scan is in the map then.
+        let is_scanned = self.shared.scanned.load(Ordering::Acquire);
+        is_scanned && !self.cores().iter().any(|core| core.is_awaited(now))
     }
 
     /// The dead letters of a plugin from this id on, at most so many, oldest first; `None` without such a plugin.
@@ -200,14 +201,12 @@ impl Plugins {
         from: u64,
         max: usize,
     ) -> Option<Vec<DeadLetter>> {
-        let plugins = self.shared.plugins.lock();
-        plugins.get(name).map(|core| core.dead_letters.lock().oldest(from, max))
+        Some(self.core(name)?.dead_letters.lock().oldest(from, max))
     }
 
     /// The id of the newest dead letter that a plugin has had, 0 for none; `None` without such a plugin.
     pub fn last_dead_letter(&self, name: &PluginName) -> Option<u64> {
-        let plugins = self.shared.plugins.lock();
-        plugins.get(name).map(|core| core.dead_letters.lock().last_id())
+        Some(self.core(name)?.dead_letters.lock().last_id())
     }
 
     /// Waits until all changes of a plugin so far are in the state directory. They are written at the plugin's rate

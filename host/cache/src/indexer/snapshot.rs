@@ -21,7 +21,8 @@ impl Snapshot {
     }
 
     /// Whether both are the same state: nothing was written between them.
-    pub fn same_state(&self, other: &Self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn same_state(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
     }
 

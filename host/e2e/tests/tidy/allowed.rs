@@ -14,7 +14,7 @@ pub const UNTESTED_INVARIANTS: &[u32] = &[];
 pub const CYCLES: &[(&str, usize)] = &[];
 
 /// Crate and name of types that share it.
-pub const TYPE_NAMES: &[(&str, &str)] = &[("host/runtime", "Line"), ("host/runtime", "Turn")];
+pub const TYPE_NAMES: &[(&str, &str)] = &[];
 
 /// Path and number of channels without a bound of their own.
 pub const CHANNELS: &[(&str, usize)] = &[

@@ -18,8 +18,10 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
-/// A load takes as long as the compilation and the start of the plugin.
+/// The time for an answer that is read from memory.
 const DEADLINE: Duration = Duration::from_secs(120);
+/// The time for an action. The longest load takes 380 s: the compilation and the start of the plugin.
+const ACTION_DEADLINE: Duration = Duration::from_secs(400);
 /// Enough for a thousand plugins, and for some ten thousand Pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 const BROKEN: &str = "the host closed the connection";
@@ -54,12 +56,12 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let begun = in_time(self.send(request, Body::empty())).await?;
+        let begun = in_time(DEADLINE, self.send(request, Body::empty())).await?;
         if begun.status.is_success() {
             return Ok(AnswerLines { begun, waiting: BytesMut::new() });
         }
         let status = begun.status;
-        Err(failure(status, serde_json::from_slice(&in_time(begun.all()).await?).ok()))
+        Err(failure(status, serde_json::from_slice(&in_time(DEADLINE, begun.all()).await?).ok()))
     }
 
     /// Returns the host's message about its action.
@@ -70,11 +72,12 @@ impl Client {
     }
 
     async fn ask(&self, method: Method, path: &str, accept: &str, body: Body) -> Result<Value> {
+        let deadline = if method == Method::GET { DEADLINE } else { ACTION_DEADLINE };
         let exchange = async {
             let begun = self.send(request(method, path, accept), body).await?;
             Ok((begun.status, begun.all().await?))
         };
-        let (status, bytes) = in_time(exchange).await?;
+        let (status, bytes) = in_time(deadline, exchange).await?;
         let answer = serde_json::from_slice::<Value>(&bytes);
         match status.is_success() {
             // An object may be nested deeper than this program reads: 128 levels.
@@ -171,9 +174,14 @@ impl AnswerLines {
     }
 }
 
-async fn in_time<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
-    let asked = tokio::time::timeout(DEADLINE, asked).await;
-    asked.with_context(|| format!("the host did not answer within {} s", DEADLINE.as_secs()))?
+async fn in_time<T>(deadline: Duration, asked: impl Future<Output = Result<T>>) -> Result<T> {
+    let asked = tokio::time::timeout(deadline, asked).await;
+    asked.with_context(|| {
+        let seconds = deadline.as_secs();
+        format!(
+            "the host did not answer within {seconds} s; an action may still be under way, and `informant plugin list` shows its result"
+        )
+    })?
 }
 
 /// The reason of a refusal: a `Status` in kubectl's words, or the host's own message.
@@ -184,7 +192,7 @@ fn failure(status: StatusCode, answer: Option<Value>) -> anyhow::Error {
     }
     match answer["msg"].as_str() {
         Some(said) => anyhow!("{said}"),
-        None => anyhow!("the host answered {status} and said nothing more"),
+        None => anyhow!("the host answered {status} without a reason; its log may have one"),
     }
 }
 
@@ -222,7 +230,7 @@ mod tests {
         let forged = json!({"kind": "Status", "message": "no\u{1b}[2J\ngood  running"});
         check(Some(forged), r"Error from server: no\u{1b}[2J\ngood  running");
         check(Some(json!({"msg": "there is no plugin a"})), "there is no plugin a");
-        check(None, "the host answered 404 Not Found and said nothing more");
+        check(None, "the host answered 404 Not Found without a reason; its log may have one");
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use super::routes::{self, AdminState};
 use crate::http::{Bounds, Transport, WATCHES_MAX, own_thread, serve};
 use crate::metrics::RefusedCounts;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use axum::{Router, middleware};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
@@ -136,7 +136,7 @@ fn own_directory(directory: &Path, default: bool) -> Result<()> {
         format!("the directory {} of the admin socket cannot be used", directory.display())
     })?;
     if default && !is_ours(&metadata) {
-        bail!("{} is not ours alone; name a socket with --admin-socket", directory.display());
+        return Err(of_others(directory));
     }
     Ok(())
 }
@@ -153,12 +153,16 @@ pub(crate) fn default_path_of_ours() -> Result<PathBuf> {
     if let Some(Ok(metadata)) = directory
         && !is_ours(&metadata)
     {
-        bail!(
-            "the directory of {} is not ours alone; name a socket with --admin-socket",
-            path.display()
-        );
+        return Err(of_others(path.parent().unwrap_or(&path)));
     }
     Ok(path)
+}
+
+fn of_others(directory: &Path) -> anyhow::Error {
+    anyhow!(
+        "the directory {} of the admin socket belongs to another user, or others may write to it; name a socket with --admin-socket",
+        directory.display()
+    )
 }
 
 /// A turn that one host holds at a time. Without it, of two hosts that start together, one could remove the other's
@@ -185,7 +189,10 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("{}", path.display())),
+        Err(error) => {
+            let text = || format!("the admin socket {} cannot be looked at", path.display());
+            return Err(error).with_context(text);
+        }
     };
     use std::os::unix::fs::FileTypeExt as _;
     if !metadata.file_type().is_socket() {
@@ -202,7 +209,9 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
         }
-        Err(error) => Err(error).with_context(|| format!("{} cannot be asked", path.display())),
+        Err(error) => Err(error).with_context(|| {
+            format!("cannot find out whether another host listens on {}", path.display())
+        }),
     }
 }
 

@@ -20,7 +20,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<()> {
     let path = args.path.as_deref().unwrap_or_default();
     let mut found = String::new();
     for (document, text) in DOCUMENTS {
-        let schema: Value = serde_json::from_str(text).context("a schema of this program")?;
+        let schema: Value = serde_json::from_str(text).with_context(|| {
+            format!("the schema of {document} in this program cannot be read; please report this")
+        })?;
         if let Some(node) = find(&schema, path) {
             let _ = writeln!(found, "{}", explained(&schema, document, path, node));
         }

@@ -60,12 +60,13 @@ async fn run(
     let begin = Instant::now();
     let checked = tokio::select! {
         checked = checker.check(&built.file) => checked,
-        () = stop.cancelled() => bail!("ended before what was built was looked at; {} was left as it was", output.display()),
+        () = stop.cancelled() => bail!("ended before the built component was checked; {} was left as it was", output.display()),
     };
     let report = match checked {
         Ok(report) => report,
         Err(error) => bail!(
-            "what was built cannot be a plugin of this host: {}; {} was left as it was",
+            "the built component {} cannot be a plugin of this host: {}; {} was left as it was",
+            built.file.display(),
             error.shown(),
             output.display()
         ),

@@ -25,9 +25,12 @@ pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
     }
     let (given_up, unfinished) = (transcript.given_up(), transcript.unfinished());
     if given_up > 0 {
-        let times = if given_up == 1 { "once".to_owned() } else { format!("{given_up} times") };
+        let calls = match given_up {
+            1 => "1 call was".to_owned(),
+            more => format!("{more} calls were"),
+        };
         bail!(
-            "what the plugin was called for was given up {times} (`gave up`, above); if that is what it should do, keep the run with --golden FILE --update"
+            "{calls} given up (`gave up`, above); if the plugin should do that, keep the run with --golden FILE --update"
         );
     }
     if unfinished > 0 {

@@ -84,7 +84,8 @@ impl Bounds {
         Self { served_max, served_of_peer_max: served_max, ..self }
     }
 
-    /// Of an address that everybody reaches, for probes and metrics. Who speaks at once is heard: 128 others have to come in the meantime.
+    /// For an address that everybody reaches, with probes and metrics. A caller that sends its request at once loses its
+    /// place only if 128 others come before that request is read.
     pub(crate) fn open() -> Self {
         Self {
             waiting_max: 128,

@@ -1,7 +1,7 @@
 //! Whether the host still does what is due: its async runtime beats, and a thread of its own looks at that, and at how far tasks have come.
 //!
-//! It is not told by the clock, because a process that was stopped for a while, or a machine that slept, has done nothing wrong: a look is a second
-//! in which the one who looks did run. A runtime of several threads beats for as long as one of them does.
+//! It counts looks and not time. The thread looks once a second while it runs. A process that was stopped, or a machine
+//! that slept, makes no looks and has done nothing wrong. A runtime of several threads beats while one of them does.
 
 use informant_cache::{Pulse, SharedInformerFactory};
 use informant_runtime::Plugins;

@@ -43,9 +43,12 @@ impl Seen {
     }
 }
 
-/// Whether plugins and informers are as far as they have to be. A host gets ready once the directories were looked at, no plugin is in its first load
-/// (up to a minute) and every informer has synced or was told by the API server why it cannot. What is added later does not make it unready. What does is
-/// that of all informers that have synced none is followed any more, as where the API server is away or takes its credentials no longer.
+/// The checks of plugins and informers.
+///
+/// A host is ready once the directories were scanned, no plugin is in its first load, and every informer has synced or
+/// has the API server's reason against it. A first load counts for a minute. Plugins and informers that come later
+/// leave the host ready. It becomes unready once none of the synced informers has a watch: the API server is away, or
+/// refuses the host's credentials.
 pub(super) fn checks(
     plugins: &Plugins,
     informers: &SharedInformerFactory,

@@ -12,17 +12,18 @@ use std::sync::Arc;
 use std::{fmt, io};
 use tokio::sync::{Semaphore, mpsc};
 
-/// Pages at once on one listener: two Prometheus servers and some people, each of which may be slow. What each takes is a piece that is written, one that waits and
-/// one that is sent: 192 KiB, a thread, and the host's part of the page as numbers.
+/// The most pages at once on one listener: enough for two Prometheus servers and some people, each of which may be slow.
+/// A page takes 192 KiB (a piece that is written, one that waits and one that is sent), a thread, and the host's
+/// numbers.
 pub(super) const PAGES_MAX: usize = 8;
-/// A piece goes with what reaches this.
+/// A piece is sent once it has so many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Pieces that wait.
+/// The number of pieces that wait.
 const PIECES_WAITING: usize = 1;
 
 type Piece = io::Result<Bytes>;
 
-/// Who is served a page.
+/// The pages that are served now.
 #[derive(Clone)]
 pub(super) struct Scrapes {
     places: Arc<Semaphore>,

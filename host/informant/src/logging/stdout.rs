@@ -5,7 +5,7 @@
 //! of all other plugins would wait. A slow reader blocks the threads that log once [`LINES_MAX`] lines wait; no line
 //! is dropped. If the process is killed, the waiting lines are lost, as they are in a pipe.
 
-use super::footer;
+use super::{LastWords, footer};
 use parking_lot::Mutex;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -59,14 +59,16 @@ pub(super) fn begin() {
     }
 }
 
-/// Logs the last words, writes the waiting lines, and nothing after them. Waits up to [`END_MAX`] for a reader that
+/// Writes the waiting lines and the last words, and nothing after them. Waits up to [`END_MAX`] for a reader that
 /// does not read.
-pub(crate) fn end(last_words: impl FnOnce() + Send + 'static) {
+pub(crate) fn end(last_words: LastWords) {
     let (done, is_done) = mpsc::sync_channel(1);
     let end = move || {
-        last_words();
+        let error = last_words.log();
         drop(THREAD.lock().take());
         footer::unpin();
+        // The cursor is below the log now. Erasing the footer would erase the error.
+        error.iter().for_each(super::print_error);
         let _ = done.send(());
     };
     // If no thread can be started, the waiting lines are lost, and the process still ends.

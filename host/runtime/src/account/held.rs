@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_others_parts_held_when_they_were_read_counts() {
         let ledger = Arc::<Ledger>::default();
-        ledger.has_read(40, 50);
+        ledger.note_read(40, 50);
         assert!(Held::of(&ledger, Holding::Code, 11, 100).is_err());
         assert!(Held::of(&ledger, Holding::Code, 10, 100).is_ok());
         // Of indexes the newest size counts, which is nothing here.

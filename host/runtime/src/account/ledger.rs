@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     /// Notes the bytes of indexes, and those of all other parts, for requests before the next reading.
-    pub(crate) fn has_read(&self, indexes: u64, others: u64) {
+    pub(crate) fn note_read(&self, indexes: u64, others: u64) {
         self.indexes_read.store(indexes, Relaxed);
         self.read.store(others, Relaxed);
     }

@@ -45,7 +45,7 @@ pub(crate) enum Outcome {
 
 /// The change of the breaker that follows from an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum BreakerChange {
     /// The breaker opened, or stays open, for this reason. Failed events and keys wait until `retries_from`.
     Opened { reason: String, wait: Duration, retries_from: Instant },
     /// The breaker closed: a call succeeded.
@@ -101,7 +101,7 @@ impl Breaker {
     /// Notes the end of an event's call. Only first attempts count towards the share of failures: an event that is
     /// tried ten times is one event. A call that began before the breaker opened does not count, however long it
     /// took.
-    pub(crate) fn note(&mut self, call: Ended, now: Instant) -> Option<Turn> {
+    pub(crate) fn note(&mut self, call: Ended, now: Instant) -> Option<BreakerChange> {
         let Ended { outcome, first, began } = call;
         if self.open.as_ref().is_some_and(|open| began < open.since) {
             return None;
@@ -152,7 +152,7 @@ impl Breaker {
     }
 
     /// Opens the breaker, or keeps it open for longer.
-    fn open(&mut self, reason: &str, now: Instant) -> Turn {
+    fn open(&mut self, reason: &str, now: Instant) -> BreakerChange {
         let wait = exponential(OPEN_BASE, self.opened, OPEN_MAX);
         self.opened += 1;
         let retries_from = now + wait;
@@ -161,12 +161,12 @@ impl Breaker {
             Open { reason: String::new(), since: now, failures: 0, next: now, retries_from };
         let open = self.open.get_or_insert(begun);
         (open.reason, open.retries_from) = (reason.clone(), retries_from);
-        Turn::Opened { reason, wait, retries_from }
+        BreakerChange::Opened { reason, wait, retries_from }
     }
 
-    fn close(&mut self) -> Turn {
+    fn close(&mut self) -> BreakerChange {
         (self.open, self.outcomes, self.seen) = (None, 0, 0);
-        Turn::Closed
+        BreakerChange::Closed
     }
 }
 
@@ -193,12 +193,12 @@ mod tests {
                 match breaker
                     .note(Ended { outcome, first: !["r", "h"].contains(&kind), began: now }, now)
                 {
-                    Some(Turn::Opened { reason, wait, retries_from }) => {
+                    Some(BreakerChange::Opened { reason, wait, retries_from }) => {
                         now += wait;
                         assert_eq!(retries_from, now);
                         turns.push(format!("{reason}, {} s", wait.as_secs()));
                     }
-                    Some(Turn::Closed) => {
+                    Some(BreakerChange::Closed) => {
                         assert_eq!(breaker.next_call(), None);
                         turns.push("closed".to_owned());
                     }
@@ -214,7 +214,9 @@ mod tests {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         let call = |outcome, began| Ended { outcome, first: true, began };
         let opened = (0..20).find_map(|_| breaker.note(call(Outcome::Failed, now), now));
-        let Some(Turn::Opened { wait, .. }) = opened else { panic!("it has opened: {opened:?}") };
+        let Some(BreakerChange::Opened { wait, .. }) = opened else {
+            panic!("it has opened: {opened:?}")
+        };
         let before = now - Duration::from_nanos(1);
         for outcome in [Outcome::Succeeded, Outcome::Failed, Outcome::Lost] {
             assert_eq!(breaker.note(call(outcome, before), now + wait), None);
@@ -223,7 +225,10 @@ mod tests {
         // Nor do retries that began before the breaker stayed open for longer.
         let retry = Ended { first: false, ..call(Outcome::Failed, now) };
         assert_eq!(breaker.note(retry, now + wait), None);
-        assert_eq!(breaker.note(call(Outcome::Succeeded, now), now + wait), Some(Turn::Closed));
+        assert_eq!(
+            breaker.note(call(Outcome::Succeeded, now), now + wait),
+            Some(BreakerChange::Closed)
+        );
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl FollowedNamespaces {
     }
 
     /// Notes that the first list of the namespaces is complete, and that all later changes come by [`Self::note`].
-    pub(crate) fn are_listed(&self) {
+    pub(crate) fn note_listed(&self) {
         self.are_listed.store(true, Ordering::Release);
     }
 
@@ -202,7 +202,7 @@ impl ResourceEventHandler for NamespaceHandler {
     }
 
     fn on_synced(&self) {
-        self.followed.are_listed();
+        self.followed.note_listed();
         self.room.send();
     }
 }
@@ -254,7 +254,7 @@ mod tests {
         let labels = NamespaceLabels::new(&selector, store.indexer().clone());
         let followed = FollowedNamespaces::new(labels);
         assert!(!followed.begin(&mut 1), "the namespaces are not listed");
-        followed.are_listed();
+        followed.note_listed();
         assert!(!followed.begin(&mut 0), "no looks are left");
         assert!(followed.begin(&mut 1));
         let keys = ["a/1", "a/2", "b/1", "b/2"];
@@ -317,7 +317,7 @@ mod tests {
         followed.note("n0");
         followed.note("n1");
         assert_eq!(followed.bytes(), 0, "it reads the labels when it begins");
-        followed.are_listed();
+        followed.note_listed();
         let mut looks_left = 4;
         assert!(followed.begin(&mut looks_left));
         assert_eq!((looks_left, followed.has_work()), (1, false));

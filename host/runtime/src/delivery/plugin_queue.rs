@@ -86,7 +86,7 @@ impl PluginQueue {
     }
 
     /// Sets the turn of a shard's actor.
-    pub(crate) fn is_worked_by(&self, shard: usize, turn: ActorTurn) {
+    pub(crate) fn set_worker(&self, shard: usize, turn: ActorTurn) {
         self.lock().worker(shard).turn = Some(turn);
     }
 
@@ -129,10 +129,11 @@ impl PluginQueue {
         while more {
             let mut shared = self.shared.lock();
             more = shared.mailboxes.regroup_keys(&mut keys, now);
+            // Before an informer takes the note for one about its own events, which not every actor waits for.
+            let wakers = shared.take_wakers();
             MutexGuard::unlock_fair(shared);
+            wakers.into_iter().for_each(Waker::wake);
         }
-        // The actors look for them.
-        self.change(|_| ());
     }
 
     fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
@@ -259,7 +260,7 @@ mod tests {
             }
         };
         let task = threads.spawn(actor, pace);
-        queue.is_worked_by(0, task.turn());
+        queue.set_worker(0, task.turn());
         Fixture { _threads: threads, _task: task, queue, told_on }
     }
 

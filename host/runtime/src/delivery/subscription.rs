@@ -33,8 +33,8 @@ use informant_cache::{
 };
 use known::Known;
 pub(crate) use known::Present;
-pub(crate) use replay::Replay as Progress;
-use replay::Turn;
+pub(crate) use replay::Replay;
+use replay::ReplayStep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -56,7 +56,7 @@ pub(crate) struct SubscriptionHandler {
     /// The reason of replayed events.
     replay_reason: Reason,
     /// The progress of the replay.
-    progress: Arc<Progress>,
+    progress: Arc<Replay>,
     /// The objects that an earlier host delivered to the plugin.
     known: Option<Arc<Known>>,
     /// Whether all objects that existed at the beginning are queued.
@@ -67,7 +67,7 @@ pub(crate) struct SubscriptionHandler {
 
 /// The place of an event in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum QueuePlace {
     /// Behind all earlier live events.
     Live,
     /// Into the line of replays.
@@ -125,8 +125,8 @@ impl SubscriptionHandler {
         let view = View::from(spec);
         let asked = Asked::new(spec, &view, &Arc::default(), false);
         let progress = match spec.replay {
-            ReplayOption::Never => Progress::none(),
-            ReplayOption::Initial | ReplayOption::InitialAndReload => Progress::new(),
+            ReplayOption::Never => Replay::none(),
+            ReplayOption::Initial | ReplayOption::InitialAndReload => Replay::new(),
         };
         Self {
             id,
@@ -153,7 +153,7 @@ impl SubscriptionHandler {
         queue: Arc<PluginQueue>,
         before: &Self,
     ) -> Self {
-        let progress = Progress::after(before.view.clone(), before.progress.clone());
+        let progress = Replay::after(before.view.clone(), before.progress.clone());
         before.seat.iter().for_each(SieveSeat::note_replaced);
         Self {
             replay_reason: Reason::Reload,
@@ -191,11 +191,11 @@ impl SubscriptionHandler {
         Self { known: Some(Arc::new(Known::new(objects, present))), ..self }
     }
 
-    pub(crate) fn progress(&self) -> Arc<Progress> {
+    pub(crate) fn progress(&self) -> Arc<Replay> {
         self.progress.clone()
     }
 
-    fn enqueue(&self, telling: Telling<'_>, cause: Cause, line: Line) {
+    fn enqueue(&self, telling: Telling<'_>, cause: Cause, place: QueuePlace) {
         let reason = match Reason::from(cause.reason) {
             Reason::Initial => self.replay_reason,
             reason => reason,
@@ -208,20 +208,20 @@ impl SubscriptionHandler {
             Some(known) => {
                 // Another object of this name has come: the object that the plugin knows is gone.
                 let gone = Telling::deleted(known, Gone::Unknown);
-                self.push(gone, Reason::Relist, cause.received, Line::Live);
+                self.push(gone, Reason::Relist, cause.received, QueuePlace::Live);
                 telling
             }
             None => telling,
         };
-        self.push(telling, reason, cause.received, line);
+        self.push(telling, reason, cause.received, place);
     }
 
-    fn push(&self, telling: Telling<'_>, reason: Reason, received: Instant, line: Line) {
+    fn push(&self, telling: Telling<'_>, reason: Reason, received: Instant, place: QueuePlace) {
         let Telling { change, object, old, gone, knew, known_as } = telling;
         if !self.types.contain(change) {
             return add_one(&self.queue.counters.filtered);
         }
-        if matches!(line, Line::Live)
+        if matches!(place, QueuePlace::Live)
             && !knew
             && self.refuses(&telling)
             && self.queue.refuse(object, self.begun_by, &self.refused(&telling, reason, received))
@@ -243,22 +243,29 @@ impl SubscriptionHandler {
             knew,
             keys: EventKeys::new(self.rules.as_ref(), known_as),
         };
-        match line {
-            Line::Live => self.queue.push_unannounced(event),
-            Line::Replay => self.queue.push_replayed_unannounced(event),
+        match place {
+            QueuePlace::Live => self.queue.push_unannounced(event),
+            QueuePlace::Replay => self.queue.push_replayed_unannounced(event),
         }
     }
 
     /// Queues an object's state from the beginning of the subscription, whether or not the plugin knows the object.
-    fn tell_present(&self, object: &Object, known: bool, is_in: bool, cause: Cause, line: Line) {
+    fn tell_present(
+        &self,
+        object: &Object,
+        known: bool,
+        is_in: bool,
+        cause: Cause,
+        place: QueuePlace,
+    ) {
         match (known, is_in) {
             (true, false) => {
-                self.enqueue(Telling::deleted(object, Gone::LeftView), cause, line);
+                self.enqueue(Telling::deleted(object, Gone::LeftView), cause, place);
             }
             // The plugin knows the object, and the subscription wants no replay.
             (true, true) if self.replay == ReplayOption::Never => {}
-            (true, true) => self.enqueue(Telling::again(object), cause, line),
-            (false, true) => self.enqueue(Telling::added(object), cause, line),
+            (true, true) => self.enqueue(Telling::again(object), cause, place),
+            (false, true) => self.enqueue(Telling::added(object), cause, place),
             (false, false) => {}
         }
     }
@@ -266,7 +273,7 @@ impl SubscriptionHandler {
     /// Queues a resync into the line of replays. Nothing has changed, so `onlyIfChanged` does not apply.
     fn tell_resynced(&self, object: &Object, cause: Cause) {
         if self.contains(object, self.types.updated) {
-            self.enqueue(Telling::resynced(object), cause, Line::Replay);
+            self.enqueue(Telling::resynced(object), cause, QueuePlace::Replay);
         }
     }
 
@@ -280,12 +287,12 @@ impl SubscriptionHandler {
         let [old, new] = states;
         match judged.is_in {
             [true, true] if judged.is_concerned => {
-                self.enqueue(Telling::updated(states), cause, Line::Live);
+                self.enqueue(Telling::updated(states), cause, QueuePlace::Live);
             }
             [true, true] => add_one(&self.queue.counters.filtered),
-            [false, true] => self.enqueue(Telling::added(new), cause, Line::Live),
+            [false, true] => self.enqueue(Telling::added(new), cause, QueuePlace::Live),
             [true, false] => {
-                self.enqueue(Telling::deleted(old, Gone::LeftView), cause, Line::Live);
+                self.enqueue(Telling::deleted(old, Gone::LeftView), cause, QueuePlace::Live);
             }
             [false, false] => {}
         }
@@ -307,14 +314,14 @@ impl ResourceEventHandler for SubscriptionHandler {
             return;
         }
         if self.contains(object, self.types.added || initial) {
-            self.enqueue(Telling::added(object), cause, Line::Live);
+            self.enqueue(Telling::added(object), cause, QueuePlace::Live);
         }
     }
 
     fn on_replay(&self, object: &Object, cause: Cause) {
-        let Turn::Tell { known } = self.progress.come_to(object) else { return };
+        let ReplayStep::Tell { known } = self.progress.come_to(object) else { return };
         let is_in = self.contains(object, true);
-        self.tell_present(object, known, is_in, cause, Line::Replay);
+        self.tell_present(object, known, is_in, cause, QueuePlace::Replay);
     }
 
     fn on_ahead(&self, notification: &Notification) {
@@ -322,7 +329,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     }
 
     fn has_room(&self) -> bool {
-        self.queue.look(|mailboxes| mailboxes.has_replay_room(self.id))
+        self.queue.look(|mailboxes| mailboxes.ask_for_replay_room(self.id))
     }
 
     fn is_ready(&self, looks_left: &mut usize) -> bool {
@@ -354,7 +361,7 @@ impl ResourceEventHandler for SubscriptionHandler {
     ) {
         if self.contains(known_as, self.types.deleted) {
             let telling = Telling::deleted(last, gone(final_state)).known_as(known_as);
-            self.enqueue(telling, cause, Line::Live);
+            self.enqueue(telling, cause, QueuePlace::Live);
         }
     }
 
@@ -367,7 +374,7 @@ impl ResourceEventHandler for SubscriptionHandler {
         let gone = self.known.as_ref().map(|known| known.gone(&self.view));
         for object in gone.into_iter().flatten() {
             let telling = Telling::deleted(&object, Gone::Unknown);
-            self.push(telling, Reason::Relist, Instant::now(), Line::Live);
+            self.push(telling, Reason::Relist, Instant::now(), QueuePlace::Live);
         }
         self.is_synced.store(true, Relaxed);
         let queued = |initials: &mut Initials| initials.queued(self.id, self.begun_by);

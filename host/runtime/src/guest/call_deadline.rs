@@ -92,7 +92,7 @@ impl CallDeadline {
     /// guest goes on: an informer's thread may run it, and a huge instance moves during an alarm.
     pub(crate) fn grew(&self, size: MemorySize, now: Instant) -> LargeInstance {
         if size == MemorySize::Huge {
-            self.pace.is_alarmed(now);
+            self.pace.slow_if_alarmed(now);
         }
         self.pace.grew(size)
     }

@@ -219,7 +219,7 @@ impl GuestState {
     pub(crate) fn hold_request(&self, bytes: usize) -> Result<Held, String> {
         let most = self.limits.host_memory_max;
         let held = Held::of(&self.ledger, Holding::Requests, bytes as u64, most);
-        held.map_err(|overdraft| format!("nothing was sent: {overdraft}"))
+        held.map_err(|overdraft| overdraft.to_string())
     }
 
     /// The same, with the plugin's values.

@@ -45,7 +45,7 @@ pub(crate) enum DeliveryEnd {
     /// The plugin was not called: its version has no such subscription.
     Dropped,
     /// The plugin was not called: the configuration no longer grants the read. The event comes again.
-    Withheld,
+    Withdrawn,
 }
 
 impl DeliveryEnd {
@@ -57,7 +57,7 @@ impl DeliveryEnd {
         Self::Unwanted,
         Self::Enqueued,
         Self::Dropped,
-        Self::Withheld,
+        Self::Withdrawn,
     ];
 
     /// The word in answers.
@@ -70,7 +70,7 @@ impl DeliveryEnd {
             Self::Unwanted => "unwanted",
             Self::Enqueued => "enqueued",
             Self::Dropped => "dropped",
-            Self::Withheld => "withheld",
+            Self::Withdrawn => "withdrawn",
         }
     }
 

@@ -83,7 +83,7 @@ impl ReplayedSubscription {
 fn followed(selector: &LabelSelector, world: &OfflineWorld) -> Arc<FollowedNamespaces> {
     let namespaces = world.store(&namespaces()).indexer().clone();
     let followed = FollowedNamespaces::new(NamespaceLabels::new(selector, namespaces));
-    followed.are_listed();
+    followed.note_listed();
     Arc::new(followed)
 }
 

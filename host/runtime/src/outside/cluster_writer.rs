@@ -66,6 +66,9 @@ pub enum WriteError {
     /// Another host leads; nothing was sent.
     #[error("another host leads, and nothing was sent")]
     NotLeader,
+    /// It was not sent.
+    #[error("nothing was sent: {0}")]
+    Unsent(String),
     /// It is unknown whether the write was done.
     #[error("{0}")]
     Transport(String),
@@ -78,6 +81,6 @@ pub struct NoCluster;
 impl ClusterWriter for NoCluster {
     fn write(&self, _: WriteRequest) -> BoxFuture<'static, Result<Vec<u8>, WriteError>> {
         let text = "this host has no cluster to write to".to_owned();
-        Box::pin(std::future::ready(Err(WriteError::Transport(text))))
+        Box::pin(std::future::ready(Err(WriteError::Unsent(text))))
     }
 }

@@ -40,11 +40,15 @@ impl Leading {
 
     /// The host that leads in this one's place, as a text for people.
     pub(crate) fn elsewhere(&self) -> String {
-        let Some(leadership) = &self.leadership else { return String::new() };
-        match (leadership.leader(), leadership.failure()) {
-            (Some(leader), _) => format!("{leader} leads"),
-            (None, None) => "no host leads yet".to_owned(),
-            (None, Some(failure)) => format!("no host leads yet: {failure}"),
-        }
+        self.leadership.as_ref().map_or_else(String::new, leader_text)
+    }
+}
+
+/// The host that leads, as a text for people. Without one, the reason if it is known.
+pub fn leader_text(leadership: &Leadership) -> String {
+    match (leadership.leader(), leadership.failure()) {
+        (Some(leader), _) => format!("{leader} leads"),
+        (None, None) => "no host leads yet".to_owned(),
+        (None, Some(failure)) => format!("no host leads yet: {failure}"),
     }
 }

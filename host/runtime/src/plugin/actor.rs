@@ -303,7 +303,7 @@ impl Actor {
         };
         let id = queued.event.subscription;
         let permissions = &subscription.permissions;
-        if permitted::is_put_by(&self.core.queue, self.shard, id, permissions) {
+        if permitted::put_by_unless_allowed(&self.core.queue, self.shard, id, permissions) {
             return Some(now);
         }
         let seen = self.together.see(queued, subscription.asked_by, &subscription.wish);
@@ -311,11 +311,11 @@ impl Actor {
         let hears = (&*self.core.counters, tape.as_deref());
         let event = to_tell(subscription, queued, seen.as_ref(), hears);
         let restriction = &self.core.restriction;
-        let withheld = restriction.check_read(&version.settings, &subscription.resource).err();
+        let withdrawn = restriction.check_read(&version.settings, &subscription.resource).err();
         let not_told = not_told(event, seen.as_ref());
         let hears = (tape.as_deref(), self.powers.tracer.as_ref());
         let is_told = |event: &&Arc<Event>| {
-            withheld.is_some() || !becomes_keys(&self.core, subscription, event, hears, now)
+            withdrawn.is_some() || !becomes_keys(&self.core, subscription, event, hears, now)
         };
         let Some(event) = event.filter(is_told) else {
             let now = self.surroundings.now();
@@ -327,8 +327,8 @@ impl Actor {
         let is_asked = subscription.spec.filter.is_some() || !subscription.spec.enqueue.is_empty();
         let called = if is_asked { self.surroundings.now() } else { now };
         self.last_call.began = called;
-        let result = match withheld {
-            Some(reason) => Err(CallError::Withheld { reason }),
+        let result = match withdrawn {
+            Some(reason) => Err(CallError::Withdrawn { reason }),
             None => call(instance, subscription, queued, event, called).await,
         };
         let finish = |changes| self.core.archive.finished(&queued.event, changes);
@@ -346,7 +346,6 @@ impl Actor {
                 goes_on.then_some(now)
             }
             Err(error) => {
-                self.core.queue.look(|_| counters.called(now - called));
                 self.failed(queued, FailedCall { error: &error, is_hindered }, now);
                 None
             }

@@ -34,7 +34,7 @@ pub(super) struct ActorRestarts {
 
 impl ActorRestarts {
     /// Whether a restart is due. If so, the next one waits for longer.
-    fn is_due(&mut self, now: Instant) -> bool {
+    fn take_due(&mut self, now: Instant) -> bool {
         let is_due = self.not_before.is_none_or(|not_before| not_before <= now);
         if is_due {
             self.not_before = Some(now + exponential(RESTART_BASE, self.count, RESTART_MAX));
@@ -120,7 +120,7 @@ impl Plugin {
         let (shard, pace, now) = (actor.shard, actor.pace.clone(), Instant::now());
         self.core.queue.look(|mailboxes| mailboxes.recover(shard, now));
         let task = preparer.threads.spawn(async move { actor.run().await }, pace);
-        self.core.queue.is_worked_by(shard, task.turn());
+        self.core.queue.set_worker(shard, task.turn());
         task
     }
 
@@ -138,9 +138,8 @@ impl Plugin {
     }
 
     /// Whether the version in charge is to be loaded again now, because it has lost an actor.
-    pub(crate) fn is_to_restart(&mut self, now: Instant) -> bool {
-        let is_at_rest = self.load.is_none() && self.next.is_none() && self.draining.is_none();
-        is_at_rest && self.has_lost_actor() && self.restarts.is_due(now)
+    pub(crate) fn take_restart(&mut self, now: Instant) -> bool {
+        self.is_at_rest() && self.has_lost_actor() && self.restarts.take_due(now)
     }
 
     /// Ends the subscriptions, stops the guests and waits until the actors have ended.
@@ -184,7 +183,7 @@ mod tests {
     #[test]
     fn restarts_are_due_with_growing_waits() {
         let (mut restarts, begin) = (ActorRestarts::default(), Instant::now());
-        let due = (0..700).filter(|second| restarts.is_due(begin + Duration::from_secs(*second)));
+        let due = (0..700).filter(|second| restarts.take_due(begin + Duration::from_secs(*second)));
         assert_eq!(due.collect::<Vec<_>>(), [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]);
     }
 }

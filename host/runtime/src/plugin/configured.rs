@@ -11,7 +11,7 @@ use tracing::warn;
 impl Plugin {
     /// Sets the settings for the next version. The running version, or the one about to take over, is restricted to
     /// them at once.
-    pub(crate) fn is_to_have(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
+    pub(crate) fn set_settings(&mut self, name: &PluginName, settings: Arc<PluginSettings>) {
         let said = self.settings.as_ref().and_then(|before| before.not_in_force());
         if let Some(text) = settings.not_in_force().filter(|text| Some(text) != said.as_ref()) {
             warn!(plugin = name.as_str(), "{text}");

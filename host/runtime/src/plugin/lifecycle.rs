@@ -30,7 +30,8 @@ pub enum LifecycleState {
         /// How the instance ended.
         reason: String,
     },
-    /// The plugin failed too often. One event is tried from time to time; the others wait until one succeeds.
+    /// The plugin failed too often. Failed events and keys wait, and one of them is tried from time to time. First
+    /// attempts go on with pauses. A call that succeeds ends this state.
     Tripped {
         /// The failures.
         reason: String,
@@ -88,7 +89,7 @@ pub enum Input {
         /// The failures.
         reason: String,
     },
-    /// The breaker closed: the tried event succeeded.
+    /// The breaker closed: a call succeeded.
     Recovered,
     /// The file is gone.
     FileGone,

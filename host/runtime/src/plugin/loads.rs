@@ -20,7 +20,7 @@ use tokio::task::{Id, JoinSet};
 pub(crate) struct Load {
     pub(crate) name: PluginName,
     pub(crate) number: u64,
-    /// The hash of the plugin file, in hexadecimal.
+    /// The hash of the plugin file, in hexadecimal. Empty while the plugin's kept data is read.
     pub(crate) sha256: String,
     /// Whether the load is a rollback.
     pub(crate) is_rollback: bool,
@@ -30,6 +30,16 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn new(name: PluginName, number: u64, sha256: String) -> Self {
         Self { name, number, sha256, is_rollback: false, began: Instant::now() }
+    }
+
+    /// The beginning of the hash, for people.
+    pub(crate) fn short_hash(&self) -> &str {
+        self.sha256.get(..12).unwrap_or_default()
+    }
+
+    /// Whether the plugin's kept data is read, before the first version is loaded.
+    pub(crate) fn reads_kept_data(&self) -> bool {
+        self.sha256.is_empty()
     }
 
     /// The version with its file.

@@ -32,7 +32,7 @@ impl Plugin {
     /// Whether there is room now for a load that was refused for want of it. Returns `true` once for each load. The
     /// new load may be refused again, for its own need.
     pub(crate) fn take_room(&mut self) -> bool {
-        if self.load.is_some() || self.next.is_some() {
+        if !self.is_at_rest() {
             return false;
         }
         let (Some(wants), Some(settings)) = (self.room.wants, &self.settings) else {
@@ -49,7 +49,7 @@ impl Plugin {
     /// The reason for which the plugin may not go on; `None` while it may. The check waits for a version that is being
     /// loaded, which may hold less.
     pub(crate) fn overdraft(&self) -> Option<String> {
-        if self.current.is_none() || self.load.is_some() || self.draining.is_some() {
+        if self.current.is_none() || !self.is_at_rest() {
             return None;
         }
         let refused = self.core.counters.ledger.take_refused();

@@ -4,7 +4,7 @@
 use super::Plugin;
 use crate::contract::configuration::OnRemoval;
 use crate::delivery::mailboxes::Mailboxes;
-use crate::delivery::subscription::Progress;
+use crate::delivery::subscription::Replay;
 use crate::plugin::core::PluginCore;
 use crate::plugin::lifecycle::{Input, LifecycleState};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The remaining work before a plugin's end: events, the rest of running replays, and keys that are due.
 pub(crate) struct Drain {
     core: Arc<PluginCore>,
-    walks: Vec<Arc<Progress>>,
+    walks: Vec<Arc<Replay>>,
     /// The time limit of the drain.
     pub(crate) limit: Duration,
 }
@@ -75,7 +75,7 @@ impl Plugin {
     }
 
     /// The running replays. A replay before the first list has no events, maybe for ever, and does not count.
-    fn walks(&self) -> Vec<Arc<Progress>> {
+    fn walks(&self) -> Vec<Arc<Replay>> {
         let active = self.subscriptions.values();
         let synced = active.filter(|active| active.informer.informer().has_synced());
         synced.map(|active| active.handler.progress()).collect()

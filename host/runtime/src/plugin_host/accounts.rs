@@ -5,6 +5,7 @@
 //! holds less.
 
 use super::PluginHost;
+use crate::plugin::admin::AdminError;
 use crate::plugin_name::PluginName;
 use std::time::Duration;
 use tracing::{error, info};
@@ -39,7 +40,8 @@ impl PluginHost {
 
     /// Stops the plugin and drops its data, as if its file were gone.
     fn stop_overdrawn(&mut self, name: &PluginName, reason: &str) {
-        let Some(plugin) = self.plugins.remove(name) else { return };
+        let Some(mut plugin) = self.plugins.remove(name) else { return };
+        plugin.asked.gone(&Err(AdminError::Refused(format!("stopped: {reason}"))));
         let stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));
         self.view.insert(name.clone(), stopped.core.clone());
         self.plugins.insert(name.clone(), stopped);

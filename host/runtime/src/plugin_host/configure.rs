@@ -110,7 +110,7 @@ impl PluginHost {
     pub(super) fn follow_settings(&mut self, name: &PluginName) {
         let Ok(settings) = self.configuration.settings(name) else { return };
         if let Some(plugin) = self.plugins.get_mut(name) {
-            plugin.is_to_have(name, settings);
+            plugin.set_settings(name, settings);
         }
     }
 
@@ -129,7 +129,7 @@ impl PluginHost {
         }
         let settings = self.configuration.settings(name)?;
         if let Some(plugin) = self.plugins.get_mut(name) {
-            plugin.is_to_have(name, settings.clone());
+            plugin.set_settings(name, settings.clone());
         }
         Ok(settings)
     }

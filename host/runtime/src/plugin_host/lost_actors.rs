@@ -13,7 +13,7 @@ impl PluginHost {
     pub(super) fn look_at_actors(&mut self) {
         let now = Instant::now();
         let plugins = self.plugins.iter_mut();
-        let lost = plugins.filter_map(|(name, it)| it.is_to_restart(now).then(|| name.clone()));
+        let lost = plugins.filter_map(|(name, it)| it.take_restart(now).then(|| name.clone()));
         let lost: Vec<PluginName> = lost.collect();
         for name in lost {
             self.restart(&name);

@@ -43,7 +43,7 @@ impl PluginHost {
             StepOutcome::Swapped(_, took_over) => {
                 let version = took_over.prepared.descriptor.version.clone();
                 self.took_over(&load, *took_over);
-                Ok(format!("version {version} ({}) took over", &load.sha256[..12]))
+                Ok(format!("version {version} ({}) took over", load.short_hash()))
             }
             StepOutcome::Refused(_, error) => {
                 let reason = self.refused(&load, &error);
@@ -60,6 +60,11 @@ impl PluginHost {
             (plugin.load, plugin.shards_ahead, plugin.starting) = (None, 0, None);
             // A version that did not take over restricts the one that runs no more.
             plugin.hold_to_settings(&load.name);
+            if load.reads_kept_data() {
+                // A defect ended the read, and would end it again. The next file is another attempt.
+                plugin.next = None;
+                plugin.asked.gone(&answer);
+            }
             plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
@@ -106,7 +111,7 @@ impl PluginHost {
         if plugin.current.is_some() {
             add_one(&plugin.core.counters.reloads_failed);
         }
-        error!(plugin = load.name.as_str(), sha256 = &load.sha256[..12], "{kept}: {reason}");
+        error!(plugin = load.name.as_str(), sha256 = load.short_hash(), "{kept}: {reason}");
         reason
     }
 

@@ -107,10 +107,7 @@ impl PluginHost {
     /// Puts the version before in charge, with the present configuration.
     fn rollback(&mut self, name: &PluginName, reply: Reply) {
         let Some(plugin) = self.plugins.get_mut(name) else { return };
-        let loads = plugin.load.is_some()
-            || plugin.next.is_some()
-            || plugin.draining.is_some()
-            || self.directories.is_to_load_again(name);
+        let loads = !plugin.is_at_rest() || self.directories.is_to_load_again(name);
         let refused = match plugin.previous {
             _ if loads => Some("a version is being loaded; try again when that has ended"),
             None => Some("there is no version before this one since the host started"),

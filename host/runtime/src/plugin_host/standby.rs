@@ -30,7 +30,7 @@ impl PluginHost {
         let warm = Warm { _leases: subscribed.chain(read).chain(labels).collect() };
         self.informers.start();
         plugin.core.loaded(&load.sha256, Timestamp::now());
-        let (name, sha256) = (load.name.clone(), &load.sha256[..12]);
+        let (name, sha256) = (load.name.clone(), load.short_hash());
         let version = &descriptor.version;
         info!(plugin = name.as_str(), sha256, version, "ready; it runs when this host leads");
         let text = format!("version {version} ({sha256}) is ready; it runs when this host leads");

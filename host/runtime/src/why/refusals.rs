@@ -47,7 +47,7 @@ pub(super) fn subscriptions(
             let active = active.iter().find(|active| active.id == *id);
             let is_delivery = |it: &&DeliveryWhy| {
                 it.subscription == spec.name
-                    && !["unwanted", "dropped", "withheld"].contains(&&*it.end)
+                    && !["unwanted", "dropped", "withdrawn"].contains(&&*it.end)
             };
             let last = deliveries.iter().rev().find(is_delivery);
             let asked = SubscriptionLook { sight, looked, running, id: *id, spec, active, last };

@@ -468,6 +468,6 @@ fn what_a_host_would_not_take_replaces_nothing() {
     let built = place.folder.path().join("hello/build/hello.wasm");
     std::fs::create_dir_all(built.parent().expect("a folder")).expect("a folder");
     std::fs::write(&built, "the one before").expect("a file");
-    check_refused(&place, "plugin build hello", "what was built cannot be a plugin of this host");
+    check_refused(&place, "plugin build hello", "cannot be a plugin of this host");
     assert_eq!(std::fs::read_to_string(&built).expect("it is there"), "the one before");
 }

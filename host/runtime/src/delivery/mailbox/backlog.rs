@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// With fewer entries than this, holes are not closed.
 const HOLES_MIN: usize = 64;
+/// An empty queue keeps room for so many entries. It gives back what a burst took.
+const ROOM_KEPT: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
@@ -139,6 +141,7 @@ impl Backlog {
             if self.entries.is_empty() {
                 // The next event gets the same place in memory, which is in the caches.
                 self.entries.clear();
+                self.entries.shrink_to(ROOM_KEPT);
             }
             let Some(entry) = entry else { continue };
             let event = self.leave(entry);
@@ -229,6 +232,7 @@ impl Backlog {
         if let Some(counts) = &mut self.counts {
             counts.retain(|lane, _| !is_taken(lane.subscription));
         }
+        self.compact();
         taken
     }
 
@@ -239,6 +243,8 @@ impl Backlog {
         for BacklogEntry { event, load } in self.entries.iter().flatten() {
             assert_eq!(*load, QueueLoad::of(event), "so much is taken off when it leaves");
         }
+        let is_large = self.entries.is_empty() && self.entries.capacity() > 2 * ROOM_KEPT;
+        assert!(!is_large, "a burst's room is given back");
         if let Some(counts) = &self.counts {
             let count = |lane: &Lane| events.iter().filter(|it| Lane::of(it) == *lane).count();
             assert!(counts.iter().all(|(lane, number)| count(lane) == *number), "{counts:?}");

@@ -105,6 +105,12 @@ fn above_the_mark_events_of_one_object_merge() {
 }
 
 #[test]
+fn a_burst_gives_its_room_back() {
+    let burst: Vec<String> = (1..1_000).map(|version| format!("~a{version}")).collect();
+    check(usize::MAX, &burst.join(" "), &burst.join(" "));
+}
+
+#[test]
 fn an_object_that_was_made_again_is_told_as_gone_and_new() {
     check(0, "-a1 +A2", "-a1 +A2");
     check(0, "-a1 +A2 ~A3", "-a1 +A3*1");

@@ -4,7 +4,7 @@
 //! No work is due before the breaker's pause is over.
 
 use super::{Completed, Hands, Mailboxes, Reconciles, Woken, Work};
-use crate::delivery::breaker::{Ended, Turn};
+use crate::delivery::breaker::{BreakerChange, Ended};
 use crate::delivery::sync_calls::SyncCall;
 use crate::delivery::timers::Now;
 use jiff::Timestamp;
@@ -141,7 +141,7 @@ impl Mailboxes {
         done: Completed<'_>,
         call: Option<Ended>,
         now: Instant,
-    ) -> Option<Turn> {
+    ) -> Option<BreakerChange> {
         if let Some(mailbox) = self.shards.get_mut(shard) {
             mailbox.filters_of = None;
         }
@@ -168,8 +168,10 @@ impl Mailboxes {
         }
         let turn = self.breaker.note(call?, now)?;
         match &turn {
-            Turn::Opened { retries_from, .. } => self.hold_retries(Some(*retries_from), now),
-            Turn::Closed => self.hold_retries(None, now),
+            BreakerChange::Opened { retries_from, .. } => {
+                self.hold_retries(Some(*retries_from), now)
+            }
+            BreakerChange::Closed => self.hold_retries(None, now),
         }
         Some(turn)
     }

@@ -15,7 +15,7 @@ impl Mailboxes {
     }
 
     /// Whether a subscription's replay may go on. If not, [`Self::take_roomy`] lists it once it may.
-    pub(crate) fn has_replay_room(&mut self, id: SubscriptionId) -> bool {
+    pub(crate) fn ask_for_replay_room(&mut self, id: SubscriptionId) -> bool {
         let has_room = self.is_roomy(id);
         if !has_room && !self.refused.contains(&id) {
             self.refused.push(id);

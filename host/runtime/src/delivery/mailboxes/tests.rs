@@ -336,18 +336,18 @@ fn check_room(shards: usize) {
     queue.change_initials(|initials| initials.begin(SUBSCRIPTION, 1));
     let room = ROOM * shards;
     for number in 0..room {
-        assert!(queue.has_replay_room(SUBSCRIPTION));
+        assert!(queue.ask_for_replay_room(SUBSCRIPTION));
         queue.push_replayed(replayed(number));
     }
-    assert!(!queue.has_replay_room(SUBSCRIPTION));
-    assert!(queue.has_replay_room(SubscriptionId(2)), "each has its own");
+    assert!(!queue.ask_for_replay_room(SUBSCRIPTION));
+    assert!(queue.ask_for_replay_room(SubscriptionId(2)), "each has its own");
     assert!(queue.take_roomy().is_empty());
     for roomy in [vec![SUBSCRIPTION], vec![]] {
         queue.pop(0, now).expect("it waits");
         queue.settle_event(0, Settled::Finished, now);
         assert_eq!(queue.take_roomy(), roomy);
     }
-    assert!(queue.has_replay_room(SUBSCRIPTION));
+    assert!(queue.ask_for_replay_room(SUBSCRIPTION));
     queue.check_replays();
 }
 
@@ -363,11 +363,11 @@ fn the_replays_of_a_plugin_have_room_until_enough_waits_in_all() {
         let (mut queue, now) = (sharded(NO_MARK, shards), Instant::now());
         let subscriptions = (1..=16).map(SubscriptionId).cycle();
         for (number, subscription) in (0..room).zip(subscriptions) {
-            assert!(queue.has_replay_room(subscription));
+            assert!(queue.ask_for_replay_room(subscription));
             queue.push_replayed(Event { subscription, before_sync: false, ..replayed(number) });
         }
         let others = [SubscriptionId(1), SubscriptionId(17)];
-        assert!(others.iter().all(|id| !queue.has_replay_room(*id)));
+        assert!(others.iter().all(|id| !queue.ask_for_replay_room(*id)));
         for left in (0..room).rev() {
             let is_waiting = |shard: &usize| queue.shards[*shard].all_replays_waiting() > 0;
             let shard = (0..shards).find(is_waiting).expect("some wait");

@@ -84,7 +84,7 @@ mod tests {
         };
         check(false);
         let task = threads.spawn(async { panic!("on purpose") }, Pace::default());
-        queue.is_worked_by(0, task.turn());
+        queue.set_worker(0, task.turn());
         assert!(task.ended().await.is_err(), "it panicked");
         check(true);
     }

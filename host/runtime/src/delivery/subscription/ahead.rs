@@ -6,7 +6,7 @@
 //! is queued only for two subscriptions: without `added` events, or with `enqueue` rules.
 
 use super::evaluation::Judged;
-use super::{Line, SubscriptionHandler, Telling, gone};
+use super::{QueuePlace, SubscriptionHandler, Telling, gone};
 use crate::contract::descriptor::ReplayOption;
 use crate::event::Gone;
 use informant_cache::{Cause, Notification, Object, Reason, ResourceEventHandler};
@@ -30,11 +30,11 @@ impl SubscriptionHandler {
     fn comes_ahead(&self, object: &Object, cause: Cause) {
         let is_initial = cause.reason == Reason::Initial;
         if is_initial && (self.replay != ReplayOption::Never || self.enters(object)) {
-            return self.progress.is_new(object);
+            return self.progress.note_new(object);
         }
         // An object outside the view is not remembered, unless an earlier subscription may have delivered it.
         if self.progress.succeeds() || self.view.contains(object) {
-            self.progress.is_told(object);
+            self.progress.note_told(object);
         }
         if !is_initial {
             self.on_add(object, cause);
@@ -53,7 +53,7 @@ impl SubscriptionHandler {
         let known = self.progress.knows(old);
         let judged = self.judge(states);
         if old.is_metadata_only() && !new.is_metadata_only() {
-            self.progress.is_told(new);
+            self.progress.note_told(new);
             return self.becomes_whole_ahead(states, known, judged, cause);
         }
         let [was_in, is_in] = judged.is_in;
@@ -65,13 +65,13 @@ impl SubscriptionHandler {
         }
         let is_nothing = !known && !is_in && self.hears_of_all();
         if succeeds || !is_nothing {
-            self.progress.is_told(new);
+            self.progress.note_told(new);
         }
         if is_nothing {
             return;
         }
         let replayed = Cause { reason: Reason::Initial, ..cause };
-        self.tell_present(old, known, was_in, replayed, Line::Live);
+        self.tell_present(old, known, was_in, replayed, QueuePlace::Live);
         self.tell_update(states, judged, cause);
     }
 
@@ -86,7 +86,7 @@ impl SubscriptionHandler {
             (_, false) => Some(Telling::deleted(old, Gone::LeftView)).filter(|_| known),
         };
         if let Some(telling) = telling {
-            self.enqueue(telling, cause, Line::Live);
+            self.enqueue(telling, cause, QueuePlace::Live);
         }
     }
 
@@ -98,7 +98,7 @@ impl SubscriptionHandler {
         };
         self.progress.forget(known_as);
         if is_told {
-            self.enqueue(telling, cause, Line::Live);
+            self.enqueue(telling, cause, QueuePlace::Live);
         }
     }
 

@@ -4,7 +4,7 @@
 //! replay has not reached, and that was not delivered ahead of it, is left to the replay. The events wait in the line of
 //! replays, with its room: a plugin that is slow or paused stops the walk.
 
-use super::{Line, SubscriptionHandler, Telling};
+use super::{QueuePlace, SubscriptionHandler, Telling};
 use crate::delivery::namespaces::{FollowedNamespaces, MovingNamespace};
 use crate::event::Gone;
 use informant_apimachinery::LabelSelector;
@@ -51,14 +51,14 @@ impl SubscriptionHandler {
         if moving.enters {
             followed.pass(object.key());
             if is_told && self.contains(object, self.types.added) {
-                self.enqueue(Telling::added(object), cause, Line::Replay);
+                self.enqueue(Telling::added(object), cause, QueuePlace::Replay);
             }
         } else {
             let was_in = is_told && self.contains(object, self.types.deleted);
             followed.pass(object.key());
             if was_in {
                 let telling = Telling::deleted(object, Gone::LeftView);
-                self.enqueue(telling, cause, Line::Replay);
+                self.enqueue(telling, cause, QueuePlace::Replay);
             }
         }
     }
@@ -108,7 +108,7 @@ mod tests {
             let selector = spec.namespace_selector.as_ref().expect("it has one");
             let labels = NamespaceLabels::new(selector, namespaces.indexer().clone());
             let followed = Arc::new(FollowedNamespaces::new(labels));
-            followed.are_listed();
+            followed.note_listed();
             let handler = SubscriptionHandler::new(SubscriptionId(1), &spec, queue.clone());
             let handler = handler.following(followed.clone());
             assert!(handler.is_ready(&mut { STEP }));

@@ -58,7 +58,7 @@ struct Before {
 
 /// The replay's decision about an object that it reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum ReplayStep {
     /// The object's events were queued ahead of the replay.
     Past,
     /// The object is queued, for a plugin that knows it or does not.
@@ -87,25 +87,25 @@ impl Replay {
     }
 
     /// The replay reaches an object.
-    pub(super) fn come_to(&self, object: &Object) -> Turn {
+    pub(super) fn come_to(&self, object: &Object) -> ReplayStep {
         let mut state = self.state.lock();
         state.count += 1;
         state.passed = Some(object.key().clone());
         match state.ahead.remove(&*object.uid()) {
-            Some(Ahead::Told) => Turn::Past,
-            Some(Ahead::New) => Turn::Tell { known: false },
-            None => Turn::Tell { known: state.knew(object) },
+            Some(Ahead::Told) => ReplayStep::Past,
+            Some(Ahead::New) => ReplayStep::Tell { known: false },
+            None => ReplayStep::Tell { known: state.knew(object) },
         }
     }
 
     /// Notes that an object ahead of the replay needs no replay: its events were queued, or need not be.
-    pub(super) fn is_told(&self, object: &Object) {
+    pub(super) fn note_told(&self, object: &Object) {
         self.state.lock().ahead.insert(object.uid().into(), Ahead::Told);
     }
 
     /// Notes a new object that the plugin was not notified of. No entry is needed if the plugin knows no other object
     /// either.
-    pub(super) fn is_new(&self, object: &Object) {
+    pub(super) fn note_new(&self, object: &Object) {
         let mut state = self.state.lock();
         if state.succeeds() {
             state.ahead.insert(object.uid().into(), Ahead::New);

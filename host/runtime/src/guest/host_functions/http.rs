@@ -13,6 +13,9 @@ use crate::powers::exchange::{Exchange, ExchangeFailure};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+/// The beginning of the answer for a request that was not sent.
+const UNSENT: &str = "nothing was sent: ";
+
 type HttpFunctionAnswer<T> = Result<T, Error>;
 
 impl Host for GuestState {
@@ -62,7 +65,7 @@ impl GuestState {
         timeout: Option<Duration>,
     ) -> HttpFunctionAnswer<Response> {
         let bytes = request.body.len() + self.limits().http_response_bytes_max;
-        let _held = self.hold_request(bytes).map_err(Error::Transport)?;
+        let _held = self.hold_request(bytes).map_err(|refused| unsent(&refused))?;
         let traced = self.begin_request(&request);
         let (sent, began) = (AtomicBool::new(false), Instant::now());
         let exchange = Exchange {
@@ -134,14 +137,16 @@ fn text(value: Vec<u8>) -> String {
     String::from_utf8(value).unwrap_or_else(|error| latin(error.as_bytes()))
 }
 
+fn unsent(problem: &str) -> Error {
+    Error::Transport(short(&format!("{UNSENT}{problem}")))
+}
+
 fn error(failure: ExchangeFailure) -> Error {
     match failure {
         ExchangeFailure::NotGranted(text) => Error::NotGranted(short(&text)),
         ExchangeFailure::NotLeader => Error::NotLeader,
         ExchangeFailure::TooLarge(text) => Error::TooLarge(short(&text)),
-        ExchangeFailure::Unsent(text) => {
-            Error::Transport(short(&format!("nothing was sent: {text}")))
-        }
+        ExchangeFailure::Unsent(text) => unsent(&text),
         ExchangeFailure::Unknown(text) => Error::Transport(short(&text)),
     }
 }
@@ -158,7 +163,7 @@ fn result(answer: &HttpFunctionAnswer<Response>) -> &'static str {
         Err(Error::Invalid(_)) => "invalid",
         Err(Error::TimedOut(_)) => "timed-out",
         Err(Error::TooLarge(_)) => "too-large",
-        Err(Error::Transport(text)) if text.starts_with("nothing was sent") => "unsent",
+        Err(Error::Transport(text)) if text.starts_with(UNSENT) => "unsent",
         Err(Error::Transport(_)) => "unknown",
     }
 }

@@ -1,5 +1,6 @@
 //! `kube`: writes to the cluster, each checked against the grants. While a guest waits, its thread's other plugins go on.
 
+mod not_written;
 mod noted;
 mod replaced;
 mod sending;
@@ -17,6 +18,7 @@ use crate::outside::event_recorder::{Occurrence, Regarding};
 use crate::outside::write::{How, NamedObject, Write, too_many};
 use crate::powers::PluginPowers;
 use informant_cache::{Object, ObjectKey};
+use not_written::{NotWritten, end_word};
 use sending::{Sending, send};
 use serde::Deserialize;
 use std::time::Duration;
@@ -106,6 +108,7 @@ impl GuestState {
         let mut traced = self.begin_write(verb);
         let written = self.write_if_granted(named, how, body, &mut traced).await;
         self.note_write((verb.name(), named), &written, traced);
+        let written = written.map_err(error);
         self.notes.is_hindered |= written.as_ref().is_err_and(is_hindrance);
         written
     }
@@ -116,8 +119,8 @@ impl GuestState {
         how: How,
         body: Json,
         traced: &mut Option<TracedWrite>,
-    ) -> WriteAnswer<Json> {
-        let powers = self.powers_to_write()?;
+    ) -> KubeFunctionResult<Json, NotWritten> {
+        let powers = self.powers_to_write().map_err(NotWritten::NotGranted)?;
         let verb = how.verb().name();
         let bytes = body.len();
         let loses = match how {
@@ -126,57 +129,46 @@ impl GuestState {
         };
         let write = Write::new(*named, how, body).map_err(|problem| {
             powers.counters.cluster_write(verb, OTHER_RESOURCES, "invalid");
-            invalid(&problem)
+            NotWritten::Invalid(problem)
         })?;
         traced.iter_mut().for_each(|it| it.checked(&write, powers.is_dry_run()));
         let resource = write.what.to_string();
-        let counted = |result: &'static str| powers.counters.cluster_write(verb, &resource, result);
-        let not_granted = |text: String| {
-            counted("not-granted");
-            Error::NotGranted(text)
-        };
-        let _held = self.hold_request(bytes).map_err(|refused| {
-            counted("unsent");
-            Error::Transport(refused)
-        })?;
+        let written = self.write_checked((&powers, bytes, loses), write, traced).await;
+        powers.counters.cluster_write(verb, &resource, end_word(&written));
+        written
+    }
+
+    async fn write_checked(
+        &mut self,
+        (powers, bytes, loses): (&PluginPowers, usize, Option<String>),
+        write: Write,
+        traced: &mut Option<TracedWrite>,
+    ) -> KubeFunctionResult<Json, NotWritten> {
+        let _held = self.hold_request(bytes).map_err(unsent)?;
         let (plugin, log) = (self.plugin.to_string(), self.log_budget.clone());
-        powers.check_write(&plugin, &write).map_err(not_granted)?;
-        powers.check_dry_run(&plugin, &write).map_err(not_granted)?;
+        powers.check_write(&plugin, &write).map_err(NotWritten::NotGranted)?;
+        powers.check_dry_run(&plugin, &write).map_err(NotWritten::NotGranted)?;
         traced.iter_mut().for_each(|it| it.granted(&write));
         if let Some(problem) = loses {
-            counted("invalid");
-            return Err(invalid(&problem));
+            return Err(NotWritten::Invalid(problem));
         }
         let guesses = &powers.powers.guesses;
         let guess = guesses.lock().begin(&plugin, &write, self.surroundings.now());
-        let guess = guess.map_err(|wait| {
-            counted("throttled");
-            throttled(too_many(), wait)
-        })?;
-        let sent = send(&self.clock.clone(), self.limits(), &powers, (&plugin, &log), write).await;
+        let guess = guess.map_err(|wait| throttled(too_many(), wait))?;
+        let sent = send(&self.clock.clone(), self.limits(), powers, (&plugin, &log), write).await;
         guesses.lock().end(guess, sent.answer());
-        let answer = match sent {
-            Sending::Answered(answer) => answer,
-            Sending::NotGranted(text) => return Err(not_granted(text)),
-            Sending::NotLeader => {
-                counted("not-leader");
-                return Err(Error::NotLeader);
-            }
-            Sending::Unsent => {
-                counted("unsent");
-                return Err(Error::Transport(nothing_was_sent(self.limits().wait_time)));
-            }
-        };
-        counted(result(&answer));
-        answer.map_err(error)
+        match sent {
+            Sending::Answered(answer) => answer.map_err(NotWritten::Failed),
+            Sending::NotGranted(text) => Err(NotWritten::NotGranted(text)),
+            Sending::NotLeader => Err(NotWritten::Failed(WriteError::NotLeader)),
+            Sending::Unsent => Err(unsent(no_time_left(self.limits().wait_time))),
+        }
     }
 
-    fn powers_to_write(&self) -> WriteAnswer<PluginPowers> {
+    fn powers_to_write(&self) -> KubeFunctionResult<PluginPowers, String> {
         self.powers_at_work().ok_or_else(|| {
             let phase = self.phase.name();
-            Error::NotGranted(format!(
-                "nothing is written in {phase}, where another version may be in charge"
-            ))
+            format!("nothing is written in {phase}, where another version may be in charge")
         })
     }
 
@@ -188,7 +180,7 @@ impl GuestState {
         reason: String,
         note: String,
     ) -> WriteAnswer<()> {
-        let powers = self.powers_to_write()?;
+        let powers = self.powers_to_write().map_err(Error::NotGranted)?;
         check_text("reason", &reason, 1, REASON_BYTES_MAX)?;
         check_text("message", &note, 0, NOTE_BYTES_MAX)?;
         let regarding = self.regarding(gvr, key)?;
@@ -275,23 +267,15 @@ fn invalid(problem: &str) -> Error {
     Error::Invalid(one_line(problem, ERROR_BYTES_MAX).into_owned())
 }
 
-fn nothing_was_sent(wait_time: Duration) -> String {
-    let time = wait_time.as_millis();
-    format!(
-        "nothing was sent: a call waits {time} ms at most for all its requests (limits.waitTime), and no time was left"
-    )
+fn unsent(problem: String) -> NotWritten {
+    NotWritten::Failed(WriteError::Unsent(problem))
 }
 
-/// The result of a sent write, for the counters.
-fn result(answer: &KubeFunctionResult<Json, WriteError>) -> &'static str {
-    match answer {
-        Ok(_) => "ok",
-        Err(WriteError::Status { code: 409, .. }) => "conflict",
-        Err(WriteError::Status { code: 429, .. }) => "throttled",
-        Err(WriteError::Status { .. }) => "refused",
-        Err(WriteError::NotLeader) => "not-leader",
-        Err(WriteError::Transport(_)) => "unknown",
-    }
+fn no_time_left(wait_time: Duration) -> String {
+    let time = wait_time.as_millis();
+    format!(
+        "a call waits {time} ms at most for all its requests (limits.waitTime), and no time was left"
+    )
 }
 
 /// Whether the cluster, a grant or the lead was missing: the same write may succeed later. An API server that does not
@@ -305,12 +289,17 @@ fn is_hindrance(error: &Error) -> bool {
 }
 
 /// The answer of API servers to too many requests.
-fn throttled(message: String, wait: Duration) -> Error {
+fn throttled(message: String, wait: Duration) -> NotWritten {
     let (code, reason, retry_after) = (429, "TooManyRequests".to_owned(), Some(wait));
-    error(WriteError::Status { code, reason, message, retry_after })
+    NotWritten::Failed(WriteError::Status { code, reason, message, retry_after })
 }
 
-fn error(error: WriteError) -> Error {
+fn error(error: NotWritten) -> Error {
+    let error = match error {
+        NotWritten::NotGranted(text) => return Error::NotGranted(text),
+        NotWritten::Invalid(problem) => return invalid(&problem),
+        NotWritten::Failed(error) => error,
+    };
     match error {
         WriteError::Status { code, reason, message, retry_after } => Error::Status(StatusError {
             code,
@@ -320,6 +309,7 @@ fn error(error: WriteError) -> Error {
                 .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
         }),
         WriteError::NotLeader => Error::NotLeader,
+        unsent @ WriteError::Unsent(_) => Error::Transport(unsent.to_string()),
         WriteError::Transport(text) => Error::Transport(text),
     }
 }
@@ -335,6 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_now_may_be_there_later_and_what_is_wrong_stays_wrong() {
+        let error = |failed| error(NotWritten::Failed(failed));
         let status = |code| {
             let (reason, message) = (String::new(), String::new());
             error(WriteError::Status { code, reason, message, retry_after: None })
@@ -347,6 +338,7 @@ mod tests {
         }
         check(error(WriteError::NotLeader), true);
         check(error(WriteError::Transport("connection refused".to_owned())), true);
+        check(error(WriteError::Unsent("no cluster".to_owned())), true);
         check(Error::NotGranted("to patch v1/pods is not granted".to_owned()), true);
         check(invalid("no name"), false);
     }

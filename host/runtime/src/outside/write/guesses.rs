@@ -71,7 +71,7 @@ impl SecretGuesses {
     /// Ends the write. A write that succeeded, or that was never compared with the Secret, does not count.
     pub(crate) fn end<T>(&mut self, guess: Option<Guess>, answer: Option<&Result<T, WriteError>>) {
         let told_nothing = match answer {
-            None | Some(Ok(_) | Err(WriteError::NotLeader)) => true,
+            None | Some(Ok(_) | Err(WriteError::NotLeader | WriteError::Unsent(_))) => true,
             Some(Err(WriteError::Status { code, .. })) => [401, 404, 429].contains(code),
             Some(Err(WriteError::Transport(_))) => false,
         };

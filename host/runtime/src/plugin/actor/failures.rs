@@ -5,7 +5,7 @@ use super::{Actor, Running, Subscription};
 use crate::call_error::{CallError, Retry};
 use crate::counted::counted;
 use crate::counters::add_one;
-use crate::delivery::breaker::{Ended, Outcome, Turn};
+use crate::delivery::breaker::{BreakerChange, Ended, Outcome};
 use crate::delivery::mailbox::{Attempts, Queued, Settled};
 use crate::delivery::mailboxes::{Completed, Mailboxes};
 use crate::delivery::retry_waits::{RETRY_BASE, RETRY_MAX};
@@ -103,7 +103,7 @@ impl Actor {
         self.keep_retry(queued, settled);
         let end = match (settled, error) {
             (Settled::GivenUp, _) => DeliveryEnd::GivenUp,
-            (_, CallError::Withheld { .. }) => DeliveryEnd::Withheld,
+            (_, CallError::Withdrawn { .. }) => DeliveryEnd::Withdrawn,
             _ => DeliveryEnd::Failed,
         };
         let outcome = self.outcome(call, queued.tried.is_first());
@@ -144,10 +144,17 @@ impl Actor {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
         let (turn, answer) = self.core.queue.change(|it| {
-            if let Completed::Delivered(Settled::Finished, delivery) = done {
-                // A retry's wait does not count as the host's latency.
-                let latency = (delivery.attempt == 1).then(|| delivery.waited + delivery.took);
-                self.core.counters.handled(delivery.took, latency);
+            let counters = &self.core.counters;
+            match done {
+                Completed::Delivered(Settled::Finished, delivery) => {
+                    // A retry's wait does not count as the host's latency.
+                    let latency = (delivery.attempt == 1).then(|| delivery.waited + delivery.took);
+                    counters.handled(delivery.took, latency);
+                }
+                Completed::Delivered(settled, delivery) if settled.was_called() => {
+                    counters.called(delivery.took);
+                }
+                _ => {}
             }
             (it.settle(self.shard, done, call, now), then(it))
         });
@@ -158,11 +165,11 @@ impl Actor {
     }
 
     /// Reports that the breaker opened or closed.
-    fn breaker_turned(&self, turn: Turn) {
+    fn breaker_turned(&self, turn: BreakerChange) {
         self.core.shows_breaker(Timestamp::now());
         let plugin = self.name.as_str();
         match turn {
-            Turn::Opened { reason, wait, .. } => {
+            BreakerChange::Opened { reason, wait, .. } => {
                 add_one(&self.core.counters.trips);
                 let seconds = wait.as_secs();
                 error!(
@@ -172,7 +179,7 @@ impl Actor {
                 // Waiting events will be delivered later, which the facts show from here on.
                 self.core.queue.notify_progress();
             }
-            Turn::Closed => {
+            BreakerChange::Closed => {
                 info!(plugin, "recovered: a call succeeded, so events and keys no longer wait")
             }
         }
@@ -202,7 +209,7 @@ impl Actor {
         overall: impl FnOnce() -> Duration,
         now: Instant,
     ) -> Settled {
-        if matches!(call.error, CallError::Withheld { .. }) {
+        if matches!(call.error, CallError::Withdrawn { .. }) {
             return Settled::NotCalled(now + RETRY_MAX);
         }
         let backoff = exponential(RETRY_BASE, tried.number - 1, RETRY_MAX).max(overall());
@@ -334,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_withheld_event_takes_no_turn_of_the_retries() {
+    fn an_event_whose_grant_was_withdrawn_takes_no_turn_of_the_retries() {
         let (now, turns) = (Instant::now(), std::cell::Cell::new(0));
         let turn = || {
             turns.set(turns.get() + 1);
@@ -344,8 +351,8 @@ mod tests {
             let call = FailedCall { error, is_hindered: false };
             (Actor::comes_again(TWICE, call, turn, now), turns.get())
         };
-        let withheld = CallError::Withheld { reason: "no grant".into() };
-        assert_eq!(again(&withheld), (Settled::NotCalled(now + RETRY_MAX), 0));
+        let withdrawn = CallError::Withdrawn { reason: "no grant".into() };
+        assert_eq!(again(&withdrawn), (Settled::NotCalled(now + RETRY_MAX), 0));
         let refused = CallError::guest("no", Retry::Backoff);
         assert_eq!(again(&refused), (Settled::RetryAt(now + Duration::from_secs(1)), 1));
     }

@@ -24,7 +24,7 @@ impl Hold {
     }
 
     /// Counts one more shard. Returns whether it was the last one.
-    fn is_heard_by_all(&self) -> bool {
+    fn count_shard(&self) -> bool {
         self.left.fetch_sub(1, AcqRel) == 1
     }
 }
@@ -39,7 +39,7 @@ impl Actor {
         {
             (*at, *failed_starts) = (Instant::now(), 0);
         }
-        if !hold.is_heard_by_all() {
+        if !hold.count_shard() {
             return;
         }
         let now = Timestamp::now();

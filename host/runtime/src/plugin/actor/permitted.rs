@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Whether the event in flight of a shard was withheld: its subscription may not be delivered now. No event of the
 /// subscription then comes out of any shard. The plugin's task releases the subscription later, unless the read is
 /// allowed again here.
-pub(super) fn is_put_by(
+pub(super) fn put_by_unless_allowed(
     queue: &PluginQueue,
     shard: usize,
     id: SubscriptionId,
@@ -45,13 +45,13 @@ mod tests {
         let id = event.subscription;
         queue.push(event);
         queue.pop(0, now).expect("it waits");
-        assert!(is_put_by(&queue, 0, id, &Permissions::refused()));
+        assert!(put_by_unless_allowed(&queue, 0, id, &Permissions::refused()));
         assert!(queue.pop(0, now).is_none(), "it is put by");
         queue.change(|it| it.release_withheld(id, now));
         let later = now + Duration::from_secs(1);
         let again = queue.pop(0, later).expect("it comes again");
         assert_eq!((again.tried.number, again.tried.crashes), (1, 0));
-        assert!(!is_put_by(&queue, 0, id, &Permissions::default()));
+        assert!(!put_by_unless_allowed(&queue, 0, id, &Permissions::default()));
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
             queue.pop(shard, now).expect("one waits for each");
         }
         for shard in [0, 1] {
-            assert!(is_put_by(&queue, shard, id, &Permissions::refused()));
+            assert!(put_by_unless_allowed(&queue, shard, id, &Permissions::refused()));
         }
         assert!([0, 1].iter().all(|shard| queue.pop(*shard, now).is_none()));
         queue.change(|it| it.release_withheld(id, now));

@@ -28,7 +28,7 @@ impl Actor {
     /// shard's events go on with the new one.
     pub(super) async fn swap(&mut self, swap: ShardTakeover) {
         let ShardTakeover { version, ready, go } = swap;
-        self.pace.is_new();
+        self.pace.begin_version();
         // Invariant 24.
         let (instance, restored) = match self.prepare(&version).await {
             Ok(prepared) => prepared,

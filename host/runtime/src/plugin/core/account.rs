@@ -32,7 +32,7 @@ impl PluginCore {
             ("state", state as u64),
             ("deadLetters", letters as u64),
         ];
-        ledger.has_read(indexes, read.iter().map(|(_, bytes)| bytes).sum());
+        ledger.note_read(indexes, read.iter().map(|(_, bytes)| bytes).sum());
         let held = Holding::ALL.map(|holding| (holding.name(), ledger.held(holding)));
         let kept = self.archive.snapshot();
         Account {

@@ -1,9 +1,10 @@
 //! The writes of a call as the history shows them, `patch v1/pods/status shop/web: ok`, and as spans.
 
-use super::Error;
+use super::not_written::{NotWritten, end_word};
 use crate::guest::call_trace::{RequestEnd, TracedWrite};
 use crate::guest::guest_state::GuestState;
 use crate::names::is_of_secrets;
+use crate::outside::cluster_writer::WriteError;
 use crate::outside::write::NamedObject;
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ impl GuestState {
     pub(super) fn note_write<T>(
         &mut self,
         (verb, named): (&str, &NamedObject<'_>),
-        written: &Result<T, Error>,
+        written: &Result<T, NotWritten>,
         traced: Option<TracedWrite>,
     ) {
         if let Some(traced) = traced {
@@ -37,13 +38,20 @@ impl GuestState {
         }
         let _ = match written {
             Ok(_) => write!(self.notes.wrote, ": ok"),
-            Err(Error::Status(status)) => {
-                write!(self.notes.wrote, ": {} {}", status.code, cut(&status.reason))
+            Err(NotWritten::NotGranted(_)) => write!(self.notes.wrote, ": not granted"),
+            Err(NotWritten::Invalid(_)) => write!(self.notes.wrote, ": invalid"),
+            Err(NotWritten::Failed(WriteError::Status { code, reason, .. })) => {
+                write!(self.notes.wrote, ": {code} {}", cut(reason))
             }
-            Err(Error::NotGranted(_)) => write!(self.notes.wrote, ": not granted"),
-            Err(Error::NotLeader) => write!(self.notes.wrote, ": not leader"),
-            Err(Error::Transport(_)) => write!(self.notes.wrote, ": no answer"),
-            Err(Error::Invalid(_)) => write!(self.notes.wrote, ": invalid"),
+            Err(NotWritten::Failed(WriteError::NotLeader)) => {
+                write!(self.notes.wrote, ": not leader")
+            }
+            Err(NotWritten::Failed(WriteError::Unsent(_))) => {
+                write!(self.notes.wrote, ": not sent")
+            }
+            Err(NotWritten::Failed(WriteError::Transport(_))) => {
+                write!(self.notes.wrote, ": no answer")
+            }
         };
     }
 }
@@ -53,17 +61,10 @@ fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(WROTE_BYTES_MAX)]
 }
 
-fn end<T>(written: &Result<T, Error>) -> RequestEnd {
-    let (status, error) = match written {
-        Ok(_) => (None, None),
-        Err(Error::Status(status)) => (Some(status.code), Some("refused")),
-        Err(Error::NotGranted(_)) => (None, Some("not-granted")),
-        Err(Error::NotLeader) => (None, Some("not-leader")),
-        Err(Error::Transport(text)) if text.starts_with("nothing was sent") => {
-            (None, Some("unsent"))
-        }
-        Err(Error::Transport(_)) => (None, Some("unknown")),
-        Err(Error::Invalid(_)) => (None, Some("invalid")),
+fn end<T>(written: &Result<T, NotWritten>) -> RequestEnd {
+    let status = match written {
+        Err(NotWritten::Failed(WriteError::Status { code, .. })) => Some(*code),
+        _ => None,
     };
-    RequestEnd { status, error }
+    RequestEnd { status, error: written.is_err().then(|| end_word(written)) }
 }
