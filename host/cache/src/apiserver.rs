@@ -178,18 +178,22 @@ async fn page(mut chunks: Chunks, content_type: &str) -> ListWatchError {
 /// Sorts a request that came to nothing before there was an answer.
 fn unanswered(error: &kube::Error) -> ListWatchError {
     let message = with_causes(error);
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
+    match is_unconnected(error) {
+        true => ListWatchError::Unreachable { message },
+        false => ListWatchError::Transient { message },
+    }
+}
+
+/// Whether a request failed because there was no connection to the API server. Nothing of the request was sent then.
+pub fn is_unconnected(error: &kube::Error) -> bool {
+    let error: &(dyn Error + 'static) = error;
+    let mut causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.any(|error| {
         let of_client = error.downcast_ref::<hyper_util::client::legacy::Error>();
         let of_socket = error.downcast_ref::<io::Error>();
-        if of_client.is_some_and(hyper_util::client::legacy::Error::is_connect)
+        of_client.is_some_and(hyper_util::client::legacy::Error::is_connect)
             || of_socket.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        {
-            return ListWatchError::Unreachable { message };
-        }
-        cause = error.source();
-    }
-    ListWatchError::Transient { message }
+    })
 }
 
 /// Sorts an answer that is not a success.

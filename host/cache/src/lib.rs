@@ -148,7 +148,7 @@ pub mod workqueue;
 
 pub use apiserver::{
     ApiServer, KeepAlive, LeaseLock, TypedResource, client_for_config, client_with_bodies,
-    client_with_keep_alive,
+    client_with_keep_alive, is_unconnected,
 };
 pub use cache_sync::{HasSyncedChecker, NotAllSynced, wait_for_cache_sync};
 pub use error_causes::with_causes;

@@ -10,7 +10,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use informant_apimachinery::Status;
-use informant_cache::with_causes;
+use informant_cache::{is_unconnected, with_causes};
 use informant_runtime::{ClusterWriter, ServiceAccount, WriteError, WriteRequest};
 use kube::client::Body;
 use std::time::Duration;
@@ -112,9 +112,10 @@ async fn send(client: &kube::Client, request: WriteRequest) -> Result<Vec<u8>, W
     }
     let request = request.body(Body::from(body));
     let request = request.map_err(|error| WriteError::Unsent(error.to_string()))?;
-    let response = client.send(request).await.map_err(|error| match leads_no_more(&error) {
-        true => WriteError::NotLeader,
-        false => transport(&error),
+    let response = client.send(request).await.map_err(|error| match error {
+        error if leads_no_more(&error) => WriteError::NotLeader,
+        error if is_unconnected(&error) => WriteError::Unsent(with_causes(&error)),
+        error => transport(&error),
     })?;
     if !response.status().is_success() {
         return Err(refusal(response).await);
@@ -213,6 +214,24 @@ mod tests {
         let expect = ["impersonate-user: system:serviceaccount:shop:labeller"];
         assert_eq!(of(0).collect::<Vec<_>>(), expect);
         assert_eq!(of(1).count(), 0);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_to_an_api_server_that_is_away_and_a_lost_answer_is_unknown() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it has one");
+        let config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
+        let written = writer(&config);
+        let closes = async {
+            let (mut stream, _) = listener.accept().await.expect("somebody comes");
+            let mut buffer = [0; 4096];
+            assert_ne!(stream.read(&mut buffer).await.expect("it asks"), 0);
+        };
+        let (unknown, ()) = tokio::join!(written.write(request(None)), closes);
+        assert!(matches!(unknown, Err(WriteError::Transport(_))), "{unknown:?}");
+        drop(listener);
+        let unsent = writer(&config).write(request(None)).await;
+        assert!(matches!(unsent, Err(WriteError::Unsent(_))), "{unsent:?}");
     }
 
     #[tokio::test]

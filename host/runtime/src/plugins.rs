@@ -112,7 +112,8 @@ impl Plugins {
         self.core(name).is_some_and(|core| core.log.may_hold_secrets())
     }
 
-    /// The core of a plugin. It is read without the lock of all plugins, for which the host's own task would wait.
+    /// The core of a plugin. The caller reads it after this function has given back the lock of all plugins, for which
+    /// the host's own task would wait.
     fn core(&self, name: &PluginName) -> Option<Arc<PluginCore>> {
         self.shared.plugins.lock().get(name).cloned()
     }
@@ -189,7 +190,7 @@ impl Plugins {
     /// minute does not count.
     pub fn settled(&self) -> bool {
         let now = Timestamp::now();
-        // First this: a plugin of the first scan is in the map then.
+        // This is read first: every plugin of the first scan is in the map then.
         let is_scanned = self.shared.scanned.load(Ordering::Acquire);
         is_scanned && !self.cores().iter().any(|core| core.is_awaited(now))
     }

@@ -2,8 +2,8 @@
 //! fault, and an oracle checks them.
 //!
 //! One seed gives one run. It has a paused clock, one thread, and one source of randomness for every choice. Waiters
-//! wake in the order in which they began to wait. The same seed gives the same trace: a test runs each seed twice and
-//! compares the traces (`--twice`). [`Fault`] lists the faults of the model server. The server is the embedded
+//! wake in the order in which they began to wait. The same seed gives the same trace: a test runs some seeds twice and
+//! compares the traces; `--twice` does that with all. [`Fault`] lists the faults of the model server. The server is the embedded
 //! cluster's store behind the bytes of HTTP that a real server sends. So the run includes the decoding and the
 //! classification of errors.
 //!

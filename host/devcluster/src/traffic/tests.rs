@@ -503,7 +503,7 @@ fn lively(seed: u64, events_per_second: f64) -> Bench {
 fn equal_seeds_live_equal_lives() {
     let run = |seed| {
         let mut bench = lively(seed, 20.0);
-        bench.pass(5_000);
+        bench.pass(10_000);
         bench.list_everywhere(Kind::Pod)
     };
     assert_eq!(run(7), run(7));

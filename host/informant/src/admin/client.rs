@@ -18,10 +18,11 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The time for an answer that is read from memory.
+/// The time for an answer to a question.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// The time for an action. The longest load takes 380 s: the compilation and the start of the plugin.
-const ACTION_DEADLINE: Duration = Duration::from_secs(400);
+/// The time for an action. The steps of one load have 530 s at most: the attempts to compile 380 s, answers about
+/// permissions 30 s, `start` and `restore` 60 s each. A load may also wait for others.
+const ACTION_DEADLINE: Duration = Duration::from_secs(600);
 /// Enough for a thousand plugins, and for some ten thousand Pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 const BROKEN: &str = "the host closed the connection";
@@ -178,9 +179,13 @@ async fn in_time<T>(deadline: Duration, asked: impl Future<Output = Result<T>>) 
     let asked = tokio::time::timeout(deadline, asked).await;
     asked.with_context(|| {
         let seconds = deadline.as_secs();
-        format!(
-            "the host did not answer within {seconds} s; an action may still be under way, and `informant plugin list` shows its result"
-        )
+        let hint = match deadline {
+            ACTION_DEADLINE => {
+                "; the action may still be under way: look at `informant plugin list`"
+            }
+            _ => "",
+        };
+        format!("the host did not answer within {seconds} s{hint}")
     })?
 }
 

@@ -25,12 +25,12 @@ pub(crate) fn plugin_test(args: &TestArgs) -> Result<()> {
     }
     let (given_up, unfinished) = (transcript.given_up(), transcript.unfinished());
     if given_up > 0 {
-        let calls = match given_up {
-            1 => "1 call was".to_owned(),
-            more => format!("{more} calls were"),
+        let works = match given_up {
+            1 => "1 event, key or firing".to_owned(),
+            more => format!("{more} events, keys or firings"),
         };
         bail!(
-            "{calls} given up (`gave up`, above); if the plugin should do that, keep the run with --golden FILE --update"
+            "the run gave up on {works} (`gave up`, above); if the plugin should do that, keep the run with --golden FILE --update"
         );
     }
     if unfinished > 0 {

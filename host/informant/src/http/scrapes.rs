@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 pub(super) const PAGES_MAX: usize = 8;
 /// A piece is sent once it has so many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// The number of pieces that wait.
+/// The most pieces that wait.
 const PIECES_WAITING: usize = 1;
 
 type Piece = io::Result<Bytes>;

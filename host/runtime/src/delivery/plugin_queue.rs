@@ -129,7 +129,8 @@ impl PluginQueue {
         while more {
             let mut shared = self.shared.lock();
             more = shared.mailboxes.regroup_keys(&mut keys, now);
-            // Before an informer takes the note for one about its own events, which not every actor waits for.
+            // Actors are woken here. An informer's announcement could take the note, and wakes only those that wait for
+            // events.
             let wakers = shared.take_wakers();
             MutexGuard::unlock_fair(shared);
             wakers.into_iter().for_each(Waker::wake);

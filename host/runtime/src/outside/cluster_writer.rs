@@ -66,7 +66,7 @@ pub enum WriteError {
     /// Another host leads; nothing was sent.
     #[error("another host leads, and nothing was sent")]
     NotLeader,
-    /// It was not sent.
+    /// The write was not sent.
     #[error("nothing was sent: {0}")]
     Unsent(String),
     /// It is unknown whether the write was done.

@@ -46,6 +46,11 @@ impl LoadReplies {
         tell(self.load.drain(..), answer);
     }
 
+    /// The load under way has ended with this result, and the file that waits is not loaded either.
+    pub(crate) fn ended(&mut self, answer: &Result<String, AdminError>) {
+        tell(self.next.drain(..).chain(self.load.drain(..)), answer);
+    }
+
     /// No load will come.
     pub(crate) fn gone(&mut self, answer: &Result<String, AdminError>) {
         let all = [&mut self.file, &mut self.next, &mut self.load];
@@ -66,7 +71,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     /// `a`: a caller asks for the file. `r`: the file is read. `b`: its load begins. `e`: the load ends. `n`: the file
-    /// cannot be read. `g`: the plugin is removed. Shows the step that answered each caller.
+    /// cannot be read. `g`: the plugin is removed. `d`: a defect ends the load, and the next one with it. Shows the step that answered each caller.
     #[track_caller]
     fn check(steps: &str, expect: &[Option<usize>]) {
         let (mut asked, mut waiting) = (LoadReplies::default(), Vec::new());
@@ -85,6 +90,7 @@ mod tests {
                 'e' => asked.loaded(&answer),
                 'n' => asked.not_read(&answer),
                 'g' => asked.gone(&answer),
+                'd' => asked.ended(&answer),
                 other => panic!("no such step: {other}"),
             }
             for (waiting, answered) in waiting.iter_mut().zip(&mut answered) {
@@ -114,6 +120,7 @@ mod tests {
         check("an", &[Some(1)]);
         check("rban", &[Some(3)]);
         check("arban", &[None, Some(4)]);
+        check("arbarad", &[Some(6), Some(6), None]);
         check("arbararag", &[Some(8), Some(8), Some(8), Some(8)]);
     }
 }

@@ -5,7 +5,6 @@
 //! holds less.
 
 use super::PluginHost;
-use crate::plugin::admin::AdminError;
 use crate::plugin_name::PluginName;
 use std::time::Duration;
 use tracing::{error, info};
@@ -41,8 +40,9 @@ impl PluginHost {
     /// Stops the plugin and drops its data, as if its file were gone.
     fn stop_overdrawn(&mut self, name: &PluginName, reason: &str) {
         let Some(mut plugin) = self.plugins.remove(name) else { return };
-        plugin.asked.gone(&Err(AdminError::Refused(format!("stopped: {reason}"))));
-        let stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));
+        let mut stopped = Box::new(plugin.stopped(name, &self.metric_names, reason));
+        // The scan for these callers brings the file, which starts the plugin again.
+        stopped.asked = std::mem::take(&mut plugin.asked);
         self.view.insert(name.clone(), stopped.core.clone());
         self.plugins.insert(name.clone(), stopped);
         self.loads.spawn_stop(name.clone(), plugin.stop());

@@ -61,11 +61,12 @@ impl PluginHost {
             // A version that did not take over restricts the one that runs no more.
             plugin.hold_to_settings(&load.name);
             if load.reads_kept_data() {
-                // A defect ended the read, and would end it again. The next file is another attempt.
+                // A defect ended the read, and would end it again.
                 plugin.next = None;
-                plugin.asked.gone(&answer);
+                plugin.asked.ended(&answer);
+            } else {
+                plugin.asked.loaded(&answer);
             }
-            plugin.asked.loaded(&answer);
         }
         self.load_next(&load.name);
         // The version before may be ready.
@@ -110,6 +111,10 @@ impl PluginHost {
         };
         if plugin.current.is_some() {
             add_one(&plugin.core.counters.reloads_failed);
+        }
+        if load.reads_kept_data() {
+            let again = format!("informant plugin reload {}", load.name);
+            reason += &format!("; please report this; `{again}` tries again");
         }
         error!(plugin = load.name.as_str(), sha256 = load.short_hash(), "{kept}: {reason}");
         reason

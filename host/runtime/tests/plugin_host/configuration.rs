@@ -97,13 +97,13 @@ async fn what_is_not_granted_any_more_is_not_told_though_the_version_runs_on() {
     let restricted = super::http::restricted(bench.status("hello").as_ref());
     assert!(restricted.ends_with("has what both grant, and reads no v1/pods"), "{restricted}");
     bench.source.add(&pod("b"));
-    let withheld = |status: Option<&PluginStatus>| {
+    let withdrawn = |status: Option<&PluginStatus>| {
         let error = shown(status, "lastError");
         error["message"]
             .as_str()
             .is_some_and(|it| it.starts_with("v1/pods is not granted any more"))
     };
-    bench.until("hello", withheld).await;
+    bench.until("hello", withdrawn).await;
     let plugin = bench.status("hello").expect("it runs");
     assert_eq!((handled(Some(&plugin)), plugin.dead_letters), (1, 0));
     assert_eq!(plugin.counters.retry.load(Relaxed), 0, "nothing has failed");

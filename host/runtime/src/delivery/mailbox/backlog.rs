@@ -139,7 +139,7 @@ impl Backlog {
             let number = self.first;
             self.first += 1;
             if self.entries.is_empty() {
-                // The next event gets the same place in memory, which is in the caches.
+                // The next event gets the same place in memory, which is in the caches, unless there was a burst.
                 self.entries.clear();
                 self.entries.shrink_to(ROOM_KEPT);
             }

@@ -166,13 +166,13 @@ impl Mailboxes {
             }
             Completed::Started => {}
         }
-        let turn = self.breaker.note(call?, now)?;
-        match &turn {
+        let change = self.breaker.note(call?, now)?;
+        match &change {
             BreakerChange::Opened { retries_from, .. } => {
                 self.hold_retries(Some(*retries_from), now)
             }
             BreakerChange::Closed => self.hold_retries(None, now),
         }
-        Some(turn)
+        Some(change)
     }
 }

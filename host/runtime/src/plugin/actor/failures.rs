@@ -143,7 +143,7 @@ impl Actor {
     ) -> T {
         let began = self.last_call.began;
         let call = call.map(|(outcome, first)| Ended { outcome, first, began });
-        let (turn, answer) = self.core.queue.change(|it| {
+        let (change, answer) = self.core.queue.change(|it| {
             let counters = &self.core.counters;
             match done {
                 Completed::Delivered(Settled::Finished, delivery) => {
@@ -158,17 +158,17 @@ impl Actor {
             }
             (it.settle(self.shard, done, call, now), then(it))
         });
-        if let Some(turn) = turn {
-            self.breaker_turned(turn);
+        if let Some(change) = change {
+            self.show_breaker(change);
         }
         answer
     }
 
     /// Reports that the breaker opened or closed.
-    fn breaker_turned(&self, turn: BreakerChange) {
+    fn show_breaker(&self, change: BreakerChange) {
         self.core.shows_breaker(Timestamp::now());
         let plugin = self.name.as_str();
-        match turn {
+        match change {
             BreakerChange::Opened { reason, wait, .. } => {
                 add_one(&self.core.counters.trips);
                 let seconds = wait.as_secs();
@@ -202,7 +202,7 @@ impl Actor {
     }
 
     /// When a failed event comes again. `overall` takes a turn among the retries of all events together, and returns
-    /// its wait. A withheld event takes none: it was no attempt.
+    /// its wait. An event without a grant takes none: there was no attempt.
     pub(super) fn comes_again(
         tried: Attempts,
         call: FailedCall<'_>,
@@ -228,7 +228,7 @@ impl Actor {
         let overall = || queue.look(|it| it.retry_wait(now));
         let settled = Self::comes_again(queued.tried, call, overall, now);
         if matches!(settled, Settled::NotCalled(_)) {
-            // `/plugins` shows the withheld subscription and the reason.
+            // `/plugins` shows the missing grant.
             return settled;
         }
         add_one(&self.core.counters.retry);

@@ -1,4 +1,4 @@
-//! The ends of writes, and the word for each: counters and spans have the same.
+//! The ends of writes. Each has a word, which counters have. A span has the API server's status in place of the word.
 
 use crate::outside::cluster_writer::WriteError;
 
@@ -6,9 +6,9 @@ use crate::outside::cluster_writer::WriteError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotWritten {
     NotGranted(String),
-    /// The plugin's arguments.
+    /// The plugin's arguments make no write.
     Invalid(String),
-    /// It was to be sent.
+    /// The write was granted, and failed.
     Failed(WriteError),
 }
 
