@@ -7,7 +7,7 @@ mod pulses;
 mod worker;
 
 use crate::counters::Counters;
-use crate::delivery::key_queue::FormerLines;
+use crate::delivery::key_queue::{FormerLines, HashedKey};
 use crate::delivery::mailbox::Marks;
 #[cfg(test)]
 use crate::delivery::mailbox::{Queued, Settled};
@@ -18,6 +18,7 @@ use crate::delivery::sieve::{RefusingBit, Seats};
 use crate::event::Event;
 use crate::guest_threads::ActorTurn;
 use informant_cache::RoomSignal;
+use informant_cache::workqueue::Leftover;
 #[cfg(test)]
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 use std::time::Instant;
+use std::vec::IntoIter;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use worker::Worker;
@@ -125,16 +127,18 @@ impl PluginQueue {
     /// Puts the keys of former lines into the present lines, a few at a time: informers wait for the lock.
     pub(crate) fn regroup(&self, lines: FormerLines, now: Instant) {
         let mut keys = lines.into_keys(now);
-        let mut more = true;
-        while more {
-            let mut shared = self.shared.lock();
-            more = shared.mailboxes.regroup_keys(&mut keys, now);
-            // Actors are woken here. An informer's announcement could take the note, and wakes only those that wait for
-            // events.
-            let wakers = shared.take_wakers();
-            MutexGuard::unlock_fair(shared);
-            wakers.into_iter().for_each(Waker::wake);
-        }
+        while self.regroup_some(&mut keys, now) {}
+    }
+
+    /// Does that with some keys, and wakes the actors. Returns whether there are more.
+    fn regroup_some(&self, keys: &mut IntoIter<Leftover<HashedKey>>, now: Instant) -> bool {
+        let mut shared = self.shared.lock();
+        let has_more = shared.mailboxes.regroup_keys(keys, now);
+        // Here, because an informer's announcement could take the note, and wakes only actors that wait for events.
+        let wakers = shared.take_wakers();
+        MutexGuard::unlock_fair(shared);
+        wakers.into_iter().for_each(Waker::wake);
+        has_more
     }
 
     fn change_shared<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
@@ -324,6 +328,20 @@ mod tests {
         let done = Completed::Reconciled(Worked::Done { again: None });
         queue.change(|it| it.settle(of_even, done, None, now));
         assert!(!waits(1 - of_even), "there is room");
+    }
+
+    #[tokio::test]
+    async fn keys_that_come_back_wake_their_actor_before_an_informer_takes_the_note() {
+        let (now, leading) = (Instant::now(), Leading::default());
+        let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
+        queue.look(|it| it.keys.set_bounds(Bounds { keys: 9, bytes: 1 << 20 }));
+        queue.change(|it| it.add_key("a", AddOptions::default(), now)).expect("there is room");
+        let mut keys = queue.reshard(2, now).expect("another number").into_keys(now);
+        let shard = crate::shard::of_key("a", 2);
+        let mut waiting = Box::pin(queue.next(shard, Hands::ALL, &leading, Timestamp::now));
+        assert!(waiting.as_mut().now_or_never().is_none(), "its key is in no line");
+        assert!(!queue.regroup_some(&mut keys, now), "there is only one");
+        assert!(!queue.lock().worker(shard).waits);
     }
 
     #[tokio::test]

@@ -193,3 +193,16 @@ impl Loads {
         self.steps.shutdown().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_without_a_file_has_no_hash_to_show() {
+        let load = |sha256: &str| Load::new("a".parse().expect("a name"), 1, sha256.to_owned());
+        let hash = "0123456789abcdef";
+        assert_eq!((load(hash).short_hash(), load(hash).reads_kept_data()), (&hash[..12], false));
+        assert_eq!((load("").short_hash(), load("").reads_kept_data()), ("", true));
+    }
+}
