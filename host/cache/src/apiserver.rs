@@ -178,21 +178,27 @@ async fn page(mut chunks: Chunks, content_type: &str) -> ListWatchError {
 /// Sorts a request that came to nothing before there was an answer.
 fn unanswered(error: &kube::Error) -> ListWatchError {
     let message = with_causes(error);
-    match is_unconnected(error) {
+    let is_refused = |error: &(dyn Error + 'static)| {
+        let of_socket = error.downcast_ref::<io::Error>();
+        of_socket.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    };
+    match is_unconnected(error) || causes(error).any(is_refused) {
         true => ListWatchError::Unreachable { message },
         false => ListWatchError::Transient { message },
     }
 }
 
+/// The error and its causes.
+fn causes(error: &kube::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let error: &(dyn Error + 'static) = error;
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
 /// Whether a request failed because there was no connection to the API server. Nothing of the request was sent then.
 pub fn is_unconnected(error: &kube::Error) -> bool {
-    let error: &(dyn Error + 'static) = error;
-    let mut causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.any(|error| {
+    causes(error).any(|error| {
         let of_client = error.downcast_ref::<hyper_util::client::legacy::Error>();
-        let of_socket = error.downcast_ref::<io::Error>();
         of_client.is_some_and(hyper_util::client::legacy::Error::is_connect)
-            || of_socket.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     })
 }
 

@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn writer(config: &kube::Config) -> ApiServerWriter {
-        let client = kube::Client::try_from(config.clone()).expect("a client");
+        let client = informant_cache::client_for_config(config.clone()).expect("a client");
         let (impersonates, fence) = (impersonates(config), Fence::of(None));
         ApiServerWriter { client, impersonates, fence, runtime: Handle::current() }
     }

@@ -20,8 +20,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// The time for an answer to a question.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// The time for an action. The steps of one load have 530 s at most: the attempts to compile 380 s, answers about
-/// permissions 30 s, `start` and `restore` 60 s each. A load may also wait for others.
+/// The time for an action. The attempts to compile have 380 s of it. A load whose other steps are long, too, or that
+/// waits for others, may take longer.
 const ACTION_DEADLINE: Duration = Duration::from_secs(600);
 /// Enough for a thousand plugins, and for some ten thousand Pods.
 const ANSWER_BYTES_MAX: usize = 64 << 20;

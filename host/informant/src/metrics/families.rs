@@ -200,7 +200,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     // The election, and requests to the world outside.
     Gauge "leader_election_master_status": "1 while this host leads, with leader election", HostBy leads;
     Counter "informant_plugin_cluster_writes":
-        "Writes of the plugin to the cluster, by verb, resource and result: `ok`, `conflict`, `throttled`, `refused`, `unknown` (no answer), `unsent`, `not-granted`, `not-leader`, `invalid`", PluginBy writes;
+        "Writes of the plugin to the cluster, by verb, resource and result: `ok`, `conflict`, `throttled`, `refused`, `unknown` (no whole answer), `unsent`, `not-granted`, `not-leader`, `invalid`", PluginBy writes;
     Counter "informant_plugin_kubernetes_events":
         "Kubernetes Events that the plugin recorded, by result", PluginBy |it| by("result", [
             ("written", it.counters.events_written.load(Relaxed)),

@@ -130,11 +130,11 @@ impl PluginQueue {
         while self.regroup_some(&mut keys, now) {}
     }
 
-    /// Does that with some keys, and wakes the actors. Returns whether there are more.
+    /// Puts some keys of former lines into the present lines, and wakes the actors. Returns whether there are more.
     fn regroup_some(&self, keys: &mut IntoIter<Leftover<HashedKey>>, now: Instant) -> bool {
         let mut shared = self.shared.lock();
         let has_more = shared.mailboxes.regroup_keys(keys, now);
-        // Here, because an informer's announcement could take the note, and wakes only actors that wait for events.
+        // An informer's push would take the mark for them. Its announcement wakes only actors that wait for events.
         let wakers = shared.take_wakers();
         MutexGuard::unlock_fair(shared);
         wakers.into_iter().for_each(Waker::wake);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_that_come_back_wake_their_actor_before_an_informer_takes_the_note() {
+    async fn keys_that_come_back_wake_their_actor_before_an_informer_pushes() {
         let (now, leading) = (Instant::now(), Leading::default());
         let queue = PluginQueue::new(Marks { events: 9, bytes: 9 }, Arc::default());
         queue.look(|it| it.keys.set_bounds(Bounds { keys: 9, bytes: 1 << 20 }));

@@ -3,6 +3,7 @@
 use super::PluginHost;
 use crate::counted::counted;
 use crate::kept::archive::{Archive, ArchiveKey, Changes};
+use crate::plugin::Plugin;
 use crate::plugin::admin::{Action, AdminError, Reply, Request};
 use crate::plugin::loads::{AbsentPurge, StepOutcome};
 use crate::plugin::prepare::Code;
@@ -98,8 +99,8 @@ impl PluginHost {
     pub(super) fn refuse_reloads(&mut self) {
         for (name, plugin) in &mut self.plugins {
             if !self.directories.is_to_load_again(name) {
-                let text = "its file cannot be read now; the version that runs goes on";
-                plugin.asked.not_read(&Err(AdminError::Refused(text.to_owned())));
+                let text = format!("its file cannot be read now; {}", goes_on(plugin));
+                plugin.asked.not_read(&Err(AdminError::Refused(text)));
             }
         }
     }
@@ -114,12 +115,9 @@ impl PluginHost {
             Some(_) => None,
         };
         if let Some(text) = refused {
-            let goes_on = match plugin.runs() {
-                Some(version) => format!("version {version} goes on"),
-                None => "no version of it runs".to_owned(),
-            };
+            let text = format!("{text}; {}", goes_on(plugin));
             // The caller may be gone.
-            let _ = reply.send(Err(AdminError::Refused(format!("{text}; {goes_on}"))));
+            let _ = reply.send(Err(AdminError::Refused(text)));
             return;
         }
         let Some(previous) = plugin.previous.clone() else { return };
@@ -127,6 +125,14 @@ impl PluginHost {
         let mut load = self.begin_load(name, previous.sha256);
         load.is_rollback = true;
         self.prepare(load, Code::Compiled(previous.prepared.template));
+    }
+}
+
+/// The version in charge, after a request that was refused.
+fn goes_on(plugin: &Plugin) -> String {
+    match plugin.runs() {
+        Some(version) => format!("version {version} goes on"),
+        None => "no version of it runs".to_owned(),
     }
 }
 

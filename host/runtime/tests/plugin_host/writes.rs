@@ -422,9 +422,12 @@ async fn a_call_that_has_waited_for_as_long_as_it_may_sends_nothing_more() {
     let patch = patch("v1/pods", "shop", "web", "");
     bench.drop_in("hello.wasm", &guest_that(&[("patch", &patch[..]); 4]));
     let expect = "the plugin answered: nothing was sent: a call waits 50 ms at most for all its requests (limits.waitTime), and no time was left";
-    bench.until("hello", |status| told(status) == expect).await;
-    assert_eq!(cluster.asked().len(), 1);
-    assert_eq!([writes(&bench, "patch", "unknown"), writes(&bench, "patch", "unsent")], [1, 3]);
+    // The event comes again, because the cluster was missing.
+    let one_of_four = || {
+        let [unknown, unsent] = ["unknown", "unsent"].map(|result| writes(&bench, "patch", result));
+        cluster.asked().len() as u64 == unknown && unsent == 3 * unknown
+    };
+    bench.until("hello", |status| told(status) == expect && one_of_four()).await;
     bench.stop().await;
 }
 

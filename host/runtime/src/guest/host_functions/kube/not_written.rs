@@ -1,4 +1,4 @@
-//! The ends of writes. Each has a word, which counters have. A span has the API server's status in place of the word.
+//! The ends of writes. Each has a word, for counters. A span has the API server's status, or the word if there is none.
 
 use crate::outside::cluster_writer::WriteError;
 
