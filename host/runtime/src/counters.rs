@@ -132,8 +132,8 @@ impl Counters {
 
     /// Writes to the cluster that the plugin requested, by verb, by resource and by result. The resource is `other` if
     /// it cannot be written, and beyond 64 resources. The results are `ok`, `conflict`, `throttled`, `refused` by the
-    /// API server, `unknown` without a whole answer, `unsent` (no connection, no time, no memory, no cluster, or two users),
-    /// `not-granted`, `not-leader`, `invalid`.
+    /// API server, `unknown` without a whole answer, `unsent` (no connection, no time, no memory, no cluster, or two
+    /// users), `not-granted`, `not-leader`, `invalid`.
     pub fn cluster_writes(&self) -> BTreeMap<ClusterWrite, u64> {
         self.cluster_writes.lock().clone()
     }

@@ -31,8 +31,8 @@ pub(crate) use replaying::Replaying;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A host that is not ready waits for its plugins' first loads so long. A load that hangs may take more than ten minutes, and a single
-/// dropped file must not keep the whole host out of service. The largest known plugin takes 5 s.
+/// A host that is not ready waits for its plugins' first loads so long. A load that hangs may take more than ten
+/// minutes, and a single dropped file must not keep the whole host out of service. The largest known plugin takes 5 s.
 const FIRST_LOAD_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 /// The data of one plugin's name. The plugin and its actors share it.

@@ -71,7 +71,8 @@ mod tests {
     use tokio::sync::oneshot;
 
     /// `a`: a caller asks for the file. `r`: the file is read. `b`: its load begins. `e`: the load ends. `n`: the file
-    /// cannot be read. `g`: the plugin is removed. `d`: a defect ends the load, and the next one with it. Shows the step that answered each caller.
+    /// cannot be read. `g`: the plugin is removed. `d`: a defect ends the load, and the next one with it. Shows the step
+    /// that answered each caller.
     #[track_caller]
     fn check(steps: &str, expect: &[Option<usize>]) {
         let (mut asked, mut waiting) = (LoadReplies::default(), Vec::new());
