@@ -117,8 +117,11 @@ fn host_that_stops_is_not_ready_and_alive_until_the_rest_has_ended() {
             (answer.status == 503 && answer.body == "stopping\n").then_some(())
         };
         poll::until("the host to be unready", LINES_DEADLINE, stopping).await.unwrap();
+        let refused = async || host.get("/livez").is_err().then_some(());
+        poll::until("the HTTP API to take no more connections", LINES_DEADLINE, refused)
+            .await
+            .unwrap();
         assert_eq!(http::get(probes, "/livez").unwrap().status, 200);
-        assert!(host.get("/livez").is_err(), "the HTTP API takes no more connections");
         let status = host.await_end(Duration::from_secs(15)).unwrap();
         assert_eq!(status.code(), Some(0), "{}", host.tail());
     });
