@@ -103,12 +103,15 @@ pub enum CompileError {
     /// The compiler's bound of stack.
     #[error("it nests too deeply to be checked; no compiler builds such a plugin")]
     Stack,
-    /// The compiler's bound of time.
+    /// The compiler's bound of time by the clock.
     #[error(
         "compiling it took longer than {} s; build the plugin smaller, or give the host more CPU",
         .0.as_secs()
     )]
     Deadline(Duration),
+    /// The compiler's bound of processor time.
+    #[error("compiling it took more than {} s of processor time; build the plugin smaller", .0.as_secs())]
+    ProcessorTime(Duration),
     /// The host failed; the plugin is not at fault.
     #[error("the compiler could not do its work: {0}")]
     Host(String),
@@ -281,7 +284,9 @@ impl Compiler {
                     let plugin = CompiledPlugin::trusted(answer)?;
                     return Ok(Made::Anew(plugin, Some(turn)));
                 }
-                Err(error @ (CompileError::Memory(_) | CompileError::Deadline(_))) => needs = error,
+                Err(error @ (CompileError::Memory(_) | CompileError::ProcessorTime(_))) => {
+                    needs = error;
+                }
                 Err(error) => return Err(error),
             }
         }
