@@ -109,25 +109,26 @@ impl DefinitionSignal {
     }
 
     /// Until a definition has changed since the mark, at most `told` while both kinds are followed, else at most `untold`.
-    /// What has changed meanwhile is known.
-    pub(crate) async fn wait(&mut self, told: Duration, untold: Duration) {
+    /// What has changed meanwhile is known. Returns whether one has changed.
+    pub(crate) async fn wait(&mut self, told: Duration, untold: Duration) -> bool {
         let waiting = SignalWaiter::new(&self.signals);
         let begun = Instant::now();
         let [custom_resource, api_service] = &mut self.changes;
-        loop {
+        let has_changed = loop {
             let followed = self.signals.told_changes.notified();
             let wait = if self.signals.told.load(Ordering::Acquire) { told } else { untold };
             // The news first.
             tokio::select! {
                 biased;
-                () = custom_resource.as_mut() => break,
-                () = api_service.as_mut() => break,
+                () = custom_resource.as_mut() => break true,
+                () = api_service.as_mut() => break true,
                 () = followed => {}
-                () = tokio::time::sleep_until(begun + wait) => break,
+                () = tokio::time::sleep_until(begun + wait) => break false,
             }
-        }
+        };
         drop(waiting);
         self.mark();
+        has_changed
     }
 }
 

@@ -146,11 +146,14 @@ impl Reflector {
             }
             ReflectorAction::WaitForResource { told, untold } => {
                 (hands.stream, hands.permit) = (Stream::None, None);
-                match &mut hands.definition {
+                let is_defined = match &mut hands.definition {
                     Some(definition) => definition.wait(*told, *untold).await,
-                    None => tokio::time::sleep(*untold).await,
-                }
-                Arrived::Elapsed
+                    None => {
+                        tokio::time::sleep(*untold).await;
+                        false
+                    }
+                };
+                if is_defined { Arrived::Defined } else { Arrived::Elapsed }
             }
             ReflectorAction::Begin { .. }
             | ReflectorAction::Enqueue
@@ -249,6 +252,10 @@ impl Reflector {
         // An unreadable object says nothing about the rest.
         if !one_object {
             self.progress.failed(error);
+            // A server that was set back goes on sending changes.
+            if following {
+                self.progress.watching();
+            }
         }
         let next = what_next(machine, action);
         let failure = WatchFailure { resource: &self.resource, error, next };

@@ -10,6 +10,6 @@ pub trait Timer: Plugin {
     /// a call.
     ///
     /// After a failure the call comes again, as the [`Failure`](crate::Failure) says, until the schedule's next moment
-    /// replaces it.
+    /// replaces it, or until `limits.attempts` (20, almost four minutes) have failed.
     fn fire(&mut self, schedule: &str, unix_ms: u64) -> Result;
 }

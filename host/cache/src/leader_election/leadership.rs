@@ -127,12 +127,20 @@ impl Leadership {
     }
 
     /// Waits until this process does not lead: at once if it never did. client-go's `OnStoppedLeading`.
+    ///
+    /// Another leader in between is noticed even if nobody polls this until the process leads again.
     pub async fn lost(&self) {
+        let Some(term) = self.term() else { return };
+        self.ended(term).await;
+    }
+
+    async fn ended(&self, begun: Term) {
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let Some(term) = self.term() else { return };
+            let same = self.term().filter(|term| term.transitions == begun.transitions);
+            let Some(term) = same else { return };
             // Any order works: both lead to the same check.
             tokio::select! {
                 biased;
@@ -145,11 +153,11 @@ impl Leadership {
     /// Waits until this process leads, then runs `work`. `None` if it lost the lead, which drops the work. Call it in
     /// a loop to work in every term.
     pub async fn while_leading<T>(&self, work: impl AsyncFnOnce() -> T) -> Option<T> {
-        self.acquired().await;
+        let term = self.acquired().await;
         // The loss first: a result at that moment was computed by a process that no longer led.
         tokio::select! {
             biased;
-            () = self.lost() => None,
+            () = self.ended(term) => None,
             worked = work() => Some(worked),
         }
     }

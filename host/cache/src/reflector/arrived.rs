@@ -24,6 +24,7 @@ pub(super) enum Arrived {
     Failed(ListWatchError),
     Deadline,
     Elapsed,
+    Defined,
     Served(Option<bool>),
 }
 
@@ -58,6 +59,7 @@ impl Arrived {
             Self::Failed(error) => ReflectorInput::Failed(error),
             Self::Deadline => ReflectorInput::Deadline,
             Self::Elapsed => ReflectorInput::Elapsed,
+            Self::Defined => ReflectorInput::Defined,
             Self::Served(served) => ReflectorInput::Served(*served),
         }
     }
@@ -81,6 +83,7 @@ impl Arrived {
             | Self::Failed(_)
             | Self::Deadline
             | Self::Elapsed
+            | Self::Defined
             | Self::Served(_) => None,
         }
     }

@@ -132,6 +132,7 @@ async fn check_restored(since: impl FnOnce(&FakeControllerSource)) -> Bench {
     since(&bench.source);
     seconds(90).await;
     bench.check_truth();
+    assert_eq!(bench.informer.state(), InformerState::Synced);
     bench
 }
 
@@ -154,8 +155,32 @@ async fn a_restored_server_is_followed_whatever_it_has_done_since() {
             bench.source.delete(&pod("a"));
             seconds(1).await;
             bench.check_truth();
+            assert_eq!(bench.informer.state(), InformerState::Synced);
         }
     }
+}
+
+/// The server has come further again, so only the store shows that its objects are older.
+#[tokio::test(start_paused = true)]
+async fn a_set_back_that_the_store_shows_leaves_no_informer_stale() {
+    let bench = Bench::start(two_pods).await;
+    let backup = bench.source.backup();
+    for number in 0..4 {
+        bench.source.modify(&pod_with("a", &number.to_string()));
+    }
+    seconds(1).await;
+    bench.source.restore(&backup);
+    for number in 0..8 {
+        bench.source.modify(&pod_with("b", &number.to_string()));
+    }
+    bench.source.end_watches(Some(ListWatchError::Expired { message: "old".to_owned() }));
+    for number in 0..3 {
+        seconds(5).await;
+        bench.check_truth();
+        assert_eq!(bench.informer.state(), InformerState::Synced);
+        bench.source.modify(&pod_with("a", &format!("later {number}")));
+    }
+    assert_eq!(bench.informer.stats().epoch, 1);
 }
 
 #[tokio::test(start_paused = true)]

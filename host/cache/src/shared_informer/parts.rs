@@ -141,11 +141,11 @@ impl Parts {
     }
 
     /// Stops unwanted parts, once all wanted ones have synced and have shown the other parts' writes. Before that,
-    /// stops those with a namespace of their own.
+    /// stops those on which no missing part depends.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<PartsStep> {
         if !self.are_synced() {
             self.goes_on_until = None;
-            return self.let_go_of_what_is_alone();
+            return self.settle_without_the_missing();
         }
         if !self.progress.has_synced() {
             // The missing part is not wanted any more, or there never was one.
@@ -172,17 +172,21 @@ impl Parts {
         steps
     }
 
-    /// Stops unwanted parts in two cases. One was refused and never listed, so no other part relies on it. The other
-    /// has a namespace to itself.
-    fn let_go_of_what_is_alone(&mut self) -> Vec<PartsStep> {
+    /// A wanted part is missing, for good if the API server refuses it. Stops unwanted parts in two cases. One was
+    /// refused and never listed, so no other part relies on it. Of the other, the wanted parts that show its objects have
+    /// synced and have shown its writes; or there are none.
+    fn settle_without_the_missing(&mut self) -> Vec<PartsStep> {
         let refused = self
             .those(|_, state| !state.wanted && !state.was_listed && state.progress.is_refused());
         let mut steps: Vec<_> = refused.into_iter().filter_map(|id| self.stop(id)).collect();
-        let alone = self.those(|id, state| {
-            let mut others = self.parts.iter().filter(|(other, _)| **other != id);
-            !state.wanted && !others.any(|(_, other)| meet(state.part(), other.part()))
+        let has_shown = |other: &PartState| other.synced && other.awaited.is_empty();
+        let replaced = self.those(|_, state| {
+            let wanted = self.parts.values().filter(|other| other.wanted);
+            let mut meeting = wanted.filter(|other| meet(state.part(), other.part()));
+            !state.wanted && meeting.all(|other| has_shown(other))
         });
-        steps.extend(alone.into_iter().filter_map(|id| self.stop(id)));
+        steps.extend(replaced.into_iter().filter_map(|id| self.stop(id)));
+        self.passed |= !steps.is_empty();
         self.overlap = self.parts_overlap();
         steps
     }

@@ -126,16 +126,13 @@ impl Active {
     fn tell_ahead(&mut self, notification: &Notification, progress: &Progress, now: Instant) {
         self.listener().tell_ahead(notification, progress);
         let Notification::Added { object, cause, .. } = notification else { return };
-        if cause.reason != Reason::Initial {
-            return;
-        }
-        if !matches!(self.walk, Some(Walk::Replay { is_at_end: true, .. })) {
-            return;
-        }
-        let has_room = self.listener().has_room();
+        let is_next = cause.reason == Reason::Initial
+            && matches!(self.walk, Some(Walk::Replay { is_at_end: true, .. }))
+            && self.listener().has_room();
         let Some(Walk::Replay { after, is_at_end, .. }) = &mut self.walk else { return };
-        *is_at_end = has_room;
-        if has_room {
+        // An object that is left to the replay is behind the end that it has seen.
+        *is_at_end = is_next;
+        if is_next {
             *after = Some(object.key().clone());
             self.listener().tell(notification, progress, now, true);
         }

@@ -427,6 +427,30 @@ async fn of_a_first_list_a_paced_handler_hears_while_it_has_room() {
 }
 
 #[test]
+fn what_a_watch_adds_behind_a_paced_walk_is_not_jumped_over() {
+    let progress = Arc::new(Progress::new(Instant::now()));
+    let (inbox, indexer, now) = (Arc::<Inbox>::default(), Indexer::default(), Instant::now());
+    let mut processor = SharedProcessor::new(inbox.clone(), progress);
+    let paced = Paced::with_room(usize::MAX);
+    let beginning = Beginning { options: Paced::options(), ..Beginning::default() };
+    let _registration = inbox.add_inline(Arc::new(paced.clone()), beginning);
+    processor.admit(now);
+    let added = |name, reason, listing| {
+        let object = object(name, 1);
+        indexer.write().put(object.clone(), Write::Listed { consistent: true });
+        let cause = Cause { reason, received: now };
+        let notification = Notification::Added { object, cause, coalesced: 0 };
+        ToTell { notification, listing, is_completed: false }
+    };
+    processor.walk(&indexer, now);
+    // Two parts of a scope: one follows its watch, and the other one is in its first list.
+    let both = [added(6, Reason::Watch, false), added(9, Reason::Relist, true)];
+    processor.distribute_all(&both, now);
+    while processor.walk(&indexer, now) {}
+    assert_eq!(*paced.replayed.lock(), ["p0006@1", "p0009@1"]);
+}
+
+#[test]
 fn what_a_first_list_shows_behind_a_paced_walk_is_told_at_once() {
     let progress = Arc::new(Progress::new(Instant::now()));
     let (inbox, indexer, now) = (Arc::<Inbox>::default(), Indexer::default(), Instant::now());

@@ -1,7 +1,7 @@
 //! The schedules of one plugin's name, and the times of their calls. Synchronous; both clocks are parameters.
 //!
 //! However many times of a schedule have passed, they cause one firing, for the last of them. A failed firing comes
-//! again, until the schedule's next time replaces it.
+//! again, until the schedule's next time replaces it or all its attempts have failed.
 
 use crate::contract::schedule::{CronLine, ScheduleSpec, When};
 use crate::delivery::mailbox::{Attempts, Settled};

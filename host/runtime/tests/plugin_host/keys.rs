@@ -119,10 +119,10 @@ async fn objects_become_keys_and_each_costs_one_call() {
     bench.stop().await;
 }
 
-/// What `enqueue` rules promise, at the size of a large cluster: nothing is told, and no key costs more than one call each time that it was made.
+/// What `enqueue` rules promise, for far more objects than the queue's mark: nothing is told, and no key costs more than one call each time that it was made.
 #[tokio::test]
-async fn twenty_thousand_reconciles_cost_at_most_one_call_each() {
-    const OBJECTS: u64 = 20_000;
+async fn five_thousand_reconciles_cost_at_most_one_call_each() {
+    const OBJECTS: u64 = 5_000;
     let names: Vec<String> = (0..OBJECTS).map(|number| format!("p{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let bench = Bench::working(&names, Limits::default(), &worker(""));

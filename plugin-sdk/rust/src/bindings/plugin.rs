@@ -389,8 +389,8 @@ pub mod informant {
         }
         /// The shared cache. Reads never block and never reach the API server. A plugin may read the resources of its subscriptions and of the descriptor's `reads`.
         ///
-        /// Every answer ends at `maxAnswerBytes` (1 MiB); a single larger object comes alone. `limit` 0 is the host's default (500),
-        /// and a number above 1,000 counts as 1,000. Answers of `fields` are whole: for more than 256 pointers, or more bytes, they are `invalid`.
+        /// Every answer ends at `limits.answerBytes` (1 MiB); a single larger object comes alone. `limit` 0 is half of `limits.pageItems`, which is 500,
+        /// and a number above `limits.pageItems` (1,000) counts as that. Answers of `fields` are whole: for more than 256 pointers, or more bytes, they are `invalid`.
         /// One call sees one state, at least as new as the event in the present call. Over pages, an object that exists throughout
         /// comes exactly once.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]

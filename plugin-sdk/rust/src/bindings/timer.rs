@@ -100,7 +100,8 @@ pub mod exports {
                 pub trait Guest {
                     /// Handles one firing of a schedule. `unix-ms` is the time in the schedule for which the call comes. Several times can pass while the plugin
                     /// is busy, held, tripped or not loaded; then one call comes, for the last of them. After a failure the host retries the call as the failure
-                    /// says, until the schedule's next time replaces it. An unchanged schedule goes on over a reload. All schedules begin again with the host.
+                    /// says, until the schedule's next time replaces it, or until `limits.attempts` (20) have failed. An unchanged schedule goes on over a reload.
+                    /// All schedules begin again with the host.
                     #[allow(async_fn_in_trait)]
                     fn fire(schedule: _rt::String, unix_ms: u64) -> Result<(), Failure>;
                 }

@@ -217,6 +217,19 @@ async fn work_begins_with_the_lead_and_is_dropped_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_loss_is_noticed_by_a_task_that_did_not_run_until_the_lead_was_back() {
+    let lock = FakeLock::default();
+    let baz = Running::start(&lock, "baz");
+    baz.leadership.acquired().await;
+    let mut lost = std::pin::pin!(baz.leadership.lost());
+    assert!(futures::poll!(&mut lost).is_pending());
+    lock.put(record("bing"));
+    baz.leadership.lost().await;
+    baz.leadership.acquired().await;
+    assert!(futures::poll!(&mut lost).is_ready());
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_never_led_has_lost_nothing_and_releases_nothing() {
     let lock = FakeLock::default();
     lock.put(record("bing"));

@@ -63,6 +63,7 @@ impl Machine {
             }
             ReflectorInput::Bookmark { .. }
             | ReflectorInput::Elapsed
+            | ReflectorInput::Defined
             | ReflectorInput::Served(_) => {
                 self.state = ReflectorState::Listing { page, since, heard: now };
                 (self, ReflectorAction::Read)

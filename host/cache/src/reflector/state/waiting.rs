@@ -39,10 +39,15 @@ impl Machine {
         input: ReflectorInput<'_>,
         now: Instant,
     ) -> (Self, ReflectorAction) {
-        let ReflectorInput::Elapsed = input else {
-            self.state = ReflectorState::BackingOff { next };
-            return (self, ReflectorAction::Read);
-        };
+        match input {
+            ReflectorInput::Elapsed => {}
+            // Another replica of the server may take a moment longer to serve it.
+            ReflectorInput::Defined => self.backoff.reset(),
+            _ => {
+                self.state = ReflectorState::BackingOff { next };
+                return (self, ReflectorAction::Read);
+            }
+        }
         match next {
             Next::List(cause) => self.list(cause, now),
             Next::Page(page) => self.page(page, now),

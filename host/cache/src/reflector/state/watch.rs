@@ -176,6 +176,7 @@ impl Machine {
             }
             ReflectorInput::PageEnd { .. }
             | ReflectorInput::Elapsed
+            | ReflectorInput::Defined
             | ReflectorInput::Served(_) => {
                 self.state = watch.stays();
                 (self, ReflectorAction::Read)

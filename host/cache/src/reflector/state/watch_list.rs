@@ -177,7 +177,8 @@ impl Machine {
             ReflectorInput::Bookmark { initial_events_end: false, .. }
             | ReflectorInput::PageEnd { .. }
             | ReflectorInput::Served(_)
-            | ReflectorInput::Elapsed => {
+            | ReflectorInput::Elapsed
+            | ReflectorInput::Defined => {
                 self.state = listing.heard(now);
                 (self, ReflectorAction::Read)
             }

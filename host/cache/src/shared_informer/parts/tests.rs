@@ -163,6 +163,22 @@ fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
 
 /// Invariant 11.
 #[test]
+fn what_is_replaced_goes_although_another_wanted_part_is_refused_for_good() {
+    let (mut parts, now) = (parts(), Instant::now());
+    want(&mut parts, &["a", "b"]);
+    assert!(sync(&mut parts, 1, "5").is_empty());
+    let metadata = Part { metadata_only: true, ..Part::namespace("a") };
+    parts.want(&[metadata, Part::namespace("b")].into(), now);
+    parts.list_is_complete(3, "8");
+    parts.note_change(1, &object(9), AwaitedChange::At, "9");
+    assert!(shown(&parts.settle(now)).is_empty());
+    parts.get_mut(3).expect("it is there").shows(&object(9));
+    assert_eq!(shown(&parts.settle(now)), ["stop 1 namespace a"]);
+    assert!(!parts.overlap);
+}
+
+/// Invariant 11.
+#[test]
 fn what_never_shows_what_another_part_wrote_is_listed_again() {
     let later = ["stop 1 namespace a", "restart 2 as 3 all namespaces"];
     check_overtaken(None, &[], &later);

@@ -15,11 +15,11 @@ use crate::bench::labelled_pod;
 use crate::burst::{Burst, JSON};
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, told};
 
-const PODS: usize = 1_000;
+const PODS: usize = 400;
 /// Of these, those that change.
 const CHANGED: usize = 100;
-/// One change after the other: 50 in a second, if the machine is quick enough.
-const PAUSE: Duration = Duration::from_millis(20);
+/// One change after the other: 25 in a second, if the machine is quick enough.
+const PAUSE: Duration = Duration::from_millis(40);
 /// One change in so many removes a pod, or creates it again.
 const REMOVES_EVERY: usize = 10;
 

@@ -16,13 +16,13 @@ use crate::burst::{Burst, JSON};
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, told};
 
 /// Pods, and those of them that the plugin selects.
-const PODS: usize = 1_500;
-const SELECTED: usize = 600;
+const PODS: usize = 600;
+const SELECTED: usize = 250;
 /// Of the selected ones, those that leave the selector now and then, and those that change.
 const MOVED: usize = 20;
-const CHANGED: usize = 200;
-/// One change after the other: 50 in a second, if the machine is quick enough.
-const PAUSE: Duration = Duration::from_millis(20);
+const CHANGED: usize = 100;
+/// One change after the other: 25 in a second, if the machine is quick enough.
+const PAUSE: Duration = Duration::from_millis(40);
 /// One change in so many moves a pod out of the selector or back, and one is of a pod that is not selected.
 const MOVES_EVERY: usize = 10;
 const OTHERS_EVERY: usize = 4;
