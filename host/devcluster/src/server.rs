@@ -15,8 +15,11 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use informant_apimachinery::Status;
-use informant_apiserver::{Route, ServeOptions, Source, json_response, serve, status_response};
+use informant_apimachinery::{Status, reason};
+use informant_apiserver::{
+    Route, ServeOptions, Source, check_site, json_response, names_this_machine, serve,
+    status_response,
+};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
@@ -79,6 +82,8 @@ struct State {
     cluster: Cluster,
     faults: Faults,
     bookmark_interval: Duration,
+    /// Whether only this machine reaches it.
+    is_loopback: bool,
     /// Cancelled and replaced to end all watches.
     watches: Mutex<CancellationToken>,
 }
@@ -239,6 +244,7 @@ impl State {
             cluster: Cluster::new(Store::new(options.seed, Timestamp::now())),
             faults: Faults::default(),
             bookmark_interval: options.bookmark_interval,
+            is_loopback: options.listen.ip().to_canonical().is_loopback(),
             watches: Mutex::default(),
         }
     }
@@ -251,6 +257,9 @@ impl State {
         }
         if let Some(status) = failure {
             return status_response(&status);
+        }
+        if let Err(why) = self.check_caller(&parts) {
+            return status_response(&Status::failure(403, reason::FORBIDDEN, why));
         }
         let route = Route::parse(parts.uri.path());
         if let Some(refusal) = self.refusal(&parts, &route) {
@@ -275,6 +284,14 @@ impl State {
             }
             _ => status_response(&Status::method_not_allowed()),
         }
+    }
+
+    /// Nobody is authenticated here, and a page in a browser may send a request without being asked.
+    fn check_caller(&self, parts: &Parts) -> Result<(), &'static str> {
+        if self.is_loopback && !names_this_machine(&parts.uri, &parts.headers) {
+            return Err("the Host header names another machine; use 127.0.0.1 or localhost");
+        }
+        check_site(&parts.headers)
     }
 
     /// A 403 for a user with a fault of [`Faults::forbid`].

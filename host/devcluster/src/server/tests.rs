@@ -1,7 +1,7 @@
 //! Requests and their answers. Only the tests about sockets use a socket.
 
 use futures::{Stream, StreamExt as _};
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -28,6 +28,7 @@ impl Bench {
         let request = Request::builder()
             .method(method)
             .uri(path)
+            .header(HOST, "localhost")
             .header(CONTENT_TYPE, media_type)
             .header(ACCEPT, if method == "GET" { media_type } else { "application/json" })
             .body(Body::from(body))
@@ -588,7 +589,9 @@ async fn planned_failures_are_answered() {
 /// Makes one request over a socket. Returns the whole answer as text.
 async fn exchange(address: SocketAddr) -> io::Result<String> {
     let mut socket = TcpStream::connect(address).await?;
-    socket.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await?;
+    socket
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .await?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer).await?;
     Ok(answer)
@@ -600,7 +603,7 @@ async fn the_server_stops_and_comes_back_with_its_state() {
     let address = cluster.address();
     assert!(exchange(address).await.expect("it serves").ends_with("\r\n\r\nok"));
     let mut open = TcpStream::connect(address).await.expect("it serves");
-    let watch = format!("GET {PODS}?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n");
+    let watch = format!("GET {PODS}?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n");
     open.write_all(watch.as_bytes()).await.expect("it reads");
     open.read_u8().await.expect("it answers");
 
@@ -641,6 +644,26 @@ async fn the_kubeconfig_is_written_whole() {
     assert_eq!(value["clusters"][0]["cluster"]["server"], server);
 }
 
+/// Nobody is authenticated. A page in a browser may send a request to any address.
+#[tokio::test]
+async fn pages_of_other_sites_are_refused() {
+    let bench = Bench::new();
+    let check = async |headers: &[(&str, &str)], code: u16| {
+        let mut request = Request::builder().method("POST").uri(CONFIG_MAPS);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = Body::from(r#"{"metadata":{"generateName":"a-"}}"#);
+        let answer = bench.state.answer(request.body(body).expect("a valid request")).await;
+        assert_eq!(answer.status(), code, "{headers:?}");
+    };
+    check(&[("host", "127.0.0.1:7007")], 201).await;
+    check(&[("host", "localhost"), ("sec-fetch-site", "none")], 201).await;
+    check(&[("host", "localhost"), ("sec-fetch-site", "cross-site")], 403).await;
+    check(&[("host", "evil.example")], 403).await;
+    check(&[], 403).await;
+}
+
 #[tokio::test]
 async fn forbidden_user_is_told_so_and_others_are_served() {
     let bench = Bench::new();
@@ -648,6 +671,7 @@ async fn forbidden_user_is_told_so_and_others_are_served() {
     let ask = async |user: &str, query: &str| {
         let request = Request::builder()
             .uri(format!("{PODS}{query}"))
+            .header(HOST, "localhost")
             .header("Impersonate-User", user)
             .body(Body::empty())
             .expect("a valid request");
@@ -673,7 +697,7 @@ async fn restored_server_ends_open_watches_and_serves_the_past() {
     let object = json!({"metadata": {"name": "lost"}});
     cluster.cluster().create(&gvr, Some("default"), object).expect("it is new");
     let mut open = TcpStream::connect(cluster.address()).await.expect("it serves");
-    let watch = format!("GET {CONFIG_MAPS}?watch=1 HTTP/1.0\r\nhost: x\r\n\r\n");
+    let watch = format!("GET {CONFIG_MAPS}?watch=1 HTTP/1.0\r\nhost: localhost\r\n\r\n");
     open.write_all(watch.as_bytes()).await.expect("it reads");
     open.read_u8().await.expect("it answers");
 

@@ -11,7 +11,7 @@ mod reviews;
 
 use super::answers::message;
 use super::client_certificate::ClientCertificate;
-use super::exposure::{check_site, is_probe};
+use super::exposure::is_probe;
 use super::places::Peer;
 use super::server::ServerState;
 use super::shares::{Share, Shares};
@@ -21,6 +21,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use informant_apimachinery::{Status, reason};
+use informant_apiserver::check_site;
 use informant_apiserver::status_response;
 use informant_runtime::AccessAnswer;
 use k8s_openapi::api::authentication::v1::UserInfo;
