@@ -298,18 +298,13 @@ impl State {
     fn refusal(&self, parts: &Parts, route: &Route) -> Option<Status> {
         let user = parts.headers.get("impersonate-user")?.to_str().ok()?;
         let Route::Resource(path) = route else { return None };
-        let watches = parts.uri.query().is_some_and(|query| {
-            query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "watch"))
-        });
         let verb = match (&parts.method, &path.name) {
             (&Method::POST, _) => "create",
             (&Method::PUT, _) => "update",
             (&Method::PATCH, _) => "patch",
             (&Method::DELETE, Some(_)) => "delete",
             (&Method::DELETE, None) => "deletecollection",
-            _ if watches => "watch",
-            (_, Some(_)) => "get",
-            (_, None) => "list",
+            _ => path.verb(parts.uri.query()),
         };
         self.faults.refusal(user, verb, path)
     }

@@ -5,6 +5,8 @@ mod page;
 mod row;
 mod rows;
 
+use std::time::Duration;
+
 use informant_apimachinery::GroupVersionResource;
 use informant_e2e::cluster::{TestCluster, User};
 use informant_e2e::host::Host;
@@ -95,6 +97,8 @@ impl<'a> Walk<'a> {
 async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
     let (mut walks, mut lies) = (Walk::each(rows), Vec::new());
     let is_so = async || {
+        // A page is everything that the host shows of all plugins.
+        poll::pause(Duration::from_millis(150)).await;
         let page = Page::of(bench, host, status);
         lies.clear();
         walks.retain_mut(|walk| {
