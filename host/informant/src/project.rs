@@ -21,7 +21,7 @@ mod watch;
 
 pub(crate) use artifact::{place, place_or_remove};
 pub(crate) use build::{Build, ShownLines};
-pub(crate) use builder::{Builder, Loads};
+pub(crate) use builder::{Builder, Loads, build_beside};
 pub(crate) use language::Language;
 pub(crate) use recipe::Mode;
 pub(crate) use recognition::{Project, projects_in};

@@ -8,7 +8,7 @@ use crate::compiler::Use;
 use crate::host_configuration::HostConfiguration;
 use crate::logging::{self, LogFormat, Stdout};
 use crate::manager::{Manager, ManagerOptions};
-use crate::project::{Builder, Loads, Project, ShownLines, projects_in};
+use crate::project::{Builder, Loads, Project, ShownLines, build_beside, projects_in};
 use anyhow::{Context, Result, bail};
 use informant_devcluster::traffic::{Traffic, TrafficOptions};
 use informant_devcluster::{DevCluster, DevClusterOptions};
@@ -18,7 +18,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -154,17 +153,9 @@ async fn start(
 
 /// Runs the host and the builders until they end.
 async fn run(manager: Manager, builders: Vec<Builder>, stop: &CancellationToken) -> Result<()> {
-    let ended = CancellationToken::new();
-    let mut tasks = JoinSet::new();
-    for builder in builders {
-        tasks.spawn(builder.run(Loads::of(manager.plugins().clone()), ended.clone()));
-    }
-    let result = manager.run_until(stop, None).await;
-    ended.cancel();
-    while let Some(task) = tasks.join_next().await {
-        task.context("a project's builder failed; please report this")?;
-    }
-    result
+    let loads = Loads::of(manager.plugins().clone());
+    let built = build_beside(manager.run_until(stop, None), builders, loads, stop);
+    built.await.context("a project's builder failed; please report this")?
 }
 
 /// The embedded cluster with its workloads and a kubeconfig, in its own directory. Dropping it removes the directory.

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -274,6 +274,27 @@ async fn ended(running: &mut Option<Running>) -> Result<Built, BuildError> {
     })
 }
 
+/// Runs the builders beside their host. They end at the stop, while the host still drains: at a second signal the process
+/// ends at once, and would leave the tools of a build behind.
+pub(crate) async fn build_beside<T>(
+    host: impl Future<Output = T>,
+    builders: Vec<Builder>,
+    loads: Loads,
+    stop: &CancellationToken,
+) -> Result<T, JoinError> {
+    let ended = stop.child_token();
+    let mut tasks = JoinSet::new();
+    for builder in builders {
+        tasks.spawn(builder.run(loads.clone(), ended.clone()));
+    }
+    let result = host.await;
+    ended.cancel();
+    while let Some(task) = tasks.join_next().await {
+        task?;
+    }
+    Ok(result)
+}
+
 /// The last load of a plugin, as `lastLoad` in `/plugins`. `None` if the plugin is not known.
 type LastLoad = dyn Fn(&PluginName) -> Option<Value> + Send + Sync;
 
@@ -436,6 +457,28 @@ mod tests {
         stop.cancel();
         builder.await.unwrap();
         assert!(begin.elapsed() < Duration::from_secs(30), "the slow build went on to its end");
+    }
+
+    #[tokio::test]
+    async fn builds_end_while_their_host_drains() {
+        let folder = tempfile::tempdir().unwrap();
+        source(folder.path(), "slow");
+        let builders = vec![builder(folder.path(), "sleep 600")];
+        let (stop, loads) = (CancellationToken::new(), Loads(Arc::new(|_| None)));
+        let host = async {
+            while runs(folder.path()) == 0 {
+                tokio::time::sleep(LOAD_LOOK).await;
+            }
+            stop.cancel();
+            // The builder has the lock until its build has ended.
+            let lock = || BuildLock::try_take(&folder.path().join("build"), "dev").unwrap();
+            while lock().is_none() {
+                tokio::time::sleep(LOAD_LOOK).await;
+            }
+        };
+        let host = tokio::time::timeout(Duration::from_secs(60), host);
+        let drained = build_beside(host, builders, loads, &stop).await.unwrap();
+        assert!(drained.is_ok(), "the build goes on");
     }
 
     /// Each build runs `writes`, which writes into the sources. Checks the number of builds until the host gets the
