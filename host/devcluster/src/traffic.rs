@@ -29,7 +29,7 @@ mod world;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::Cluster;
@@ -85,8 +85,15 @@ impl Default for TrafficOptions {
 /// Running traffic. Dropping it stops it soon; [`Self::shutdown`] also waits for the end.
 pub struct Traffic {
     stop: CancellationToken,
+    /// Cancelled when the task has ended, however it did.
+    ended: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
+
+/// The traffic ended before it was stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("the controllers of the embedded cluster failed: {0}; please report this")]
+pub struct TrafficFailure(JoinError);
 
 impl Traffic {
     /// Starts traffic in a cluster of this process. Creates the objects that the options name if they are missing.
@@ -96,16 +103,34 @@ impl Traffic {
             Work { cluster, simulation: Simulation::new(options), binding: Binding::default() };
         work.install(Timestamp::now()).await;
         let stop = CancellationToken::new();
-        let task = tokio::spawn(work.run(stop.clone()));
-        Self { stop, task: Some(task) }
+        let until = stop.clone();
+        Self::running(stop, work.run(until))
+    }
+
+    fn running(stop: CancellationToken, work: impl Future<Output = ()> + Send + 'static) -> Self {
+        let ended = CancellationToken::new();
+        let ends = ended.clone().drop_guard();
+        let task = tokio::spawn(async move {
+            let _ends = ends;
+            work.await;
+        });
+        Self { stop, ended, task: Some(task) }
+    }
+
+    /// Waits for its end, which comes before [`Self::shutdown`] only after a failure.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// Stops the traffic. The cluster keeps its state.
-    pub async fn shutdown(mut self) {
+    ///
+    /// # Errors
+    /// The traffic failed before, or while it was stopped.
+    pub async fn shutdown(mut self) -> Result<(), TrafficFailure> {
         self.stop.cancel();
-        if let Some(task) = self.task.take() {
-            // A join error means that the task was aborted or panicked. It has ended in both cases.
-            let _ = task.await;
+        match self.task.take() {
+            Some(task) => task.await.map_err(TrafficFailure),
+            None => Ok(()),
         }
     }
 }

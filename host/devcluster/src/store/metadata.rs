@@ -47,7 +47,7 @@ pub fn uid(random: &mut fastrand::Rng) -> String {
 
 /// A random name with a prefix.
 pub fn generated_name(prefix: &str, random: &mut fastrand::Rng) -> String {
-    let kept = prefix.len().min(NAME_LENGTH_MAX - GENERATED_LENGTH);
+    let kept = prefix.floor_char_boundary(NAME_LENGTH_MAX - GENERATED_LENGTH);
     let mut name = prefix[..kept].to_owned();
     for _ in 0..GENERATED_LENGTH {
         name.push(char::from(GENERATED_ALPHABET[random.usize(..GENERATED_ALPHABET.len())]));

@@ -183,6 +183,32 @@ fn a_selector_cannot_be_changed() {
 }
 
 #[test]
+fn a_number_outside_int32_is_no_number_of_a_workload() {
+    let mut store = store();
+    let with_replicas = |replicas: Value| {
+        let mut object = deployment("web");
+        object["spec"]["replicas"] = replicas;
+        object
+    };
+    let (least, most) = (i64::from(i32::MIN) - 1, i64::from(i32::MAX) + 1);
+    for (replicas, code) in [
+        (json!(most), 400),
+        (json!(i64::MAX), 400),
+        (json!(u64::MAX), 400),
+        (json!(1.5), 400),
+        (json!(least), 400),
+        (json!(-1), 422),
+    ] {
+        let created = create(&mut store, "apps/v1/deployments", with_replicas(replicas.clone()));
+        assert_eq!(created, Err(code), "{replicas}");
+    }
+    let valid = with_replicas(json!(i32::MAX));
+    create(&mut store, "apps/v1/deployments", valid).expect("the largest number");
+    let patch = json!({"spec": {"replicas": most}});
+    assert_eq!(merge(&mut store, "apps/v1/deployments", "web", patch), Err(400));
+}
+
+#[test]
 fn generated_names_follow_their_prefix() {
     let mut store = store();
     let object = json!({"metadata": {"generateName": "web-"}});
@@ -191,6 +217,9 @@ fn generated_names_follow_their_prefix() {
     let name = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
     assert!(name(&first).is_some_and(|name| name.starts_with("web-") && name.len() == 9));
     assert_ne!(name(&first), name(&second));
+    // The bound is within the last letter that is kept.
+    let object = json!({"metadata": {"generateName": format!("x{}", "é".repeat(200))}});
+    assert_eq!(create(&mut store, "v1/configmaps", object), Err(422));
 }
 
 #[test]

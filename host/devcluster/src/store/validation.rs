@@ -1,5 +1,6 @@
 //! The reasons for a 422: invalid names and labels of all objects. For the kinds that people write by hand, also
-//! violations of the few rules without which other clients of the object would fail.
+//! violations of the few rules without which other clients of the object would fail. A number that a workload's type
+//! cannot have is a 400, because a real server cannot read it.
 
 use informant_apimachinery::{Status, StatusCause};
 use informant_apiserver::ResourceInfo;
@@ -13,6 +14,7 @@ pub fn check_create(
     object: &Value,
     mut causes: Vec<StatusCause>,
 ) -> Result<(), Status> {
+    check_numbers(resource, object)?;
     causes.extend(metadata::problems(resource, object));
     causes.extend(specification_problems(resource, object));
     refuse(resource, object, causes)
@@ -25,6 +27,7 @@ pub fn check_update(
     object: &Value,
     mut causes: Vec<StatusCause>,
 ) -> Result<(), Status> {
+    check_numbers(resource, object)?;
     causes.extend(metadata::problems(resource, object));
     causes.extend(specification_problems(resource, object));
     for field in immutable_fields(resource) {
@@ -57,6 +60,26 @@ fn refuse(resource: &ResourceInfo, object: &Value, causes: Vec<StatusCause>) -> 
     }
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     Err(Status::invalid(&resource.gvr.group, &resource.kind, name, causes))
+}
+
+/// The numbers of workloads that are of the type `int32`. A real server cannot decode an object with another number.
+const INT32_FIELDS: [&str; 5] =
+    ["replicas", "revisionHistoryLimit", "parallelism", "completions", "backoffLimit"];
+
+fn check_numbers(resource: &ResourceInfo, object: &Value) -> Result<(), Status> {
+    if resource.custom || !matches!(resource.gvr.group.as_str(), "apps" | "batch") {
+        return Ok(());
+    }
+    let spec = &object["spec"];
+    let is_outside = |field: &&str| {
+        let number = &spec[*field];
+        number.is_number() && number.as_i64().is_none_or(|number| i32::try_from(number).is_err())
+    };
+    let Some(field) = INT32_FIELDS.into_iter().find(is_outside) else { return Ok(()) };
+    let (kind, version, number) = (&resource.kind, &resource.gvr.version, &spec[field]);
+    Err(Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal number {number} into Go struct field {kind}Spec.spec.{field} of type int32"
+    )))
 }
 
 fn immutable_fields(resource: &ResourceInfo) -> &'static [&'static str] {

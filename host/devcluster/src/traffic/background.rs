@@ -188,7 +188,7 @@ impl Background {
 
     fn scale(&mut self, world: &World) -> Vec<Operation> {
         let Some((key, deployment)) = self.lively_deployment(world) else { return Vec::new() };
-        let replicas = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
+        let replicas = edit::int32(&deployment["spec"]["replicas"]).unwrap_or(1);
         let change = if self.random.bool() { 1 } else { -1 };
         let mut object = deployment.clone();
         let target = (replicas + change).clamp(1, REPLICAS_MAX);

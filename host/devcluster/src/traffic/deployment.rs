@@ -86,7 +86,7 @@ impl<'w> View<'w> {
     }
 
     fn desired(&self) -> i64 {
-        self.deployment["spec"]["replicas"].as_i64().unwrap_or(1)
+        edit::int32(&self.deployment["spec"]["replicas"]).unwrap_or(1)
     }
 
     fn all(&self) -> impl Iterator<Item = &'w Value> {
@@ -136,7 +136,7 @@ impl<'w> View<'w> {
     }
 
     fn next_revision(&self) -> i64 {
-        self.old.iter().map(|set| revision(set)).max().unwrap_or(0) + 1
+        self.old.iter().map(|set| revision(set)).max().unwrap_or(0).saturating_add(1)
     }
 
     /// A template that comes back gets a new revision. The deployment shows the newest revision.
@@ -277,7 +277,7 @@ impl<'w> View<'w> {
 /// `maxSurge` and `maxUnavailable`: a number, or a percentage of the desired number, rounded up or down.
 fn share(value: &Value, desired: i64, up: bool) -> i64 {
     let percentage = match value {
-        Value::Number(number) => return number.as_i64().unwrap_or(0).max(0),
+        Value::Number(_) => return edit::int32(value).unwrap_or(0).max(0),
         Value::String(text) => text.trim_end_matches('%').parse().unwrap_or(25),
         _ => 25,
     };
@@ -287,11 +287,11 @@ fn share(value: &Value, desired: i64, up: bool) -> i64 {
 
 /// The desired number of pods of a ReplicaSet.
 fn wanted(set: &Value) -> i64 {
-    set["spec"]["replicas"].as_i64().unwrap_or(1)
+    edit::int32(&set["spec"]["replicas"]).unwrap_or(1)
 }
 
 fn count(set: &Value, member: &str) -> i64 {
-    set["status"][member].as_i64().unwrap_or(0)
+    edit::int32(&set["status"][member]).unwrap_or(0)
 }
 
 fn revision(object: &Value) -> i64 {

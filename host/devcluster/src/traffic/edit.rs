@@ -36,6 +36,12 @@ pub(crate) fn count(status: &mut Value, member: &str, number: i64) {
     }
 }
 
+/// A number of the type `int32`, as Kubernetes' counts are. A number outside of it becomes the nearest one, so that sums
+/// of numbers from clients do not overflow.
+pub(crate) fn int32(value: &Value) -> Option<i64> {
+    value.as_i64().map(|number| number.clamp(i32::MIN.into(), i32::MAX.into()))
+}
+
 /// Removes a member.
 pub(crate) fn remove(value: &mut Value, member: &str) {
     if let Some(map) = value.as_object_mut() {

@@ -42,8 +42,8 @@ pub(crate) fn reconcile(world: &World, key: &Key, job: &Value, now: Timestamp) -
         succeeded: count(&|pod| pod["status"]["phase"] == "Succeeded"),
         failed: count(&|pod| pod["status"]["phase"] == "Failed"),
     };
-    let parallelism = spec["parallelism"].as_i64().unwrap_or(1);
-    let completions = spec["completions"].as_i64().unwrap_or(1);
+    let parallelism = edit::int32(&spec["parallelism"]).unwrap_or(1);
+    let completions = edit::int32(&spec["completions"]).unwrap_or(1);
     let complete = progress.succeeded >= completions;
     let failed = progress.failed > spec["backoffLimit"].as_i64().unwrap_or(6);
     let wanted = if complete || failed || spec["suspend"] == true {

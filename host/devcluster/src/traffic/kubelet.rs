@@ -266,7 +266,7 @@ fn run(status: &mut Value, seed: u64, index: usize, now: Timestamp) {
         edit::put(status, &["lastState"], state);
     }
     if again {
-        let count = status["restartCount"].as_i64().unwrap_or(0) + 1;
+        let count = edit::int32(&status["restartCount"]).unwrap_or(0) + 1;
         edit::put(status, &["restartCount"], count);
     }
     let image = status["image"].as_str().unwrap_or_default().to_owned();

@@ -642,6 +642,37 @@ fn events_are_bounded() {
     assert_eq!(bench.list(Kind::Event).len(), 2_000);
 }
 
+/// A client that writes the status or an old resource may write every number.
+#[test]
+fn numbers_beyond_int32_stop_no_controller() {
+    let mut bench = Bench::quiet();
+    bench.create(Kind::Deployment, "default", web(1));
+    bench.pass(2_000);
+    let revision = "deployment.kubernetes.io/revision";
+    for kind in [Kind::ReplicaSet, Kind::Deployment] {
+        let name = bench.list(kind)[0]["metadata"]["name"].as_str().expect("a name").to_owned();
+        bench.change(kind, &name, |object| {
+            object["metadata"]["annotations"][revision] = i64::MAX.to_string().into();
+        });
+    }
+    bench.change(Kind::Deployment, "web", |object| {
+        object["spec"]["strategy"]["rollingUpdate"]["maxSurge"] = i64::MAX.into();
+        object["spec"]["template"]["metadata"]["labels"]["tier"] = "new".into();
+    });
+    bench.pass(4_000);
+    let set = bench.list(Kind::ReplicaSet).into_iter().find(|set| set["spec"]["replicas"] == 1);
+    let set = set.expect("the new one");
+    assert_eq!(set["metadata"]["annotations"][revision], i64::MAX.to_string());
+}
+
+#[tokio::test]
+async fn a_failure_of_the_traffic_is_told() {
+    let traffic = Traffic::running(CancellationToken::new(), async { panic!("a defect") });
+    traffic.ended().await;
+    let failure = traffic.shutdown().await.expect_err("it failed").to_string();
+    assert!(failure.contains("controllers of the embedded cluster failed"), "{failure}");
+}
+
 #[test]
 fn keys_are_ordered_by_kind_first() {
     assert!(Key::new(Kind::Node, "z", "z") < Key::new(Kind::Pod, "", "a"));
@@ -662,7 +693,7 @@ async fn traffic_runs_in_a_served_cluster_and_stops() {
         assert!(tokio::time::Instant::now() < deadline, "the pods run in time");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    traffic.shutdown().await;
+    traffic.shutdown().await.expect("it ran until the stop");
     let version = cluster.resource_version();
     cluster.delete(&Kind::Deployment.resource(), Some("default"), "web").expect("it is there");
     assert_eq!(cluster.resource_version(), version + 1, "nobody acts on it any more");

@@ -28,10 +28,13 @@ pub(crate) fn cluster(args: ClusterArgs) -> Result<()> {
         for line in advice(&file.display().to_string(), args.traffic > 0.0) {
             info!("{line}");
         }
-        stop.asked.cancelled().await;
-        traffic.shutdown().await;
+        tokio::select! {
+            () = stop.asked.cancelled() => {}
+            () = traffic.ended() => {}
+        }
+        let result = traffic.shutdown().await;
         cluster.shutdown().await;
-        Ok(())
+        Ok(result?)
     })
 }
 

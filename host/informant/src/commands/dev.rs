@@ -39,9 +39,21 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
         let args = DevArgs { paths, host: HostArgs { connection, ..args.host }, ..args };
-        let result = shown(args, next, builders, Some(&embedded.kubeconfig), &stop.asked).await;
-        embedded.stop().await;
-        result
+        // Without its controllers, the cluster does not do what its users expect.
+        let until = stop.asked.child_token();
+        let host = async {
+            let result = shown(args, next, builders, Some(&embedded.kubeconfig), &until).await;
+            until.cancel();
+            result
+        };
+        let traffic = async {
+            tokio::select! {
+                () = embedded.traffic.ended() => until.cancel(),
+                () = until.cancelled() => {}
+            }
+        };
+        let (result, ()) = tokio::join!(host, traffic);
+        embedded.stop().await.and(result)
     })
 }
 
@@ -191,9 +203,10 @@ impl Embedded {
         Ok(Self { cluster, traffic, kubeconfig, _directory: directory })
     }
 
-    async fn stop(self) {
-        self.traffic.shutdown().await;
+    async fn stop(self) -> Result<()> {
+        let result = self.traffic.shutdown().await;
         self.cluster.shutdown().await;
+        Ok(result?)
     }
 }
 
