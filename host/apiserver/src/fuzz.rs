@@ -119,12 +119,14 @@ fn accept_header() {
         "*/*",
         ",",
         ";q=0.8",
+        ";q=0",
     ];
     target("accept_header").words(words).run(|input| {
         let Ok(text) = std::str::from_utf8(input) else { return };
         let include = IncludeObject::Metadata;
         let found = representation(Some(text), include);
-        let with_json = format!("{text},application/json");
+        // It has the least weight, so it is the last choice.
+        let with_json = format!("{text},application/json;q=1e-45");
         let is_read = text.split(',').count() < CLAUSES_MAX;
         let expected = found.or(is_read.then_some(Representation::Object));
         assert_eq!(representation(Some(&with_json), include), expected, "JSON is always served");

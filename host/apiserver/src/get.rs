@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::representation::passes;
 use crate::request::{LARGE_BYTES, Request};
-use crate::{Source, json_response, render_object};
+use crate::{ListOptions, Source, json_response, render_object};
 
 /// Answers with the object, or its status subresource, which shows the whole object too.
 pub async fn get(
@@ -15,7 +15,7 @@ pub async fn get(
     request: &Request<'_>,
     name: &str,
 ) -> Result<Response, Status> {
-    let (at, _, _) = request.list_options()?.list_at()?;
+    let at = ListOptions::get_at(&request.query)?;
     let namespace = request.path.namespace.as_deref();
     let object = source.get(&request.resource, namespace, name, at).await?;
     let (resource, representation) = (request.resource.clone(), request.representation);

@@ -109,6 +109,14 @@ impl ListOptions {
         })
     }
 
+    /// Which state one object is asked for in. A GET has only this option of a list (`GetOptions`), and the others mean
+    /// nothing to it.
+    pub fn get_at(query: &QueryParameters) -> Result<ListAt, Status> {
+        let resource_version = query.text("resourceVersion").to_owned();
+        let (at, ..) = Self { resource_version, ..Self::default() }.list_at()?;
+        Ok(at)
+    }
+
     /// Which state a list is of, which key it begins after, and how many items it may have.
     pub fn list_at(&self) -> Result<(ListAt, Option<String>, usize), Status> {
         self.check()?;
@@ -257,6 +265,23 @@ mod tests {
             }
             (seen, expect) => panic!("{query}: {seen:?} but expected {expect:?}"),
         }
+    }
+
+    #[test]
+    fn a_get_has_only_a_least_version() {
+        let check = |query: &str, expect| {
+            let query = QueryParameters::parse(Some(query));
+            assert_eq!(ListOptions::get_at(&query).map_err(|status| status.code), expect);
+        };
+        check("", Ok(ListAt::MostRecent));
+        check("resourceVersion=0", Ok(ListAt::Any));
+        check("resourceVersion=7", Ok(ListAt::NotOlderThan(7)));
+        check("resourceVersion=x", Err(400));
+        check("limit=1&resourceVersion=7", Ok(ListAt::NotOlderThan(7)));
+        check("limit=many&timeoutSeconds=x", Ok(ListAt::MostRecent));
+        check("labelSelector=%3D%3D&fieldSelector=a", Ok(ListAt::MostRecent));
+        check("continue=x&resourceVersion=7", Ok(ListAt::NotOlderThan(7)));
+        check("sendInitialEvents=true&resourceVersionMatch=Exact", Ok(ListAt::MostRecent));
     }
 
     #[test]

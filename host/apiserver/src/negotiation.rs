@@ -25,13 +25,12 @@ pub(crate) const CLAUSES_MAX: usize = 64;
 /// Parameters of an alternative that are read.
 const PARAMETERS_MAX: usize = 16;
 
-/// The first representation in the header that is served; `None` if none is. No header accepts anything.
+/// The representation that the header prefers among those that are served; `None` if none is. No header accepts anything.
 pub fn representation(accept: Option<&str>, include: IncludeObject) -> Option<Representation> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Some(Representation::Object);
     };
-    accept.split(',').take(CLAUSES_MAX).find_map(|clause| {
-        let clause = Clause::parse(clause);
+    clauses(accept).find_map(|clause| {
         if !clause.is_json() {
             return None;
         }
@@ -52,8 +51,7 @@ pub fn representation(accept: Option<&str>, include: IncludeObject) -> Option<Re
 
 /// Whether the client asks for the aggregated discovery document before the plain one.
 pub fn wants_aggregated_discovery(accept: Option<&str>) -> bool {
-    let clauses = accept.unwrap_or_default().split(',').take(CLAUSES_MAX);
-    let first = clauses.map(Clause::parse).find_map(|clause| {
+    let first = clauses(accept.unwrap_or_default()).find_map(|clause| {
         let known = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
         match known {
             (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => Some(true),
@@ -64,9 +62,19 @@ pub fn wants_aggregated_discovery(accept: Option<&str>) -> bool {
     first == Some(true)
 }
 
+/// The header's alternatives by their weight, and those of one weight in their order. A weight of 0 is a refusal (RFC 9110).
+fn clauses(accept: &str) -> impl Iterator<Item = Clause<'_>> {
+    let clauses = accept.split(',').take(CLAUSES_MAX).map(Clause::parse);
+    let mut clauses: Vec<_> = clauses.filter(|clause| clause.weight > 0.0).collect();
+    clauses.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+    clauses.into_iter()
+}
+
 /// One of the header's alternatives.
 struct Clause<'a> {
     media_type: &'a str,
+    /// A weight that is no number is 0, as in kube-apiserver's `goautoneg`.
+    weight: f32,
     parameters: Vec<(&'a str, &'a str)>,
 }
 
@@ -75,12 +83,15 @@ impl<'a> Clause<'a> {
         let mut parts = text.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
         let parameters = parts.take(PARAMETERS_MAX);
-        let parameters = parameters.filter_map(|part| part.split_once('=')).collect();
-        Self { media_type, parameters }
+        let parameters: Vec<_> = parameters.filter_map(|part| part.split_once('=')).collect();
+        let weight = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case("q"));
+        let weight = weight.map_or(1.0, |(_, weight)| weight.trim().parse().unwrap_or(0.0));
+        Self { media_type, weight, parameters }
     }
 
     fn is_json(&self) -> bool {
-        matches!(self.media_type, "application/json" | "application/*" | "*/*")
+        let known = ["application/json", "application/*", "*/*"];
+        known.iter().any(|known| self.media_type.eq_ignore_ascii_case(known))
     }
 
     fn parameter(&self, name: &str) -> Option<&'a str> {
@@ -127,6 +138,23 @@ mod tests {
         check(&late(CLAUSES_MAX - 1), Some(Representation::Object));
         check(&late(CLAUSES_MAX), None);
         check("application/json;as=Table;g=meta.k8s.io;v=v9", None);
+    }
+
+    #[test]
+    fn the_highest_weight_wins_and_a_weight_of_zero_is_a_refusal() {
+        let table = Some(Representation::Table(IncludeObject::Metadata));
+        let whole = Some(Representation::Object);
+        let rows = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        check(&format!("application/json;q=0.5,{rows}"), table);
+        check(&format!("{rows};q=0.5,*/*;q=0.5"), table);
+        check(&format!("{rows};Q=0.2 , Application/JSON; q=0.3"), whole);
+        check(&format!("{rows};q=0,application/*;q=0.001"), whole);
+        check("application/json;q=0.0", None);
+        check("application/json;q=much", None);
+        check("application/json;q=NaN", None);
+        let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        check_discovery(&format!("application/json;q=0.9,{v2}"), true);
+        check_discovery(&format!("{v2};q=0,application/json"), false);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use super::answers::message;
 use super::gzip::Live;
-use super::header_lists::items;
+use super::header_lists::{is_accepted, items};
 use super::pages::shown;
 use super::query::Query;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -68,7 +68,7 @@ pub(super) fn watch_start(
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     items(headers, &header::ACCEPT).any(|one| {
         let plain = one.split(';').next().unwrap_or_default().trim();
-        plain.eq_ignore_ascii_case(MEDIA_TYPE)
+        plain.eq_ignore_ascii_case(MEDIA_TYPE) && is_accepted(one)
     })
 }
 
@@ -345,6 +345,7 @@ mod tests {
         check_start("watch=true", &[], Ok("all"));
         check_start("watch=1", &["accept: application/json"], Ok("all"));
         check_start("", &["accept: text/html, Text/Event-Stream;q=0.9"], Ok("all"));
+        check_start("", &["accept: application/json, text/event-stream;q=0"], Ok("list"));
         check_start("watch=false", &["accept: text/event-stream"], Ok("list"));
         check_start("", &["accept: */*", "last-event-id: 7"], Ok("list"));
     }

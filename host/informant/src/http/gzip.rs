@@ -4,7 +4,7 @@
 //! watch. An answer is compressed while it is sent. So neither form of it is whole in memory.
 
 use super::exposure::is_probe;
-use super::header_lists::items;
+use super::header_lists::{is_accepted, items};
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -144,11 +144,8 @@ impl Compressed {
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let (mut named, mut others) = (None, false);
     for coding in items(headers, &header::ACCEPT_ENCODING) {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().split_once('=').filter(|(key, _)| key.eq_ignore_ascii_case("q"));
-        let weight = weight.map_or(Ok(1.0), |(_, weight)| weight.parse::<f32>());
-        let accepted = weight.is_ok_and(|weight| weight > 0.0);
-        let name = name.trim();
+        let accepted = is_accepted(coding);
+        let name = coding.split(';').next().unwrap_or_default().trim();
         if ["gzip", "x-gzip"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
             named = Some(named.unwrap_or(false) || accepted);
         } else if name == "*" {

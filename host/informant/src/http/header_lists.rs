@@ -14,6 +14,13 @@ pub(super) fn items<'a>(
     values.flat_map(|value| value.split(',')).take(ITEMS_MAX).map(str::trim)
 }
 
+/// Whether an item is accepted: a weight of 0 is a refusal (RFC 9110), and so is one that is no number.
+pub(super) fn is_accepted(item: &str) -> bool {
+    let mut parameters = item.split(';').skip(1).filter_map(|one| one.trim().split_once('='));
+    let weight = parameters.find(|(key, _)| key.eq_ignore_ascii_case("q"));
+    weight.is_none_or(|(_, weight)| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
