@@ -18,7 +18,9 @@ use tracing::level_filters::LevelFilter;
 use tracing::{error, warn};
 use tracing_subscriber::EnvFilter;
 
-/// The level, unless `--log-level` or `RUST_LOG` is set.
+/// The variable that takes the same as `--log-level`.
+const VARIABLE: &str = "RUST_LOG";
+/// The level, unless `--log-level` or [`VARIABLE`] is set.
 const LEVEL: &str = "info";
 /// The levels of some libraries. The caller of a failed request logs it with its purpose. The client's own line would
 /// repeat that.
@@ -30,20 +32,26 @@ pub(crate) struct LogArgs {
     /// Format of the log.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
-    /// Lowest level of the log's lines: error, warn, info, debug or trace; also a filter such as `info,informant_cache=debug`. The
-    /// environment variable RUST_LOG takes the same [default: info].
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    /// Lowest level of the log's lines: error, warn, info, debug or trace; also a filter such as
+    /// `info,informant_cache=debug` [default: info].
+    #[arg(long, value_name = "LEVEL", value_parser = level, env = VARIABLE)]
     pub(crate) log_level: Option<EnvFilter>,
 }
 
-/// A filter, in which a level alone does not raise that of the libraries for connections.
+/// A filter, in which a level alone does not raise that of the libraries for connections. An empty text, as of a variable
+/// that is set to nothing, is the default level.
 fn level(text: &str) -> Result<EnvFilter, String> {
+    let text = if text.is_empty() { LEVEL } else { text };
     let is_level = text.parse::<LevelFilter>().is_ok();
     let filter = match is_level {
         true => format!("{text}{LIBRARIES}"),
         false => text.to_owned(),
     };
-    EnvFilter::try_new(filter).map_err(|error| error.to_string())
+    // The parser of arguments names the option alone.
+    let problem = |error| {
+        format!("{error}; without the option, the value is that of the variable {VARIABLE}")
+    };
+    EnvFilter::try_new(filter).map_err(problem)
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,8 +130,7 @@ pub(crate) fn init(args: &LogArgs) {
     // Only the first call has an effect.
     let _ = FORMAT.set(format);
     let by_default = || EnvFilter::new(format!("{LEVEL}{LIBRARIES}"));
-    let filter = args.log_level.clone().or_else(|| EnvFilter::try_from_default_env().ok());
-    let filter = filter.unwrap_or_else(by_default);
+    let filter = args.log_level.clone().unwrap_or_else(by_default);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stdout);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).init(),
@@ -155,6 +162,21 @@ mod tests {
         let libraries = "hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
         check("debug", Some(&format!("debug,{libraries}")));
         check("info,informant_cache=trace", Some("info,informant_cache=trace"));
+        check("", Some(&libraries.replacen(',', ",info,", 1)));
         check("a=b=c", None);
+        let problem = level("a=b=c").expect_err("it is none");
+        assert!(problem.contains("the variable RUST_LOG"), "{problem}");
+    }
+
+    #[test]
+    fn the_variable_takes_what_the_option_takes() {
+        #[derive(clap::Parser)]
+        struct Program {
+            #[command(flatten)]
+            log: LogArgs,
+        }
+        let command = <Program as clap::CommandFactory>::command();
+        let option = command.get_arguments().find(|it| it.get_id() == "log_level");
+        assert_eq!(option.and_then(|it| it.get_env()), Some(VARIABLE.as_ref()));
     }
 }
