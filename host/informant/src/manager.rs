@@ -17,7 +17,7 @@ use crate::otlp::{Otlp, OtlpSettings, OtlpTasks};
 use crate::outbound::OutboundHttp;
 use crate::shutdown::LAST_ATTEMPT_MAX;
 use crate::task::{Task, end, ended_early};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use first_lines::{dashboard, introduce};
 use informant_cache::leader_election::LeaderElector;
 use informant_cache::{ApiServer, FactoryOptions, SharedInformerFactory, with_causes};
@@ -25,7 +25,7 @@ use informant_runtime::{
     CompilerOptions, PluginHost, PluginHostOptions, PluginName, Plugins, RecordOptions,
     StateDirectoryOptions,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -114,7 +114,7 @@ impl Manager {
         crate::metrics::begin();
         let listeners = Listeners::bind(&options.addresses)?;
         let http = OutboundHttp::new(&options.outbound, &options.cluster)?;
-        let socket = admin_socket(options.admin_socket.as_deref())?;
+        let socket = admin_socket(options.admin_socket.clone()).await?;
         let dashboard = dashboard(&listeners, options.is_cluster_embedded);
         introduce(&options, &listeners, socket.as_ref(), dashboard.as_deref());
         greet(&options.cluster).await;
@@ -356,16 +356,16 @@ fn guest_threads() -> usize {
 }
 
 /// The requested socket, or the default one. `None` for a second host of the same user: it runs without a socket.
-fn admin_socket(path: Option<&Path>) -> Result<Option<AdminSocket>> {
-    if let Some(path) = path {
-        return AdminSocket::listen(path).map(Some);
-    }
-    match AdminSocket::listen(&admin::default_path()) {
-        Ok(socket) => Ok(Some(socket)),
-        Err(error) => {
+async fn admin_socket(path: Option<PathBuf>) -> Result<Option<AdminSocket>> {
+    let is_requested = path.is_some();
+    let path = path.unwrap_or_else(admin::default_path);
+    let socket = tokio::task::spawn_blocking(move || AdminSocket::listen(&path));
+    match socket.await.context("the admin socket cannot be made; please report this")? {
+        Err(error) if !is_requested => {
             warn!("commands such as `informant plugin list` do not reach this host: {error:#}");
             Ok(None)
         }
+        socket => socket.map(Some),
     }
 }
 

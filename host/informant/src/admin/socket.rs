@@ -6,6 +6,7 @@ use crate::metrics::RefusedCounts;
 use anyhow::{Context, Result, anyhow, bail};
 use axum::{Router, middleware};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -13,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +22,10 @@ use tracing::error;
 
 /// Read and write for the host's user, nothing for other users.
 const MODE: u32 = 0o600;
+
+/// Looks for another host's turn to end, and the time between them. A turn lasts for milliseconds.
+const TURN_LOOKS: u32 = 40;
+const TURN_LOOK: Duration = Duration::from_millis(50);
 
 /// A socket that listens. Dropping it removes its file.
 pub(crate) struct AdminSocket {
@@ -41,12 +47,23 @@ pub(crate) fn default_path() -> PathBuf {
 }
 
 impl AdminSocket {
-    /// Listens at the path. Replaces the file of an ended host, but not that of a running host.
+    /// Listens at the path. Replaces the file of an ended host, but not that of a running host. Blocks for up to two
+    /// seconds, while another process has the directory's lock.
     pub(crate) fn listen(path: &Path) -> Result<Self> {
+        let mut looks = 0;
+        let wait = || {
+            std::thread::sleep(TURN_LOOK);
+            looks += 1;
+            looks < TURN_LOOKS
+        };
+        Self::listen_in_turn(path, wait)
+    }
+
+    fn listen_in_turn(path: &Path, wait: impl FnMut() -> bool) -> Result<Self> {
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         own_directory(directory, path == default_path())?;
-        let turn = Turn::take(directory)?;
+        let turn = Turn::take(directory, wait)?;
         make_room(path, &turn)?;
         // The socket has a temporary name until only the host's user can open it.
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -172,15 +189,23 @@ struct Turn {
 }
 
 impl Turn {
-    /// Waits until no other host holds the turn for this directory.
-    fn take(directory: &Path) -> Result<Self> {
-        let locked = File::open(directory).and_then(|opened| {
-            flock(&opened, FlockOperation::LockExclusive)?;
-            Ok(opened)
-        });
-        let locked = locked
-            .with_context(|| format!("cannot lock {} for the admin socket", directory.display()))?;
-        Ok(Self { _locked: locked })
+    /// Waits until no other host holds the turn for this directory, or until `wait`, which is called between two looks, is
+    /// false. Whoever can read the directory can hold its lock for ever.
+    fn take(directory: &Path, mut wait: impl FnMut() -> bool) -> Result<Self> {
+        let shown = directory.display();
+        let cannot = || format!("cannot lock {shown} for the admin socket");
+        let opened = File::open(directory).with_context(cannot)?;
+        loop {
+            match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { _locked: opened }),
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if wait() => {}
+                Err(Errno::WOULDBLOCK) => bail!(
+                    "another process holds the lock of the directory {shown} of the admin socket; end that process, or name a socket in another directory with --admin-socket"
+                ),
+                Err(error) => return Err(error).with_context(cannot),
+            }
+        }
     }
 }
 
@@ -219,8 +244,6 @@ fn make_room(path: &Path, _: &Turn) -> Result<()> {
 mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};
-    use std::thread;
-    use std::time::Duration;
 
     /// Longer than any answer takes on a busy machine. A thread that never answers fails the test.
     const READ_MAX: Duration = Duration::from_secs(60);
@@ -233,6 +256,17 @@ mod tests {
             }
             Err(error) => format!("{error:#}"),
         }
+    }
+
+    #[test]
+    fn a_lock_that_somebody_holds_is_an_error_with_its_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let held = Turn::take(directory.path(), || false).expect("it is free");
+        let error = Turn::take(directory.path(), || false).err().expect("it is held").to_string();
+        let shown = directory.path().display().to_string();
+        assert!(error.contains(&shown) && error.contains("--admin-socket"), "{error}");
+        drop(held);
+        Turn::take(directory.path(), || false).expect("it is free again");
     }
 
     #[tokio::test]
@@ -289,20 +323,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let other = File::open(directory.path()).expect("it is there");
         let may_take = || flock(&other, FlockOperation::NonBlockingLockExclusive).is_ok();
-        let turn = Turn::take(directory.path()).expect("nobody has it");
+        let turn = Turn::take(directory.path(), || false).expect("nobody has it");
         assert!(!may_take());
         drop(turn);
         assert!(may_take());
-    }
-
-    /// Whether a thread of this process waits for a turn.
-    fn waits_for_turn() -> bool {
-        let locks = std::fs::read_to_string("/proc/locks").expect("Linux has it");
-        let process = std::process::id().to_string();
-        locks.lines().any(|lock| {
-            let words: Vec<&str> = lock.split_whitespace().collect();
-            words[1..3] == ["->", "FLOCK"] && words.get(5) == Some(&process.as_str())
-        })
     }
 
     #[test]
@@ -310,20 +334,18 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.sock");
         drop(StdListener::bind(&path).expect("a socket"));
-        let turn = Turn::take(directory.path()).expect("nobody has it");
-        let of_second = path.clone();
-        let second = thread::spawn(move || listen(&of_second));
-        let begun = std::time::Instant::now();
-        while !waits_for_turn() && !second.is_finished() {
-            assert!(begun.elapsed() < READ_MAX, "the second host waits for no turn");
-            thread::yield_now();
-        }
-        // The first takes the place of what it found.
-        make_room(&path, &turn).expect("nobody listens");
-        let _first = StdListener::bind(&path).expect("a socket");
-        drop(turn);
-        let second = second.join().expect("no panic");
-        assert!(second.starts_with("another host listens on "), "{second}");
+        let mut turn = Some(Turn::take(directory.path(), || false).expect("nobody has it"));
+        let mut first = None;
+        // While the second waits, the first takes the place of what it found.
+        let wait = || {
+            let turn = turn.take().expect("it waits for one turn");
+            make_room(&path, &turn).expect("nobody listens");
+            first = Some(StdListener::bind(&path).expect("a socket"));
+            true
+        };
+        let second = AdminSocket::listen_in_turn(&path, wait).err().expect("it is refused");
+        let second = second.to_string();
+        assert!(first.is_some() && second.starts_with("another host listens on "), "{second}");
     }
 
     #[tokio::test]
