@@ -26,7 +26,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::error;
 
 /// How long the last probes and scrapes may take: each is answered at once.
@@ -65,8 +67,18 @@ struct Door {
     bounds: Bounds,
     refused: Arc<RefusedCounts>,
     shutdown: CancellationToken,
-    /// It has ended.
-    _ends: DropGuard,
+    /// Until it has ended, probes go on. None for the probes' own door.
+    _under_way: Option<TaskTrackerToken>,
+}
+
+/// The doors of a server.
+struct Doors {
+    all: Vec<Door>,
+    /// The doors of the API that have not ended.
+    under_way: TaskTracker,
+    /// Ends the door of the probes.
+    probes_shutdown: CancellationToken,
+    certificate: Option<Arc<ServerTls>>,
 }
 
 impl Server {
@@ -116,27 +128,15 @@ impl Server {
     /// Serves the API until the shutdown. Probes and metrics on their own listener go on until
     /// `probes_end`, and until the API's requests under way have ended.
     pub(crate) async fn run(self, probes_end: CancellationToken) {
-        let Self { listeners: Listeners { api, metrics, secure, .. }, shared } = self;
-        let shutdown = shared.stopping.clone();
-        let (api_ended, rest_ended) = (CancellationToken::new(), CancellationToken::new());
-        let scrapes = Scrapes::default();
-        let metrics = metrics.map(|bound| {
-            Door::of_metrics(bound, &shared, scrapes.of_another(), rest_ended.clone())
-        });
-        let certificate = secure.as_ref().map(|secure| secure.tls.clone());
-        let secured = secure.map(|secure| {
-            let scrapes = scrapes.of_another();
-            Door::secure(secure, &shared, scrapes, shutdown.clone(), &api_ended)
-        });
-        let api = Door::of_api(api, &shared, scrapes, shutdown, &api_ended);
-        let doors = metrics.into_iter().chain([api]).chain(secured);
+        let (doors, shared) = self.doors();
+        let Doors { all, under_way, probes_shutdown, certificate } = doors;
         let rest = async {
-            tokio::join!(api_ended.cancelled(), probes_end.cancelled());
-            rest_ended.cancel();
+            tokio::join!(under_way.wait(), probes_end.cancelled());
+            probes_shutdown.cancel();
             Ok(())
         };
         let served = async {
-            tokio::try_join!(serve_apart(doors, &shared), rest)?;
+            tokio::try_join!(serve_apart(all, &shared), rest)?;
             // The plugin host has ended before its probes, and leaves no action without an answer.
             shared.actions.ended().await;
             Ok::<_, anyhow::Error>(())
@@ -149,6 +149,24 @@ impl Server {
             () = follow(certificate) => {}
             () = shared.heartbeat.beat() => {}
         }
+    }
+
+    /// The doors, that of the probes first, if there is one.
+    fn doors(self) -> (Doors, Arc<ServerState>) {
+        let Self { listeners: Listeners { api, metrics, secure, .. }, shared } = self;
+        let (under_way, probes_shutdown) = (TaskTracker::new(), CancellationToken::new());
+        let scrapes = Scrapes::default();
+        let metrics = metrics.map(|bound| {
+            Door::of_metrics(bound, &shared, scrapes.of_another(), probes_shutdown.clone())
+        });
+        let certificate = secure.as_ref().map(|secure| secure.tls.clone());
+        let secured = secure
+            .map(|secure| Door::secure(secure, &shared, scrapes.of_another(), under_way.token()));
+        let api = Door::of_api(api, &shared, scrapes, under_way.token());
+        // There are no more of them.
+        under_way.close();
+        let all = metrics.into_iter().chain([api]).chain(secured).collect();
+        (Doors { all, under_way, probes_shutdown, certificate }, shared)
     }
 }
 
@@ -174,18 +192,17 @@ impl Door {
         bound: Bound,
         shared: &Arc<ServerState>,
         scrapes: Scrapes,
-        shutdown: CancellationToken,
-        ended: &CancellationToken,
+        under_way: TaskTrackerToken,
     ) -> Self {
-        let refused = shared.sources.refused.api.clone();
+        let (refused, shutdown) = (shared.sources.refused.api.clone(), shared.stopping.clone());
         let bounds = match shared.exposure {
             Exposure::HealthOnly => Bounds::open(),
             Exposure::Loopback => Bounds::api().with_watches(WATCHES_MAX),
         };
         let router = api_routes(shared.clone(), scrapes, Handle::current());
         let (listener, transport) = (bound.listener, Transport::Plain);
-        let _ends = ended.clone().drop_guard();
-        Self { name: "api", listener, transport, router, bounds, refused, shutdown, _ends }
+        let _under_way = Some(under_way);
+        Self { name: "api", listener, transport, router, bounds, refused, shutdown, _under_way }
     }
 
     /// Probes and metrics, for everybody.
@@ -199,8 +216,8 @@ impl Door {
         let router = open_routes(shared.clone(), scrapes);
         let bounds = Bounds { stop_grace: PROBES_GRACE, ..Bounds::open() };
         let (listener, transport) = (bound.listener, Transport::Plain);
-        let _ends = CancellationToken::new().drop_guard();
-        Self { name: "probes", listener, transport, router, bounds, refused, shutdown, _ends }
+        let (name, _under_way) = ("probes", None);
+        Self { name, listener, transport, router, bounds, refused, shutdown, _under_way }
     }
 
     /// Everything, for callers with the rights to it.
@@ -208,24 +225,24 @@ impl Door {
         secure: SecureBound,
         shared: &Arc<ServerState>,
         scrapes: Scrapes,
-        shutdown: CancellationToken,
-        ended: &CancellationToken,
+        under_way: TaskTrackerToken,
     ) -> Self {
-        let refused = shared.sources.refused.secure.clone();
+        let (refused, shutdown) = (shared.sources.refused.secure.clone(), shared.stopping.clone());
         let schemes = match secure.tls.takes_certificates() {
             true => CallerSchemes::TokensAndCertificates,
             false => CallerSchemes::Tokens,
         };
         let router = secure_routes(shared.clone(), scrapes, schemes, Handle::current());
         let (listener, transport) = (secure.bound.listener, Transport::Tls(secure.tls));
-        let _ends = ended.clone().drop_guard();
-        let bounds = Bounds::secure(WATCHES_MAX);
-        Self { name: "secure-api", listener, transport, router, bounds, refused, shutdown, _ends }
+        let (name, bounds, _under_way) =
+            ("secure-api", Bounds::secure(WATCHES_MAX), Some(under_way));
+        Self { name, listener, transport, router, bounds, refused, shutdown, _under_way }
     }
 
     /// Serves on the async runtime that this is called on.
     async fn serve(self) -> Result<()> {
-        let Self { name: _, listener, transport, router, bounds, refused, shutdown, _ends } = self;
+        let Self { name: _, listener, transport, router, bounds, refused, shutdown, _under_way } =
+            self;
         let listener = TcpListener::from_std(listener).context("a listener is not taken over")?;
         connections::serve(listener, transport, router, is_probe, shutdown, bounds, refused).await;
         Ok(())
@@ -241,8 +258,8 @@ async fn follow(certificate: Option<Arc<ServerTls>>) {
 
 /// Serves each on a thread of its own: each connection costs it, that of a stranger too, and holds up no event and no other address. The first
 /// thread also looks at the host: each look counts.
-async fn serve_apart(doors: impl Iterator<Item = Door>, shared: &Arc<ServerState>) -> Result<()> {
-    let threads = doors.enumerate().map(|(number, door)| {
+async fn serve_apart(doors: Vec<Door>, shared: &Arc<ServerState>) -> Result<()> {
+    let threads = doors.into_iter().enumerate().map(|(number, door)| {
         let name = door.name;
         let looker = (number == 0).then(|| shared.clone());
         let serve = async move || {
@@ -261,20 +278,24 @@ async fn serve_apart(doors: impl Iterator<Item = Door>, shared: &Arc<ServerState
 mod tests {
     use super::*;
     use crate::http::Addresses;
+    use crate::http::listeners::SecureAddress;
+    use crate::http::tls::TlsFiles;
     use crate::metrics::RefusedByListener;
     use informant_cache::testing::FakeControllerSource;
     use informant_cache::{FactoryOptions, SharedInformerFactory};
     use informant_runtime::{PluginHost, PluginHostOptions};
     use std::io::{Read as _, Write as _};
     use std::net::TcpStream;
+    use std::path::Path;
 
     /// Longer than any answer takes on a busy machine. A thread that never answers fails the test.
     const READ_MAX: Duration = Duration::from_secs(60);
 
     /// A server without a cluster, and the directory of its host.
-    fn server(shutdown: CancellationToken) -> (Server, tempfile::TempDir) {
+    fn server(shutdown: CancellationToken, files: Option<TlsFiles>) -> (Server, tempfile::TempDir) {
         let free = "127.0.0.1:0".parse().expect("an address");
-        let addresses = Addresses { api: free, metrics: Some(free), secure: None };
+        let secure = files.map(|files| SecureAddress { address: free, files });
+        let addresses = Addresses { api: free, metrics: Some(free), secure };
         let listeners = Listeners::bind(&addresses).expect("free ports");
         let source = Arc::new(FakeControllerSource::default());
         let informers = Arc::new(SharedInformerFactory::new(source, FactoryOptions::default()));
@@ -314,7 +335,7 @@ mod tests {
     #[tokio::test]
     async fn requests_need_none_of_the_threads_that_bring_events() {
         let shutdown = CancellationToken::new();
-        let (server, _directory) = server(shutdown.clone());
+        let (server, _directory) = server(shutdown.clone(), None);
         let (api, metrics) = (server.listeners.address(), server.listeners.metrics_address());
         let serving = tokio::spawn(server.run(shutdown.clone()));
         // It begins.
@@ -327,5 +348,22 @@ mod tests {
         check(metrics.expect("an address"), "/livez", "200");
         shutdown.cancel();
         serving.await.expect("it ends well");
+    }
+
+    #[tokio::test]
+    async fn probes_go_on_until_both_doors_of_the_api_have_ended() {
+        let testdata = |file: &str| {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("src/outbound/testdata").join(file)
+        };
+        let (certificate, key) = (testdata("server.pem"), testdata("server.key"));
+        let files = TlsFiles { certificate, key, client_authorities: None };
+        let (server, _directory) = server(CancellationToken::new(), Some(files));
+        let (doors, _shared) = server.doors();
+        let names: Vec<_> = doors.all.iter().map(|door| door.name).collect();
+        assert_eq!(names, ["probes", "api", "secure-api"]);
+        for door in doors.all.into_iter().skip(1) {
+            assert!(doors.under_way.wait().now_or_never().is_none(), "before {}", door.name);
+        }
+        assert!(doors.under_way.wait().now_or_never().is_some());
     }
 }
