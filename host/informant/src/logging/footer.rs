@@ -64,10 +64,10 @@ fn size() -> TerminalSize {
     TerminalSize { columns, rows }
 }
 
-/// The size of standard output. None: it is no terminal with a movable cursor.
+/// The size of standard output. None: it is no terminal with a movable cursor, or the terminal does not say its size.
 pub(crate) fn terminal_size() -> Option<TerminalSize> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    (!is_dumb && io::stdout().is_terminal()).then(size)
+    (!is_dumb && io::stdout().is_terminal()).then(size).and_then(TerminalSize::known)
 }
 
 /// Characters of a row, and rows.
@@ -75,6 +75,13 @@ pub(crate) fn terminal_size() -> Option<TerminalSize> {
 pub(crate) struct TerminalSize {
     pub(crate) columns: usize,
     pub(crate) rows: usize,
+}
+
+impl TerminalSize {
+    /// None without rows or columns: a terminal that nobody has sized, as of a container, has 0 of both.
+    fn known(self) -> Option<Self> {
+        (self.columns > 0 && self.rows > 0).then_some(self)
+    }
 }
 
 struct Footer {
@@ -147,6 +154,14 @@ mod tests {
             String::from_utf8(bytes).expect("text").replace('\u{1b}', "^")
         });
         assert_eq!(written.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn a_terminal_without_rows_or_columns_has_no_known_size() {
+        let is_known = |columns, rows| TerminalSize { columns, rows }.known().is_some();
+        let found =
+            [(0, 0), (80, 0), (0, 24), (1, 1)].map(|(columns, rows)| is_known(columns, rows));
+        assert_eq!(found, [false, false, false, true]);
     }
 
     #[test]
