@@ -25,6 +25,7 @@ mod tail;
 mod top;
 mod ui;
 mod why;
+mod yaml;
 
 pub(crate) use cluster::cluster;
 pub(crate) use dev::dev;

@@ -44,8 +44,9 @@ fn is_plain(text: &str) -> bool {
 
 /// Control characters, Unicode's line ends, and characters that reorder the text around them.
 pub fn disturbs_terminal(character: char) -> bool {
+    let marks = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}');
     let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
+    character.is_control() || marks || reorders || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -63,6 +64,7 @@ mod tests {
         check("a\nb\tc\r", 99, "a\\nb\\tc\\r");
         check("\u{1b}[2J\u{9b}31m", 99, "\\u{1b}[2J\\u{9b}31m");
         check("a\u{2028}b\u{202e}c", 99, "a\\u{2028}b\\u{202e}c");
+        check("a\u{200f}b\u{61c}c\u{2069}", 99, "a\\u{200f}b\\u{61c}c\\u{2069}");
         check("größer → 100 %", 99, "größer → 100 %");
     }
 

@@ -1,6 +1,7 @@
 //! Lists of a running host's plugins and dead letters, in the formats of kubectl's lists.
 
 use super::ask::{print, table};
+use super::yaml::yaml;
 use crate::cli::ListOutput;
 use crate::logging::escaped;
 use anyhow::Result;
@@ -35,7 +36,7 @@ pub(super) fn show(
 fn text(list: &[Value], output: ListOutput, columns: &Columns, none: &str) -> Result<String> {
     Ok(match output {
         ListOutput::Json => escaped(&format!("{:#}", Value::from(list))),
-        ListOutput::Yaml => serde_saphyr::to_string(&list)?,
+        ListOutput::Yaml => yaml(&Value::from(list))?,
         ListOutput::Name => list.iter().map(columns.name).collect::<Vec<_>>().join("\n"),
         ListOutput::Text | ListOutput::Wide if list.is_empty() => none.to_owned(),
         ListOutput::Text => table(columns.heads, &list.iter().map(columns.row).collect::<Vec<_>>()),

@@ -6,6 +6,7 @@ use super::list::{Columns, show};
 use super::plugin_build::build;
 use super::plugin_new::new;
 use super::plugin_test::plugin_test;
+use super::yaml::yaml;
 use crate::actions::OneSchedule;
 use crate::cli::{DescribeArgs, FireArgs, ListOfPlugins, ListOutput, PluginArgs, PluginCommand};
 use anyhow::{Result, anyhow};
@@ -52,7 +53,7 @@ fn list(args: &ListOfPlugins) -> Result<()> {
 fn describe(args: &DescribeArgs) -> Result<()> {
     let plugins = block_on(client(&args.admin)?.get("/plugins"))?;
     for plugin in named(&plugins, std::slice::from_ref(&args.name))? {
-        print(serde_saphyr::to_string(&plugin)?.trim_end());
+        print(&yaml(&plugin)?);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::kinds::ServedKind;
 use crate::commands::ask::cell;
+pub(super) use crate::commands::yaml::yaml;
 use crate::logging::escaped;
 use anyhow::Result;
 use serde::Serialize as _;
@@ -61,10 +62,6 @@ pub(super) fn json(value: &Value) -> Result<String> {
     let formatter = PrettyFormatter::with_indent(b"    ");
     value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter))?;
     Ok(escaped(std::str::from_utf8(&bytes)?))
-}
-
-pub(super) fn yaml(value: &Value) -> Result<String> {
-    Ok(serde_saphyr::to_string(value)?.trim_end().to_owned())
 }
 
 /// The name that other commands of kubectl take, on one line: RBAC's names may have every character but `/` and `%`.
