@@ -53,10 +53,16 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if from_environment.is_some() {
         return Ok(from_environment);
     }
-    let home = std::env::home_dir().map(|home| home.join(".kube/config"));
-    match home {
-        Some(path) if path.exists() => read(&path).map(Some),
-        _ => Ok(None),
+    std::env::home_dir().map_or(Ok(None), |home| of_home(&home))
+}
+
+/// The kubeconfig in a home directory, if there is one.
+fn of_home(home: &Path) -> Result<Option<Kubeconfig>> {
+    let path = home.join(".kube/config");
+    match path.try_exists() {
+        Ok(true) => read(&path).map(Some),
+        Ok(false) => Ok(None),
+        Err(error) => Err(unusable(&path, &error.to_string())),
     }
 }
 
@@ -154,6 +160,17 @@ mod tests {
     fn check(kubeconfig: &str, expect: &str) {
         let error = Kubeconfig::from_yaml(kubeconfig).expect_err("it is none");
         assert_eq!(without_content(&error), expect);
+    }
+
+    #[test]
+    fn a_kubeconfig_that_cannot_be_reached_is_not_absent() {
+        let home = tempfile::tempdir().expect("a directory");
+        assert!(of_home(home.path()).expect("there is none").is_none());
+        // The kernel looks at neither of them, as at a directory without the right to it.
+        std::os::unix::fs::symlink(".kube", home.path().join(".kube")).expect("a link");
+        let error = of_home(home.path()).expect_err("it cannot be reached").to_string();
+        let path = home.path().join(".kube/config").display().to_string();
+        assert!(error.contains(&path) && error.contains("--kubeconfig"), "{error}");
     }
 
     #[test]

@@ -56,7 +56,8 @@ pub(crate) fn rbac(args: &RbacArgs) -> Result<()> {
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
-        if !path.exists() {
+        let is_there = path.try_exists();
+        if !is_there.with_context(|| format!("{} cannot be read", path.display()))? {
             bail!("there is no file or directory {}", path.display());
         }
         if !path.is_dir() {

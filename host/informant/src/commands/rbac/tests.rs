@@ -356,3 +356,18 @@ fn names_are_those_that_kubernetes_takes() {
         assert_eq!(parsed.is_ok(), is_one, "{name}");
     }
 }
+
+#[test]
+fn a_path_that_cannot_be_looked_at_is_not_absent() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let check = |path: PathBuf, expect: &str| {
+        let error = files(&[path]).expect_err("it has no file");
+        let text = format!("{error:#}");
+        assert!(text.contains(expect), "{text}");
+    };
+    check(directory.path().join("nothing"), "there is no file or directory");
+    // The kernel refuses to look at it, as without the right to its directory.
+    let circle = directory.path().join("circle");
+    std::os::unix::fs::symlink(&circle, &circle).expect("a link");
+    check(circle.clone(), &format!("{} cannot be read: ", circle.display()));
+}
