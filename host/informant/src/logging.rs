@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 pub(crate) use footer::{TerminalSize, pin, terminal_size, unpin};
 use std::sync::OnceLock;
-pub(crate) use stdout::{Stdout, end};
+pub(crate) use stdout::{Stdout, end, put, written};
 use text::TextLines;
 pub(crate) use text::plugin_text;
 

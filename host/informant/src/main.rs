@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Command::Version => commands::version(),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
-    match result {
+    match result.and_then(|()| logging::written()) {
         Ok(()) => {
             logging::end(LastWords::None);
             ExitCode::SUCCESS

@@ -2,7 +2,7 @@
 
 use crate::admin::{self, Client};
 use crate::cli::{AdminArgs, OnePlugin, Output};
-use crate::logging::{Stdout, escaped};
+use crate::logging::{Stdout, escaped, put};
 use anyhow::{Context, Result};
 use informant_runtime::{PluginName, one_line};
 use serde_json::{Value, json};
@@ -46,19 +46,13 @@ pub(super) fn act(plugin: &OnePlugin, what: &str, body: Option<Value>) -> Result
 }
 
 pub(super) fn print(text: &str) {
-    // If the reader has closed standard output, the text is lost.
+    // It never fails.
     let _ = writeln!(Stdout, "{text}");
 }
 
-/// Prints a line at once. False: the reader of standard output is gone.
+/// Prints a line at once. False: more lines have no use.
 pub(super) fn say(line: &str) -> bool {
     put(&format!("{line}\n"))
-}
-
-/// The same for text that ends without a line break.
-pub(super) fn put(text: &str) -> bool {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
 pub(super) fn print_json(value: &Value) {

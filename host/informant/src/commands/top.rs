@@ -4,10 +4,10 @@
 mod columns;
 mod rates;
 
-use super::ask::{block_on, client, print, put, table};
+use super::ask::{block_on, client, print, table};
 use crate::admin::Client;
 use crate::cli::{SortKey, TopArgs, TopOutput, TopTable};
-use crate::logging::{TerminalSize, is_coloured, terminal_size};
+use crate::logging::{TerminalSize, is_coloured, put, terminal_size};
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use columns::{INFORMERS, OF_ACCOUNT, OF_LISTS, PLUGINS, sort_informers, sort_plugins};

@@ -6,9 +6,10 @@
 //! is dropped. If the process is killed, the waiting lines are lost, as they are in a pipe.
 
 use super::{LastWords, footer};
+use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -25,16 +26,22 @@ static LINES: OnceLock<NonBlocking> = OnceLock::new();
 /// The thread, until it is asked to end.
 static THREAD: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 
-/// Standard output. Its reader may be gone (`informant dev ... | head`): then only its lines are lost.
+/// The first failed write of a command's output.
+static FAILURE: Failure = Failure(Mutex::new(None));
+
+/// Standard output. No write fails: if its reader is gone (`informant dev ... | head`), only its lines are lost. [`written`]
+/// has another failure of a command's output. A log that cannot be written ends no host.
 pub(crate) struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An error would have to go to standard error, which may be closed too.
-        let _ = match LINES.get() {
-            Some(lines) => lines.clone().write_all(bytes),
-            None => io::stdout().write_all(bytes),
-        };
+        match LINES.get() {
+            // The thread has ended: the process ends.
+            Some(lines) => drop(lines.clone().write_all(bytes)),
+            None => {
+                FAILURE.keep(io::stdout().write_all(bytes));
+            }
+        }
         Ok(bytes.len())
     }
 
@@ -46,6 +53,39 @@ impl Write for Stdout {
     /// The thread flushes by itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Writes a part of a command's output at once. False: it is not written, so that more parts have no use.
+pub(crate) fn put(text: &str) -> bool {
+    let mut out = io::stdout().lock();
+    FAILURE.keep(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes the rest of a command's output.
+///
+/// # Errors
+/// Some of the output was not written, and its reader was not gone.
+pub(crate) fn written() -> Result<()> {
+    FAILURE.keep(io::stdout().flush());
+    FAILURE.first()
+}
+
+struct Failure(Mutex<Option<io::Error>>);
+
+impl Failure {
+    /// Keeps the error of a write, unless it is for want of a reader or not the first. False: the write failed.
+    fn keep(&self, result: io::Result<()>) -> bool {
+        let Err(error) = result else { return true };
+        if error.kind() != ErrorKind::BrokenPipe {
+            self.0.lock().get_or_insert(error);
+        }
+        false
+    }
+
+    fn first(&self) -> Result<()> {
+        let result = self.0.lock().take().map_or(Ok(()), Err);
+        result.context("standard output cannot be written")
     }
 }
 
@@ -87,5 +127,28 @@ impl Write for Unbuffered {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    #[test]
+    fn only_the_want_of_a_reader_is_no_failure() {
+        let check = |result: io::Result<()>, is_written: bool, expect: Option<&str>| {
+            let failure = Failure(Mutex::new(None));
+            assert_eq!(failure.keep(result), is_written);
+            let found = failure.first().err().map(|error| format!("{error:#}"));
+            assert_eq!(found.as_deref(), expect);
+        };
+        check(Ok(()), true, None);
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        check(writer.write_all(b"text"), false, None);
+        let mut full = OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let expect = "standard output cannot be written: No space left on device (os error 28)";
+        check(full.write_all(b"text"), false, Some(expect));
     }
 }

@@ -4,13 +4,31 @@ use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, host_fact};
 use crate::host::outbound::Server;
 use informant_e2e::host::run_to_end;
 use serde_json::{Value, json};
+use std::fs::OpenOptions;
 use std::path::Path;
+use std::process::Command;
 
 /// The program's output about the files, and whether it succeeded.
 fn said(bench: &HostBench<'_>, arguments: &[&str]) -> (bool, String) {
     let output = run_to_end(&bench.program, arguments).expect("it runs");
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).expect("it is text"))
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    host_fact(async |bench| {
+        // The text of the second is kept in memory in part, until the end.
+        for arguments in [&["version"][..], &["completion", "bash"]] {
+            let full = OpenOptions::new().write(true).open("/dev/full").expect("a device");
+            let mut command = Command::new(&bench.program);
+            let output = command.args(arguments).stdout(full).output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let expect =
+                "error: standard output cannot be written: No space left on device (os error 28)\n";
+            assert_eq!((output.status.code(), &*said), (Some(1), expect), "{arguments:?}");
+        }
+    });
 }
 
 #[test]
