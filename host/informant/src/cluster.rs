@@ -53,15 +53,18 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if from_environment.is_some() {
         return Ok(from_environment);
     }
-    std::env::home_dir().map_or(Ok(None), |home| of_home(&home))
+    let is_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    std::env::home_dir().map_or(Ok(None), |home| of_home(&home, is_pod))
 }
 
-/// The kubeconfig in a home directory, if there is one.
-fn of_home(home: &Path) -> Result<Option<Kubeconfig>> {
+/// The kubeconfig in a home directory, if there is one. In a Pod, which often may not look into its home, the service
+/// account counts then.
+fn of_home(home: &Path, is_pod: bool) -> Result<Option<Kubeconfig>> {
     let path = home.join(".kube/config");
     match path.try_exists() {
         Ok(true) => read(&path).map(Some),
         Ok(false) => Ok(None),
+        Err(_) if is_pod => Ok(None),
         Err(error) => Err(unusable(&path, &error.to_string())),
     }
 }
@@ -165,10 +168,11 @@ mod tests {
     #[test]
     fn a_kubeconfig_that_cannot_be_reached_is_not_absent() {
         let home = tempfile::tempdir().expect("a directory");
-        assert!(of_home(home.path()).expect("there is none").is_none());
+        assert!(of_home(home.path(), false).expect("there is none").is_none());
         // The kernel looks at neither of them, as at a directory without the right to it.
         std::os::unix::fs::symlink(".kube", home.path().join(".kube")).expect("a link");
-        let error = of_home(home.path()).expect_err("it cannot be reached").to_string();
+        assert!(of_home(home.path(), true).expect("a service account counts").is_none());
+        let error = of_home(home.path(), false).expect_err("it cannot be reached").to_string();
         let path = home.path().join(".kube/config").display().to_string();
         assert!(error.contains(&path) && error.contains("--kubeconfig"), "{error}");
     }
