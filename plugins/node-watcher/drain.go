@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 
 	informant "github.com/informant-dev/informant/plugin-sdk/go"
 	"github.com/informant-dev/informant/plugin-sdk/go/indexer"
@@ -23,7 +26,41 @@ const (
 	drained = "drained"
 )
 
-func drainKey(name string) string { return "drain/" + name }
+const drainPrefix = "drain/"
+
+func drainKey(name string) string { return drainPrefix + name }
+
+// lookAtDrains looks at the cordoned nodes, and forgets those that were uncordoned or deleted while no host ran.
+func lookAtDrains() error {
+	if listed, err := indexer.HasSynced(pods); err != nil || !listed {
+		return err
+	}
+	cordonedNow := map[string]bool{}
+	err := indexer.IndexKeys(nodes, cordoned, "true", func(key informant.Key) bool {
+		cordonedNow[key.Name] = true
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	told, err := state.Keys(drainPrefix)
+	if err != nil {
+		return err
+	}
+	for _, key := range told {
+		if !cordonedNow[strings.TrimPrefix(key, drainPrefix)] {
+			if err := state.Set(key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cordonedNow)) {
+		if err := lookAtDrain(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // forgetDrain is for nodes that are not cordoned, or gone.
 func forgetDrain(name string) error {

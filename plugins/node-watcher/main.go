@@ -27,7 +27,13 @@ const (
 	byName   = "name"
 	cordoned = "unschedulable"
 	byNode   = "node"
+	// The schedules: a look at drains, and gauges that are set again.
+	drains  = "drains"
+	measure = "measure"
 )
+
+// measureEvery is well below the hour after which the host drops a series that nobody sets.
+const measureEvery = "20m"
 
 // What differs in an update that is told: whether it is cordoned, and its conditions. A heartbeat changes their times alone.
 var filter = "change != 'updated' || " + isCordoned("object") + " != " + isCordoned("old") + " || " + hasConditions("object") + " != " + hasConditions("old") +
@@ -101,14 +107,15 @@ func (w *watcher) Describe(config informant.Config) (*informant.Descriptor, erro
 			OnlyIfChanged: []string{unschedulableAt, conditionsAt},
 			Filter:        filter,
 		}},
-		Indexes: []informant.Index{{Resource: nodes, Name: byName, Pointer: "/metadata/name"}},
+		Indexes:   []informant.Index{{Resource: nodes, Name: byName, Pointer: "/metadata/name"}},
+		Schedules: []informant.Schedule{{Name: measure, Every: measureEvery}},
 	}
 	if settings.Drains {
 		descriptor.Reads = []informant.Read{{Resource: pods}}
 		descriptor.Indexes = append(descriptor.Indexes,
 			informant.Index{Resource: nodes, Name: cordoned, Pointer: unschedulableAt},
 			informant.Index{Resource: pods, Name: byNode, Pointer: "/spec/nodeName"})
-		descriptor.Schedules = []informant.Schedule{{Name: "drains", Every: settings.DrainCheck}}
+		descriptor.Schedules = append(descriptor.Schedules, informant.Schedule{Name: drains, Every: settings.DrainCheck})
 	}
 	return descriptor, nil
 }
@@ -173,22 +180,17 @@ func (w *watcher) Handle(event *informant.Event) error {
 	return w.measure()
 }
 
-// Fire looks whether the nodes that are cordoned are empty.
-func (w *watcher) Fire(string, time.Time) error {
-	var names []string
-	err := indexer.IndexKeys(nodes, cordoned, "true", func(key informant.Key) bool {
-		names = append(names, key.Name)
-		return true
-	})
-	if err != nil {
-		return err
+// Fire sets the gauges again, or looks whether the nodes that are cordoned are empty.
+func (w *watcher) Fire(schedule string, _ time.Time) error {
+	switch {
+	case w.nodes == nil:
+		// Before the first sync a node that is not in the cache may well exist.
+		return nil
+	case schedule == measure:
+		return w.measure()
+	default:
+		return lookAtDrains()
 	}
-	for _, name := range names {
-		if err := lookAtDrain(name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // summary is one line on what there is, with the names of those that are not as they should be.

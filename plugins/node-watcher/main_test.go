@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/informant-dev/informant/plugin-sdk/go/informanttest"
+	"github.com/informant-dev/informant/plugin-sdk/go/state"
 )
 
 // object is a node with these conditions, as Ready=True, and perhaps cordoned.
@@ -117,6 +118,10 @@ func TestGaugesFollow(t *testing.T) {
 	if counted := host.Series()["node_watcher_changes_total map[change:uncordoned]"]; counted != 1 {
 		t.Fatal(counted)
 	}
+	// The host drops a series that nobody sets for an hour.
+	clear(host.Series())
+	must(t, host.Fire("measure", time.Unix(0, 0)))
+	checkGauges(2, 0, 0, 0, 0)
 }
 
 func pod(name, more, phase string) string {
@@ -133,6 +138,11 @@ func TestADrainIsToldOnceAndOverReloads(t *testing.T) {
 	host.Put(pods, pod("log-1", daemon, "Running"))
 	host.Put(pods, pod("proxy", mirror, "Running"))
 	host.Put(pods, pod("job-1", "", "Succeeded"))
+	must(t, host.Fire("drains", time.Unix(0, 0)))
+	if got := host.Lines(); len(got) != 0 {
+		t.Fatal("before the first sync nothing is known: ", got)
+	}
+	must(t, host.Synced(nodes))
 	fire := func(want ...string) {
 		t.Helper()
 		before := len(host.Lines())
@@ -151,10 +161,42 @@ func TestADrainIsToldOnceAndOverReloads(t *testing.T) {
 	fire("info node a is drained node=a change=drained")
 }
 
+func TestDrainsThatEndedWhileNoHostRanAreForgotten(t *testing.T) {
+	host := start(t, nil)
+	host.Put(nodes, object("a", true, "Ready=True"))
+	host.Put(nodes, object("b", false, "Ready=True"))
+	for _, name := range []string{"a", "b", "gone"} {
+		must(t, state.Set("drain/"+name, []byte(drained)))
+	}
+	check := func(want ...string) {
+		t.Helper()
+		must(t, host.Fire("drains", time.Unix(0, 0)))
+		if found, err := state.Keys(""); err != nil || !slices.Equal(found, want) {
+			t.Fatal(found, err)
+		}
+	}
+	check("drain/a", "drain/b", "drain/gone")
+	must(t, host.Synced(nodes))
+	check("drain/a")
+	must(t, host.Update(nodes, object("b", false, "Ready=True"), object("b", true, "Ready=True")))
+	check("drain/a", "drain/b")
+	if lines := host.Lines(); lines[len(lines)-1] != "info node b is drained node=b change=drained" {
+		t.Fatal(lines)
+	}
+}
+
 func TestWithoutDrainsNoPodIsRead(t *testing.T) {
-	descriptor := start(t, map[string]any{"drains": false}).Descriptor()
-	if len(descriptor.Reads)+len(descriptor.Schedules) != 0 || len(descriptor.Indexes) != 1 {
+	host := start(t, map[string]any{"drains": false})
+	descriptor := host.Descriptor()
+	if len(descriptor.Reads) != 0 || len(descriptor.Schedules) != 1 || len(descriptor.Indexes) != 1 {
 		t.Fatalf("%+v", descriptor)
+	}
+	host.Put(nodes, object("a", false, "Ready=False"))
+	must(t, host.Synced(nodes))
+	clear(host.Series())
+	must(t, host.Fire("measure", time.Unix(0, 0)))
+	if down := host.Series()["node_watcher_nodes map[state:not-ready]"]; down != 1 {
+		t.Fatal(host.Series())
 	}
 }
 
