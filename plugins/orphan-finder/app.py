@@ -13,7 +13,11 @@ from orphans import BY_NAMESPACE, BY_OWNER, BY_UID, DEPLOYMENTS, REPLICA_SETS, S
 from references import ACCOUNTS, CLAIMS, CONFIG_MAPS, INGRESSES, PODS, SECRETS, TEMPLATES, indexes
 from settings import Settings
 
-SCHEDULE = "look"
+LOOK = "look"
+#: Sets the gauges of the last look again, well within the hour after which the host drops a series that nobody sets.
+MEASURE, MEASURE_EVERY = "measure", "20m"
+#: The last look's time and numbers, in the plugin's state. The other keys there are kinds.
+LAST = "last"
 ORPHANS = "orphan_finder_orphans"
 #: Namespaces that have series of their own; those of the others are together.
 NAMESPACES_MAX = 100
@@ -34,7 +38,7 @@ class OrphanFinder(Plugin):
         by_namespace = [resource for resource in listed if resource != REPLICA_SETS]
         return {
             "version": "0.1.0",
-            "schedules": [{"name": SCHEDULE, "every": settings.every}],
+            "schedules": [{"name": LOOK, "every": settings.every}, {"name": MEASURE, "every": MEASURE_EVERY}],
             "reads": [{"resource": resource} for resource in reads],
             "indexes": [
                 *indexes(looked_at),
@@ -46,34 +50,44 @@ class OrphanFinder(Plugin):
 
     def start(self, config):
         self.settings = Settings(config)
-        #: The series that the last look has set.
-        self.series = set()
 
     def fire(self, schedule, at):
+        if schedule == LOOK:
+            self.look(at)
+        self.measure()
+
+    def look(self, at):
         found = {kind: dict(orphans) for kind, orphans in Finder(self.settings, at).all()}
-        self.measure(found)
+        state.set(LAST, {"at": at.timestamp(), "counts": self.counts(found)})
         lines = LINES_MAX
         for kind, orphans in found.items():
             lines = self.tell(kind, orphans, lines)
-        metrics.gauge_set("orphan_finder_last_look_seconds", None, at.timestamp())
 
-    def measure(self, found):
-        """A series for each kind and namespace; what is not among them any more is none."""
+    def counts(self, found):
+        """A count for each kind and namespace; what is not among them any more is none."""
         all_of = Counter(namespace for orphans in found.values() for namespace, _ in orphans)
         own = set(sorted(all_of, key=lambda namespace: (-all_of[namespace], namespace))[:NAMESPACES_MAX])
-        counts = {series: 0 for series in self.series}
+        last = state.get(LAST) or {"counts": []}
+        counts = {(kind, namespace): 0 for kind, namespace, count in last["counts"] if count > 0}
         for kind, orphans in found.items():
             # So that a kind of which there is none is seen to be looked at.
             counts[kind, ""] = len(orphans)
             for namespace, _ in orphans:
                 series = kind, namespace if namespace in own else OTHERS
                 counts[series] = counts.get(series, 0) + 1
-        for (kind, namespace), count in sorted(counts.items()):
+        return [[*series, count] for series, count in sorted(counts.items())]
+
+    def measure(self):
+        """Sets the gauges to what the last look found."""
+        last = state.get(LAST)
+        if last is None:
+            return
+        for kind, namespace, count in last["counts"]:
             if namespace == "":
                 metrics.gauge_set("orphan_finder_orphans_of_all_namespaces", {"kind": kind}, count)
             else:
                 metrics.gauge_set(ORPHANS, {"kind": kind, "namespace": namespace}, count)
-        self.series = {series for series, count in counts.items() if count > 0}
+        metrics.gauge_set("orphan_finder_last_look_seconds", None, last["at"])
 
     def tell(self, kind, orphans, lines):
         """Logs those that were not told before, as long as there are lines, and answers how many are left."""

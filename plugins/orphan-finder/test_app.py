@@ -142,6 +142,19 @@ class OrphanFinder(unittest.TestCase):
         self.check([], [line], host=host)
         self.assertEqual((host.series[series], host.series["orphan_finder_last_look_seconds",]), (1, NOW))
 
+    def test_gauges_are_set_again_between_looks(self):
+        host = Host(app, {"every": "6h"})
+        self.assertEqual([schedule["every"] for schedule in host.descriptor["schedules"]], ["6h", "20m"])
+        self.assertIsNone(host.fire("measure", NOW))
+        self.assertEqual(host.series, {}, "there was no look yet")
+        host = self.check([(CONFIG_MAPS, named("a"))], ["ConfigMap shop/a is an orphan: nothing refers to it"], host=host)
+        set_by_look = dict(host.series)
+        # The host drops a series that nobody sets for an hour. A new version sets them, too.
+        for host in (host, Host(app, {"every": "6h"}, before=host)):
+            host.series.clear()
+            self.assertIsNone(host.fire("measure", NOW + 1200))
+            self.assertEqual(host.series, set_by_look)
+
     def test_lines_names_and_series_are_bounded(self):
         self.addCleanup(setattr, app, "TOLD_MAX", app.TOLD_MAX)
         app.TOLD_MAX = 150
