@@ -42,9 +42,9 @@ func (h hashes) String() string {
 	return strings.Join(words, ",")
 }
 
-// digest is one hash for all.
-func (h hashes) digest() string {
-	sum := sha256.Sum256([]byte(h.String()))
+// digest is one hash for all, and for the digest that the pods have: with the same one again they would not be rolled.
+func (h hashes) digest(last string) string {
+	sum := sha256.Sum256([]byte(last + " " + h.String()))
 	return hex.EncodeToString(sum[:hashBytes])
 }
 

@@ -27,7 +27,11 @@ const (
 	rolled = "informant.dev/reload-hash"
 )
 
-const asksAt, seenAt = "/metadata/annotations/informant.dev~1reload", "/metadata/annotations/informant.dev~1reload-seen"
+const (
+	asksAt   = "/metadata/annotations/informant.dev~1reload"
+	seenAt   = "/metadata/annotations/informant.dev~1reload-seen"
+	rolledAt = "/spec/template/metadata/annotations/informant.dev~1reload-hash"
+)
 
 // byRequest is the index of workloads by what they ask for, word for word.
 const byRequest = "reload"
@@ -163,7 +167,7 @@ func (r *reloader) enqueueUsers(of source, namespace string) error {
 
 // bringInLine rolls a workload if something that it used before is another now, and writes down what it uses.
 func (r *reloader) bringInLine(resource string, key informant.Key) error {
-	fields, err := indexer.Fields("apps/v1/"+resource, key, asksAt, seenAt, "/spec/template/spec", "/metadata/resourceVersion")
+	fields, err := indexer.Fields("apps/v1/"+resource, key, asksAt, seenAt, "/spec/template/spec", "/metadata/resourceVersion", rolledAt)
 	if err != nil || fields == nil || fields[0] == nil {
 		return err
 	}
@@ -193,11 +197,11 @@ func (r *reloader) bringInLine(resource string, key informant.Key) error {
 	if now.String() == before.String() {
 		return nil
 	}
-	return r.write(resource, key, text(fields[3]), now, now.changed(before))
+	return r.write(resource, key, text(fields[3]), now, now.changed(before), text(fields[4]))
 }
 
-// write brings it about, if the workload is still as the cache has it.
-func (r *reloader) write(resource string, key informant.Key, version string, now hashes, changed []string) error {
+// write brings it about, if the workload is still as the cache has it. last is what its pods were rolled with.
+func (r *reloader) write(resource string, key informant.Key, version string, now hashes, changed []string, last string) error {
 	type annotations map[string]string
 	type metadata struct {
 		Annotations     annotations `json:"annotations"`
@@ -205,7 +209,7 @@ func (r *reloader) write(resource string, key informant.Key, version string, now
 	}
 	patch := map[string]any{"metadata": metadata{annotations{seen: now.String()}, version}}
 	if len(changed) > 0 {
-		patch["spec"] = map[string]any{"template": map[string]any{"metadata": metadata{Annotations: annotations{rolled: now.digest()}}}}
+		patch["spec"] = map[string]any{"template": map[string]any{"metadata": metadata{Annotations: annotations{rolled: now.digest(last)}}}}
 	}
 	_, err := kube.Patch(kube.Object{Resource: "apps/v1/" + resource, Key: key}, kube.Merge, patch)
 	if kube.IsReason(err, "NotFound") {

@@ -128,6 +128,33 @@ func TestAWorkloadIsRolledWhenWhatItUsesChanges(t *testing.T) {
 	}
 }
 
+func TestEachRolloutChangesThePods(t *testing.T) {
+	c := start(t, nil, "auto", mounts)
+	uses := func(what any) {
+		c.web["spec"].(map[string]any)["template"].(map[string]any)["spec"] = what
+		c.Put(deployments, c.web)
+		c.work("deployments/shop/web")
+	}
+	mounted := map[string]any{"volumes": []any{map[string]any{"configMap": map[string]any{"name": "settings"}}}}
+	c.put(configMaps, "settings", "1")
+	uses(mounted)
+	c.put(configMaps, "settings", "2")
+	c.work("configmaps/shop/settings")
+	c.check("rolled", 2, 1)
+	first := c.hash()
+	// Meanwhile it does not use the ConfigMap, which changes back.
+	uses(map[string]any{})
+	c.put(configMaps, "settings", "1")
+	uses(mounted)
+	c.check("followed again", 4, 1)
+	c.put(configMaps, "settings", "2")
+	c.work("configmaps/shop/settings")
+	c.check("rolled again", 5, 2)
+	if c.hash() == first {
+		t.Fatal("the pods were not rolled: ", first)
+	}
+}
+
 func TestAWorkloadThatNobodyNamesIsLeftAlone(t *testing.T) {
 	c := start(t, nil, "configmap/other", mounts)
 	c.put(configMaps, "settings", "1")
