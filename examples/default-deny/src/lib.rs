@@ -52,10 +52,13 @@ impl Reconciler for DefaultDeny {
             }
             None if wanted => kube::create(POLICIES, &key, &policy(namespace)).map(drop),
             Some(policy) if wanted && policy["spec"] != spec() => {
-                let spec = json!([{"op": "replace", "path": "/spec", "value": spec()}]);
-                kube::patch(POLICIES, &key, &Patch::json(spec)).map(drop)
+                let patch = json!([
+                    {"op": "test", "path": "/metadata/uid", "value": uid(&policy)},
+                    {"op": "replace", "path": "/spec", "value": spec()},
+                ]);
+                kube::patch(POLICIES, &key, &Patch::json(patch)).map(drop)
             }
-            Some(_) if !wanted => kube::delete(POLICIES, &key),
+            Some(policy) if !wanted => kube::delete_only(POLICIES, &key, uid(&policy)),
             _ => return Ok(None),
         };
         written.map_err(kube::Error::into_failure)?;
@@ -76,6 +79,11 @@ fn is_own(policy: &Value) -> bool {
     policy["metadata"]["labels"][OWNER] == NAME
 }
 
+/// With it, a write spares a newer policy of the same name.
+fn uid(policy: &Value) -> &str {
+    policy["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
 fn policy(namespace: &str) -> Value {
     json!({
         "apiVersion": "networking.k8s.io/v1",
@@ -93,11 +101,10 @@ fn spec() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use informant_plugin::testing::Host;
+    use informant_plugin::testing::{Host, TestWrite};
 
-    /// The verbs of the writes for a namespace with this metadata, beside this policy.
-    #[track_caller]
-    fn check(metadata: Option<Value>, policy: Option<Value>, expect: &[&str]) {
+    /// The writes for a namespace with this metadata, beside this policy.
+    fn writes(metadata: Option<Value>, policy: Option<Value>) -> Vec<TestWrite> {
         let host = Host::new();
         if let Some(metadata) = metadata {
             host.put(NAMESPACES, json!({"metadata": metadata}));
@@ -107,7 +114,13 @@ mod tests {
         }
         let mut plugin = host.start::<DefaultDeny>(json!({})).expect("it starts");
         assert_eq!(plugin.reconcile("shop", 1), Ok(None));
-        let verbs: Vec<_> = host.writes().iter().map(|write| write.verb).collect();
+        host.writes()
+    }
+
+    /// The verbs of these writes.
+    #[track_caller]
+    fn check(metadata: Option<Value>, policy: Option<Value>, expect: &[&str]) {
+        let verbs: Vec<_> = writes(metadata, policy).iter().map(|write| write.verb).collect();
         assert_eq!(verbs, expect);
     }
 
@@ -116,7 +129,8 @@ mod tests {
     }
 
     fn found(owner: &str, spec: Value) -> Option<Value> {
-        let metadata = json!({"namespace": "shop", "name": NAME, "labels": {OWNER: owner}});
+        let labels = json!({OWNER: owner});
+        let metadata = json!({"namespace": "shop", "name": NAME, "uid": "1", "labels": labels});
         Some(json!({"metadata": metadata, "spec": spec}))
     }
 
@@ -132,6 +146,15 @@ mod tests {
     fn without_the_label_the_policy_is_deleted() {
         check(Some(json!({"name": "shop"})), found(NAME, spec()), &["delete"]);
         check(Some(json!({"name": "shop"})), None, &[]);
+    }
+
+    #[test]
+    fn a_newer_policy_of_the_name_is_spared() {
+        let only = |writes: Vec<TestWrite>| writes.into_iter().next().expect("a write").body;
+        let unlabelled = Some(json!({"name": "shop"}));
+        assert_eq!(only(writes(unlabelled, found(NAME, spec()))), json!("1"));
+        let patch = only(writes(labelled(), found(NAME, json!({"podSelector": {}}))));
+        assert_eq!(patch[0], json!({"op": "test", "path": "/metadata/uid", "value": "1"}));
     }
 
     #[test]
