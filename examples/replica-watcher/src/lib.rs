@@ -4,6 +4,7 @@
 use informant_plugin::prelude::*;
 use informant_plugin::{EnqueueRule, Every, Index, Reconciler, Schedule, Timer, metrics};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const REPLICA_SETS: &str = "apps/v1/replicasets";
@@ -13,8 +14,12 @@ const BY_OWNER: &str = "owner";
 /// While pods are missing somebody might want to hear of it again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// The plugin; it remembers nothing.
-pub struct ReplicaWatcher;
+/// The plugin, with the last number of ready pods of each ReplicaSet: the host drops a series that nobody sets for an
+/// hour.
+#[derive(Default)]
+pub struct ReplicaWatcher {
+    ready: BTreeMap<String, u32>,
+}
 
 #[derive(Deserialize)]
 struct ReplicaSet {
@@ -67,7 +72,7 @@ impl Plugin for ReplicaWatcher {
     }
 
     fn start(_: &Config) -> Result<Self> {
-        Ok(Self)
+        Ok(Self::default())
     }
 }
 
@@ -77,6 +82,7 @@ impl Reconciler for ReplicaWatcher {
         let Some(set) = indexer::get::<ReplicaSet>(REPLICA_SETS, &ObjectKey::new(namespace, name))?
         else {
             info!("{key} is gone");
+            self.ready.remove(key);
             return Ok(None);
         };
         let mut ready = 0;
@@ -85,7 +91,8 @@ impl Reconciler for ReplicaWatcher {
         }
         let wanted = set.spec.replicas.unwrap_or(1);
         info!("{key}: {ready} of {wanted} pods are ready");
-        metrics::gauge_set("replicaset_ready_pods", &[("replicaset", key)], ready.into())?;
+        measure(key, ready)?;
+        self.ready.insert(key.to_owned(), ready);
         Ok((ready < wanted).then_some(LOOK_AGAIN))
     }
 }
@@ -93,11 +100,15 @@ impl Reconciler for ReplicaWatcher {
 impl Timer for ReplicaWatcher {
     fn fire(&mut self, _: &str, _: u64) -> Result {
         info!("there are {} ReplicaSets", indexer::count(REPLICA_SETS, None)?);
-        Ok(())
+        self.ready.iter().try_for_each(|(key, &ready)| measure(key, ready))
     }
 }
 
 export_plugin!(ReplicaWatcher, reconciler, timer);
+
+fn measure(key: &str, ready: u32) -> Result {
+    metrics::gauge_set("replicaset_ready_pods", &[("replicaset", key)], ready.into())
+}
 
 fn is_ready(pod: &Pod) -> bool {
     let mut conditions = pod.status.iter().flat_map(|status| &status.conditions);
@@ -134,6 +145,29 @@ mod tests {
         check("default/web", &pods, "default/web: 1 of 2 pods are ready", Some(LOOK_AGAIN));
         let pods = [("1", "True"), ("1", "True")];
         check("default/web", &pods, "default/web: 2 of 2 pods are ready", None);
+    }
+
+    /// The gauge of the ReplicaSet `default/web`.
+    fn gauge(host: &Host) -> Option<f64> {
+        host.metric("replicaset_ready_pods", &[("replicaset", "default/web")])
+    }
+
+    #[test]
+    fn gauges_are_set_again_without_events() {
+        let host = Host::new();
+        let metadata = json!({"namespace": "default", "name": "web", "uid": "1"});
+        host.put(REPLICA_SETS, json!({"metadata": metadata, "spec": {"replicas": 0}}));
+        let mut watcher = host.start::<ReplicaWatcher>(json!({})).expect("it starts");
+        assert_eq!(watcher.reconcile("default/web", 1), Ok(None));
+        assert_eq!(gauge(&host), Some(0.0));
+        // A new host has no series, as one that has dropped them after an hour.
+        let host = Host::new();
+        assert_eq!(watcher.fire("summary", 600_000), Ok(()));
+        assert_eq!(gauge(&host), Some(0.0));
+        assert_eq!(watcher.reconcile("default/web", 1), Ok(None));
+        let host = Host::new();
+        assert_eq!(watcher.fire("summary", 1_200_000), Ok(()));
+        assert_eq!(gauge(&host), None, "it is gone");
     }
 
     #[test]
