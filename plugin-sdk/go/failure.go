@@ -33,11 +33,16 @@ func After(err error, wait time.Duration) error {
 }
 
 // Retry returns the retry of an event that failed with err: never, or after a time. Both are zero for the rate
-// limiter's wait. For tests, and for the packages beside this one.
+// limiter's wait. The API server's time counts where neither Never nor After was called. For tests, and for the
+// packages beside this one.
 func Retry(err error) (never bool, after time.Duration) {
 	var asked *failure
 	if errors.As(err, &asked) {
 		return asked.never, asked.after
+	}
+	var refused interface{ Wait() time.Duration }
+	if errors.As(err, &refused) {
+		return false, refused.Wait()
 	}
 	return false, 0
 }

@@ -123,6 +123,20 @@ func TestRetriesAreFoundThroughOtherErrors(t *testing.T) {
 	equal(t, []any{never, after}, []any{false, time.Duration(0)})
 }
 
+func TestTheAPIServersTimeIsTheWait(t *testing.T) {
+	refused := &kube.Error{Kind: kube.Status, Code: 429, Reason: "TooManyRequests", RetryAfter: 2 * time.Second}
+	check := func(err error, wantNever bool, want time.Duration) {
+		t.Helper()
+		never, after := informant.Retry(err)
+		equal(t, []any{never, after}, []any{wantNever, want})
+	}
+	check(refused, false, 2*time.Second)
+	check(fmt.Errorf("while writing: %w", refused), false, 2*time.Second)
+	check(informant.Never(refused), true, 0)
+	check(informant.After(refused, time.Second), false, time.Second)
+	check(&kube.Error{Kind: kube.Transport}, false, 0)
+}
+
 func TestADescriptorLeavesOutWhatIsNotSaid(t *testing.T) {
 	descriptor, _ := does(nil).Describe(nil)
 	text, _ := json.Marshal(descriptor)

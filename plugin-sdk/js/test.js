@@ -63,6 +63,37 @@ test("what is thrown tells of its causes, and a wait that is no number of itself
   assert.throws(() => again.reconcile(), { message: "TypeError: reconcile wants milliseconds, and NaN is none" });
 });
 
+test("a refused write comes again after the API server's time", async () => {
+  const { after, kube, plugin } = await import("./src/index.js");
+  const check = (retryAfterMs, handle, retry) => {
+    const host = new Host(plugin({ describe: { version: "1", subscriptions: [{ resource: "v1/pods" }] }, handle }));
+    host.answerWrite = () => {
+      throw { tag: "status", val: { code: 429, reason: "TooManyRequests", message: "busy", retryAfterMs } };
+    };
+    assert.deepEqual(host.add("v1/pods", pod("a", "")), { message: "HostError: kube: status: busy", retry });
+  };
+  const remove = () => kube.delete("v1/pods", "shop/a");
+  check(2000n, remove, { tag: "after-ms", val: 2000 });
+  check(null, remove, { tag: "backoff" });
+  const own = () => {
+    try {
+      remove();
+    } catch (error) {
+      throw after(error, 5);
+    }
+  };
+  check(2000n, own, { tag: "after-ms", val: 5 });
+});
+
+test("several values of one response header are joined", async () => {
+  const { http, log, plugin } = await import("./src/index.js");
+  const handle = () => log.info("answered", http.send({ url: "https://localhost" }).headers);
+  const host = new Host(plugin({ describe: { version: "1", subscriptions: [{ resource: "v1/pods" }] }, handle }));
+  host.answerRequest = () => ({ status: 200, headers: [["vary", "accept"], ["age", "1"], ["vary", "origin"], ["__proto__", "x"]] });
+  assert.equal(host.add("v1/pods", pod("a", "")), null);
+  assert.deepEqual(host.lines, ["info answered vary=accept, origin age=1 __proto__=x"]);
+});
+
 test("the host's functions are there", () => {
   const host = new Host(fails);
   host.put("v1/pods", pod("db", ""));

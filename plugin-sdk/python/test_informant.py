@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from unittest.mock import patch
 
 from informant_testing import Err, Host
@@ -80,6 +80,41 @@ class Sdk(unittest.TestCase):
         with self.assertRaises(Err) as raised:
             host.reconcile()
         self.assertEqual(raised.exception.value.message, "ValueError: reconcile wants seconds, and nan is no number of them")
+
+    def test_a_refused_write_comes_again_after_the_api_servers_time(self):
+        from wit_world.imports import kube as contract
+
+        from informant import After, HostError, Plugin, exports
+        from informant.host import kube
+
+        class Writes(Plugin):
+            @staticmethod
+            def describe(config):
+                return {"version": "1", "subscriptions": [{"resource": "v1/pods"}]}
+
+            def handle(self, event):
+                try:
+                    kube.create("v1/pods", "shop/a", {})
+                except HostError as error:
+                    if event.name == "own":
+                        raise After("later", 3) from error
+                    raise
+
+        module = ModuleType("writes")
+        module.Lifecycle, module.Handler = exports(Writes)[:2]
+        host = Host(module)
+
+        def check(name, milliseconds, retry):
+            def refuse(*write):
+                raise Err(contract.Error_Status(SimpleNamespace(code=429, reason="TooManyRequests", message="busy", retry_after_ms=milliseconds)))
+
+            host.world.answer_write = refuse
+            found = host.add("v1/pods", pod(name)).retry
+            self.assertEqual((type(found).__name__, found.value), retry)
+
+        check("a", 2000, ("Retry_AfterMs", 2000))
+        check("a", None, ("Retry_Backoff", None))
+        check("own", 2000, ("Retry_AfterMs", 3000))
 
     def test_the_hosts_functions_are_there(self):
         host = Host(app)

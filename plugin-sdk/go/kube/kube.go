@@ -58,9 +58,12 @@ type Error struct {
 	// Code and Reason are those of the API server, such as 409 and Conflict.
 	Code   uint16
 	Reason string
-	// RetryAfter is the API server's time until the next try.
+	// RetryAfter is the API server's time until the next try. An event that fails with this error comes again after it.
 	RetryAfter time.Duration
 }
+
+// Wait returns RetryAfter, for informant.Retry.
+func (e *Error) Wait() time.Duration { return e.RetryAfter }
 
 func (e *Error) Error() string {
 	if e.Kind == Status {

@@ -13,7 +13,7 @@ export interface StatusError {
   /** `Conflict`, `AlreadyExists`, `NotFound`, `Invalid` or another word of the API server. */
   reason: string;
   message: string;
-  /** With 429 and 503, the wait before the next try. */
+  /** With 429 and 503, the wait before the next try. A function that throws the error is called again after this time. */
   retryAfterMs?: bigint | null;
 }
 

@@ -50,5 +50,12 @@ export function text(reason, causes = CAUSES_MAX) {
   return reason.cause == null || causes === 0 ? own : `${own}: ${text(reason.cause, causes - 1)}`;
 }
 
+/** The retry of a thrown value: its own one, or after the API server's time. */
+function retryOf(reason) {
+  if (isAsking(reason)) return reason[RETRY];
+  const ms = reason instanceof HostError && reason.kind === "status" ? reason.detail?.retryAfterMs : null;
+  return ms == null ? { tag: "backoff" } : { tag: "after-ms", val: milliseconds("retryAfterMs", Number(ms)) };
+}
+
 /** The contract's failure. */
-export const failure = (reason) => ({ message: text(reason), retry: reason?.[RETRY] ?? { tag: "backoff" } });
+export const failure = (reason) => ({ message: text(reason), retry: retryOf(reason) });

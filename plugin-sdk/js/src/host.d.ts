@@ -83,7 +83,7 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   status: number;
-  /** Names are in lower case. */
+  /** Names are in lower case. Several values of one name are joined by a comma. */
   headers: { [name: string]: string };
   body: Uint8Array;
   /** The body as text. */

@@ -93,12 +93,19 @@ export const kube = {
     void asked("kube", () => kubeOfHost.recordEvent(resource, keyOf(key), warning, reason, message)),
 };
 
+/** Headers by name. Several values of one name are joined by a comma. */
+function joined(fields) {
+  const headers = new Map();
+  for (const [name, of] of fields) headers.set(name, headers.has(name) ? `${headers.get(name)}, ${of}` : of);
+  return Object.fromEntries(headers);
+}
+
 /** HTTP requests, if they are granted. */
 export const http = {
   send: ({ method = "GET", url, headers = {}, body: of = "", timeoutMs = 0 }) => {
     const request = { method, url, headers: Object.entries(headers), body: body(of), timeoutMs };
     const { status, headers: fields, body: bytes } = asked("http", () => httpOfHost.send(request));
-    return { status, headers: Object.fromEntries(fields), body: bytes, text: () => decode(bytes), json: () => object(bytes) };
+    return { status, headers: joined(fields), body: bytes, text: () => decode(bytes), json: () => object(bytes) };
   },
 };
 

@@ -9,7 +9,7 @@ from componentize_py_types import Err
 from wit_world.imports import types
 
 from ._event import Event
-from ._failure import After, Never, milliseconds, text
+from ._failure import After, HostError, Never, milliseconds, text
 
 
 class Plugin:
@@ -55,6 +55,8 @@ def _failure(error):
         retry = types.Retry_Never()
     elif isinstance(error, After):
         retry = types.Retry_AfterMs(error.milliseconds)
+    elif isinstance(error, HostError) and getattr(error.detail, "retry_after_ms", None) is not None:
+        retry = types.Retry_AfterMs(error.detail.retry_after_ms)
     return types.Failure(text(error), retry)
 
 

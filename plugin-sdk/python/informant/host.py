@@ -161,6 +161,7 @@ class http:
 
     @staticmethod
     def send(method, url, headers=None, body=b"", timeout=0.0):
+        """The answer has `status`, `body` and `headers`: pairs of a name in lower case and a value, one for each value."""
         request = _http.Request(method, url, list((headers or {}).items()), _body(body), int(timeout * 1000))
         return _asked("http", _http.send, request)
 
