@@ -1,6 +1,6 @@
-//! HTTP requests. The operator's configuration must grant each of them (`http` in `NAME.yaml`), by origin, method and
-//! path. [`Error::NotGranted`] contains the lines that would grant it. Leave credentials to the host, which adds them
-//! if the configuration says so.
+//! HTTP requests. The host's own file must grant each of them (`http` of `plugins.NAME`), or `NAME.yaml` within that
+//! file's `ceiling`, by origin, method and path. [`Error::NotGranted`] contains the lines that would grant it. Leave
+//! credentials to the host, which adds them if the configuration says so.
 //!
 //! The plugin waits for the answer. All requests of one call have 10 s together by default. Requests are possible in
 //! `handle`, `reconcile`, `fire` and `synced`. A failed call does not undo its requests, and it comes again. So send only

@@ -1,6 +1,6 @@
-//! Writes to the cluster. The operator's configuration must grant each of them (`writes` in `NAME.yaml`).
-//! [`Error::NotGranted`] contains the lines that would grant it. A resource has the form `v1/pods` or
-//! `apps/v1/deployments`, and its subresource the form `v1/pods/status`.
+//! Writes to the cluster. The host's own file must grant each of them (`writes` of `plugins.NAME`), or `NAME.yaml`
+//! within that file's `ceiling`. [`Error::NotGranted`] contains the lines that would grant it. A resource has the form
+//! `v1/pods` or `apps/v1/deployments`, and its subresource the form `v1/pods/status`.
 //!
 //! The plugin waits for the answer. All requests of one call have 10 s together by default. Writes are possible in
 //! `handle`, `reconcile`, `fire` and `synced`. A failed call does not undo its writes, and it comes again. So make only
