@@ -27,11 +27,14 @@ static informant_outcome fire(informant_string schedule, uint64_t unix_ms) {
   (void)unix_ms;
   uint64_t count = 0;
   informant_page page = {0};
+  informant_mark mark = informant_memory_mark();
   do {
     const informant_error *error =
         informant_indexer_list(INFORMANT_STRING("v1/pods"), INFORMANT_NONE, INFORMANT_STRING(""), &page);
     if (error) return informant_failed(error);
     for (size_t i = 0; i < page.items.count; i++) count += is_pending(page.items.items[i]);
+    /* Only the next page's cursor stays in memory. */
+    if (page.next.is_some) page.next.value = informant_memory_release(mark, page.next.value);
   } while (page.next.is_some);
   informant_log_with(INFORMANT_INFO, INFORMANT_STRING("pending pods"),
                      INFORMANT_PAIRS(INFORMANT_PAIR("count", informant_unsigned_text(count))));
