@@ -1,11 +1,12 @@
 // Tests the SDK with a plugin that uses everything.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { exported, table, used } from "./bundle.js";
+import vm from "node:vm";
+import { bundle, exported, table, used } from "./bundle.js";
 import * as fails from "./fails/plugin.js";
 import { quick, TEXT_MAX } from "./quick.js";
 import { given, script } from "./script.js";
@@ -83,6 +84,28 @@ test("a refused write comes again after the API server's time", async () => {
     }
   };
   check(2000n, own, { tag: "after-ms", val: 5 });
+});
+
+test("instances of one build have random numbers of their own", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "informant-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, "plugin.js");
+  const sdk = JSON.stringify(new URL("./src/index.js", import.meta.url).pathname);
+  const describe = "() => ({ numbers: Array.from({ length: 100 }, Math.random) })";
+  await writeFile(file, `import { plugin } from ${sdk};\nexport const { lifecycle } = plugin({ describe: ${describe} });\n`);
+  const { text, places } = await bundle(file);
+  // All begin with the build's memory, and so with the state of the engine's generator.
+  const numbers = (now) => {
+    const context = vm.createContext({});
+    vm.runInContext(`Math.random = () => 0.5; Date.now = () => ${now};`, context);
+    const { lifecycle } = vm.runInContext(script(text, places), context)(new Proxy({}, { get: () => ({}) }));
+    lifecycle.start(new Uint8Array());
+    return JSON.parse(read(lifecycle.describe(new Uint8Array()))).numbers;
+  };
+  const [one, other] = [numbers(1), numbers(2)];
+  assert.deepEqual(numbers(1), one);
+  assert.equal(new Set([...one, ...other]).size, 200);
+  assert.equal(one.every((number) => number >= 0 && number < 1), true);
 });
 
 test("several values of one response header are joined", async () => {

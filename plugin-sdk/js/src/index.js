@@ -5,6 +5,7 @@ import { failure, isAsking, milliseconds, text } from "./failure.js";
 import { give } from "./given.js";
 import { log } from "./log.js";
 import { placed } from "./places.js";
+import { seed } from "./random.js";
 import { decode, encode } from "./utf8.js";
 
 export { after, HostError, never } from "./failure.js";
@@ -97,7 +98,10 @@ export function plugin(is) {
   return {
     lifecycle: {
       describe: guarded(text, (config) => encode(JSON.stringify(descriptor(configuration(config))))),
-      start: told(text, (config) => is.start?.(configuration(config))),
+      start: told(text, (config) => {
+        seed();
+        is.start?.(configuration(config));
+      }),
       stop: () => {
         try {
           is.stop?.();
