@@ -14,7 +14,7 @@ var errNobody = errors.New("no plugin is registered; call informant.Register in 
 //go:wasmexport informant:plugin/lifecycle@0.1.0#describe
 func wasmDescribe(at unsafe.Pointer, length uint32) unsafe.Pointer {
 	config := Config(abi.Bytes(at, length))
-	abi.Release(0)
+	abi.Clear()
 	var text []byte
 	err := Guard(func() error {
 		if registered == nil {
@@ -35,7 +35,7 @@ func wasmDescribe(at unsafe.Pointer, length uint32) unsafe.Pointer {
 //go:wasmexport informant:plugin/lifecycle@0.1.0#start
 func wasmStart(at unsafe.Pointer, length uint32) unsafe.Pointer {
 	config := Config(abi.Bytes(at, length))
-	abi.Release(0)
+	abi.Clear()
 	err := Guard(func() error {
 		if registered == nil {
 			return errNobody
@@ -62,7 +62,7 @@ func wasmStop() {
 //go:wasmexport informant:plugin/handler@0.1.0#handle
 func wasmHandle(at unsafe.Pointer) unsafe.Pointer {
 	event := read(abi.At(at))
-	abi.Release(0)
+	abi.Clear()
 	return Settle(Guard(func() error { return registered.Handle(event) }))
 }
 

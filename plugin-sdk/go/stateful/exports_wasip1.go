@@ -29,7 +29,7 @@ func wasmSnapshot() unsafe.Pointer {
 //go:wasmexport informant:plugin/stateful@0.1.0#restore
 func wasmRestore(at unsafe.Pointer, length uint32, data unsafe.Pointer, size uint32) unsafe.Pointer {
 	from, bytes := abi.Text(at, length), abi.Bytes(data, size)
-	abi.Release(0)
+	abi.Clear()
 	err := informant.Guard(func() error {
 		if registered == nil {
 			return errNobody

@@ -30,7 +30,7 @@ func wasmLen() uint32
 //go:wasmexport informant:plugin/reconciler@0.1.0#reconcile
 func wasmReconcile(at unsafe.Pointer, length, attempt uint32) unsafe.Pointer {
 	key := abi.Text(at, length)
-	abi.Release(0)
+	abi.Clear()
 	var again time.Duration
 	err := informant.Guard(func() (err error) {
 		if registered == nil {

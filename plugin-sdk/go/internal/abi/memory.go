@@ -7,6 +7,7 @@ package abi
 
 import (
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -54,11 +55,27 @@ func reallocAdapter(_ unsafe.Pointer, _, align, size uintptr) unsafe.Pointer {
 	return unsafe.Pointer(&adapter[at])
 }
 
-// Mark returns the used size of the arena.
-func Mark() uintptr { return top }
+// The arena and the area of answers are for one call of the host at a time. The collector may switch to another
+// goroutine between a call and the copy of its answer.
+var asking sync.Mutex
 
-// Release frees all memory after the mark.
-func Release(mark uintptr) { top, overflow = mark, nil }
+// Mark begins a call of the host, and returns the used size of the arena. Other goroutines wait until Release.
+func Mark() uintptr {
+	asking.Lock()
+	return top
+}
+
+// Release ends the call that began with this mark, and frees all memory after it.
+func Release(mark uintptr) {
+	top, overflow = mark, nil
+	asking.Unlock()
+}
+
+// Clear frees all memory, once an export has copied its arguments.
+func Clear() {
+	Mark()
+	Release(0)
+}
 
 // Text copies a string that the host wrote.
 func Text(at unsafe.Pointer, length uint32) string {
