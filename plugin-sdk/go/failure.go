@@ -40,9 +40,9 @@ func Retry(err error) (never bool, after time.Duration) {
 	if errors.As(err, &asked) {
 		return asked.never, asked.after
 	}
-	var refused interface{ Wait() time.Duration }
+	var refused interface{ APIServerWait() time.Duration }
 	if errors.As(err, &refused) {
-		return false, refused.Wait()
+		return false, refused.APIServerWait()
 	}
 	return false, 0
 }

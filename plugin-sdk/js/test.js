@@ -76,6 +76,7 @@ test("a refused write comes again after the API server's time", async () => {
   const remove = () => kube.delete("v1/pods", "shop/a");
   check(2000n, remove, { tag: "after-ms", val: 2000 });
   check(null, remove, { tag: "backoff" });
+  check(0n, remove, { tag: "backoff" });
   const own = () => {
     try {
       remove();

@@ -114,6 +114,7 @@ class Sdk(unittest.TestCase):
 
         check("a", 2000, ("Retry_AfterMs", 2000))
         check("a", None, ("Retry_Backoff", None))
+        check("a", 0, ("Retry_Backoff", None))
         check("own", 2000, ("Retry_AfterMs", 3000))
 
     def test_the_hosts_functions_are_there(self):

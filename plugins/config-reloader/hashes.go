@@ -42,7 +42,8 @@ func (h hashes) String() string {
 	return strings.Join(words, ",")
 }
 
-// digest is one hash for all, and for the digest that the pods have: with the same one again they would not be rolled.
+// digest is one hash of all hashes and of last, the digest that the pods have. Without last, a rollout could give the pods
+// the digest that they already have, and Kubernetes would not roll them.
 func (h hashes) digest(last string) string {
 	sum := sha256.Sum256([]byte(last + " " + h.String()))
 	return hex.EncodeToString(sum[:hashBytes])

@@ -30,7 +30,7 @@ const drainPrefix = "drain/"
 
 func drainKey(name string) string { return drainPrefix + name }
 
-// lookAtDrains looks at the cordoned nodes, and forgets those that were uncordoned or deleted while no host ran.
+// lookAtDrains looks at the cordoned nodes, and forgets the drains of nodes that were uncordoned or deleted while no host ran.
 func lookAtDrains() error {
 	if listed, err := indexer.HasSynced(pods); err != nil || !listed {
 		return err

@@ -54,17 +54,21 @@ class OrphanFinder(Plugin):
     def fire(self, schedule, at):
         if schedule == LOOK:
             self.look(at)
-        self.measure()
+        elif last := state.get(LAST):
+            self.measure(last)
 
     def look(self, at):
         found = {kind: dict(orphans) for kind, orphans in Finder(self.settings, at).all()}
-        state.set(LAST, {"at": at.timestamp(), "counts": self.counts(found)})
+        last = {"at": at.timestamp(), "counts": self.counts(found)}
+        # Gauges of a look that fails later are true, too.
+        self.measure(last)
+        state.set(LAST, last)
         lines = LINES_MAX
         for kind, orphans in found.items():
             lines = self.tell(kind, orphans, lines)
 
     def counts(self, found):
-        """A count for each kind and namespace; what is not among them any more is none."""
+        """A count for each kind and namespace. A series of the last look without orphans gets the count 0."""
         all_of = Counter(namespace for orphans in found.values() for namespace, _ in orphans)
         own = set(sorted(all_of, key=lambda namespace: (-all_of[namespace], namespace))[:NAMESPACES_MAX])
         last = state.get(LAST) or {"counts": []}
@@ -77,11 +81,8 @@ class OrphanFinder(Plugin):
                 counts[series] = counts.get(series, 0) + 1
         return [[*series, count] for series, count in sorted(counts.items())]
 
-    def measure(self):
-        """Sets the gauges to what the last look found."""
-        last = state.get(LAST)
-        if last is None:
-            return
+    def measure(self, last):
+        """Sets the gauges to the numbers of the last look."""
         for kind, namespace, count in last["counts"]:
             if namespace == "":
                 metrics.gauge_set("orphan_finder_orphans_of_all_namespaces", {"kind": kind}, count)

@@ -79,7 +79,7 @@ fn is_own(policy: &Value) -> bool {
     policy["metadata"]["labels"][OWNER] == NAME
 }
 
-/// With it, a write spares a newer policy of the same name.
+/// A write that names the UID fails if a newer policy has the name.
 fn uid(policy: &Value) -> &str {
     policy["metadata"]["uid"].as_str().unwrap_or_default()
 }

@@ -4,7 +4,6 @@
 use informant_plugin::prelude::*;
 use informant_plugin::{EnqueueRule, Every, Index, Reconciler, Schedule, Timer, metrics};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 const REPLICA_SETS: &str = "apps/v1/replicasets";
@@ -14,12 +13,8 @@ const BY_OWNER: &str = "owner";
 /// While pods are missing somebody might want to hear of it again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// The plugin, with the last number of ready pods of each ReplicaSet: the host drops a series that nobody sets for an
-/// hour.
-#[derive(Default)]
-pub struct ReplicaWatcher {
-    ready: BTreeMap<String, u32>,
-}
+/// The plugin. It remembers nothing.
+pub struct ReplicaWatcher;
 
 #[derive(Deserialize)]
 struct ReplicaSet {
@@ -29,6 +24,8 @@ struct ReplicaSet {
 
 #[derive(Deserialize)]
 struct Metadata {
+    namespace: String,
+    name: String,
     uid: String,
 }
 
@@ -72,7 +69,7 @@ impl Plugin for ReplicaWatcher {
     }
 
     fn start(_: &Config) -> Result<Self> {
-        Ok(Self::default())
+        Ok(Self)
     }
 }
 
@@ -82,17 +79,11 @@ impl Reconciler for ReplicaWatcher {
         let Some(set) = indexer::get::<ReplicaSet>(REPLICA_SETS, &ObjectKey::new(namespace, name))?
         else {
             info!("{key} is gone");
-            self.ready.remove(key);
             return Ok(None);
         };
-        let mut ready = 0;
-        for pod in indexer::by_index::<Pod>(PODS, BY_OWNER, &set.metadata.uid) {
-            ready += u32::from(is_ready(&pod?));
-        }
+        let ready = measure(key, &set)?;
         let wanted = set.spec.replicas.unwrap_or(1);
         info!("{key}: {ready} of {wanted} pods are ready");
-        measure(key, ready)?;
-        self.ready.insert(key.to_owned(), ready);
         Ok((ready < wanted).then_some(LOOK_AGAIN))
     }
 }
@@ -100,14 +91,25 @@ impl Reconciler for ReplicaWatcher {
 impl Timer for ReplicaWatcher {
     fn fire(&mut self, _: &str, _: u64) -> Result {
         info!("there are {} ReplicaSets", indexer::count(REPLICA_SETS, None)?);
-        self.ready.iter().try_for_each(|(key, &ready)| measure(key, ready))
+        // The host drops a series that nobody sets for an hour.
+        for set in indexer::list::<ReplicaSet>(REPLICA_SETS) {
+            let set = set?;
+            measure(&format!("{}/{}", set.metadata.namespace, set.metadata.name), &set)?;
+        }
+        Ok(())
     }
 }
 
 export_plugin!(ReplicaWatcher, reconciler, timer);
 
-fn measure(key: &str, ready: u32) -> Result {
-    metrics::gauge_set("replicaset_ready_pods", &[("replicaset", key)], ready.into())
+/// Counts the ReplicaSet's ready pods, and sets its gauge.
+fn measure(key: &str, set: &ReplicaSet) -> Result<u32> {
+    let mut ready = 0;
+    for pod in indexer::by_index::<Pod>(PODS, BY_OWNER, &set.metadata.uid) {
+        ready += u32::from(is_ready(&pod?));
+    }
+    metrics::gauge_set("replicaset_ready_pods", &[("replicaset", key)], ready.into())?;
+    Ok(ready)
 }
 
 fn is_ready(pod: &Pod) -> bool {
@@ -158,23 +160,17 @@ mod tests {
         let metadata = json!({"namespace": "default", "name": "web", "uid": "1"});
         host.put(REPLICA_SETS, json!({"metadata": metadata, "spec": {"replicas": 0}}));
         let mut watcher = host.start::<ReplicaWatcher>(json!({})).expect("it starts");
-        assert_eq!(watcher.reconcile("default/web", 1), Ok(None));
-        assert_eq!(gauge(&host), Some(0.0));
-        // A new host has no series, as one that has dropped them after an hour.
-        let host = Host::new();
+        assert_eq!(gauge(&host), None);
         assert_eq!(watcher.fire("summary", 600_000), Ok(()));
         assert_eq!(gauge(&host), Some(0.0));
-        assert_eq!(watcher.reconcile("default/web", 1), Ok(None));
-        let host = Host::new();
-        assert_eq!(watcher.fire("summary", 1_200_000), Ok(()));
-        assert_eq!(gauge(&host), None, "it is gone");
     }
 
     #[test]
     fn now_and_then_it_says_how_many_there_are() {
         let host = Host::new();
         let mut watcher = host.start::<ReplicaWatcher>(json!({})).expect("it starts");
-        host.put(REPLICA_SETS, json!({"metadata": {"namespace": "default", "name": "web"}}));
+        let metadata = json!({"namespace": "default", "name": "web", "uid": "1"});
+        host.put(REPLICA_SETS, json!({"metadata": metadata, "spec": {}}));
         assert_eq!(watcher.fire("summary", 600_000), Ok(()));
         assert_eq!(host.messages(), ["there are 1 ReplicaSets"]);
     }

@@ -1,4 +1,4 @@
-//! Callers on this machine that are not authenticated: web pages of others in its browsers are told from them. A page
+//! Tells requests of local programs from those of foreign web pages in a browser of this machine. Such a page
 //! comes with a foreign `Host` (DNS rebinding), or the browser says that another site asks.
 
 use http::header;

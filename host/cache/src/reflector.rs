@@ -146,14 +146,14 @@ impl Reflector {
             }
             ReflectorAction::WaitForResource { told, untold } => {
                 (hands.stream, hands.permit) = (Stream::None, None);
-                let is_defined = match &mut hands.definition {
+                let is_told = match &mut hands.definition {
                     Some(definition) => definition.wait(*told, *untold).await,
                     None => {
                         tokio::time::sleep(*untold).await;
                         false
                     }
                 };
-                if is_defined { Arrived::Defined } else { Arrived::Elapsed }
+                if is_told { Arrived::DefinitionTold } else { Arrived::Elapsed }
             }
             ReflectorAction::Begin { .. }
             | ReflectorAction::Enqueue

@@ -289,7 +289,9 @@ impl State {
     /// Nobody is authenticated here, and a page in a browser may send a request without being asked.
     fn check_caller(&self, parts: &Parts) -> Result<(), &'static str> {
         if self.is_loopback && !names_this_machine(&parts.uri, &parts.headers) {
-            return Err("the Host header names another machine; use 127.0.0.1 or localhost");
+            return Err(
+                "the Host header is missing or names another machine; use 127.0.0.1 or localhost",
+            );
         }
         check_site(&parts.headers)
     }

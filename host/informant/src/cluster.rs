@@ -5,6 +5,7 @@ use crate::cli::ConnectionArgs;
 use anyhow::{Result, anyhow, bail};
 use informant_cache::client_for_config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Every pod has this variable. client-go's `rest.InClusterConfig` also looks for it.
@@ -53,7 +54,7 @@ fn kubeconfig(args: &ConnectionArgs) -> Result<Option<Kubeconfig>> {
     if from_environment.is_some() {
         return Ok(from_environment);
     }
-    let is_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    let is_pod = std::env::var_os(POD_VARIABLE).is_some();
     std::env::home_dir().map_or(Ok(None), |home| of_home(&home, is_pod))
 }
 
@@ -64,7 +65,7 @@ fn of_home(home: &Path, is_pod: bool) -> Result<Option<Kubeconfig>> {
     match path.try_exists() {
         Ok(true) => read(&path).map(Some),
         Ok(false) => Ok(None),
-        Err(_) if is_pod => Ok(None),
+        Err(error) if is_pod || error.kind() == ErrorKind::NotADirectory => Ok(None),
         Err(error) => Err(unusable(&path, &error.to_string())),
     }
 }
@@ -166,10 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn a_kubeconfig_that_cannot_be_reached_is_not_absent() {
+    fn a_kubeconfig_that_cannot_be_reached_is_an_error_outside_of_a_pod() {
         let home = tempfile::tempdir().expect("a directory");
         assert!(of_home(home.path(), false).expect("there is none").is_none());
-        // The kernel looks at neither of them, as at a directory without the right to it.
+        // The kernel follows no link to itself, and opens no directory without the right to it.
         std::os::unix::fs::symlink(".kube", home.path().join(".kube")).expect("a link");
         assert!(of_home(home.path(), true).expect("a service account counts").is_none());
         let error = of_home(home.path(), false).expect_err("it cannot be reached").to_string();

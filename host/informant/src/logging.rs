@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 pub(crate) use footer::{TerminalSize, pin, terminal_size, unpin};
 use std::sync::OnceLock;
-pub(crate) use stdout::{Stdout, end, put, written};
+pub(crate) use stdout::{Stdout, end, finish_output, put};
 use text::TextLines;
 pub(crate) use text::plugin_text;
 
@@ -42,10 +42,9 @@ pub(crate) struct LogArgs {
 /// that is set to nothing, is the default level.
 fn level(text: &str) -> Result<EnvFilter, String> {
     let text = if text.is_empty() { LEVEL } else { text };
-    let is_level = text.parse::<LevelFilter>().is_ok();
-    let filter = match is_level {
-        true => format!("{text}{LIBRARIES}"),
-        false => text.to_owned(),
+    let filter = match text.parse::<LevelFilter>() {
+        Ok(level) if level > LevelFilter::ERROR => format!("{text}{LIBRARIES}"),
+        _ => text.to_owned(),
     };
     // The parser of arguments names the option alone.
     let problem = |error| {
@@ -162,6 +161,8 @@ mod tests {
         let libraries = "hyper=warn,kube=warn,kube_client::client::builder=off,tower=warn";
         check("debug", Some(&format!("debug,{libraries}")));
         check("info,informant_cache=trace", Some("info,informant_cache=trace"));
+        check("off", Some("off"));
+        check("error", Some("error"));
         check("", Some(&libraries.replacen(',', ",info,", 1)));
         check("a=b=c", None);
         let problem = level("a=b=c").expect_err("it is none");

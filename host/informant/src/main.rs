@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Command::Version => commands::version(),
         Command::CompilePlugin(args) => return compiler::compile_plugin(&args),
     };
-    match result.and_then(|()| logging::written()) {
+    match result.and_then(|()| logging::finish_output()) {
         Ok(()) => {
             logging::end(LastWords::None);
             ExitCode::SUCCESS

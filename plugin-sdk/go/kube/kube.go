@@ -62,8 +62,8 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// Wait returns RetryAfter, for informant.Retry.
-func (e *Error) Wait() time.Duration { return e.RetryAfter }
+// APIServerWait returns RetryAfter, for informant.Retry.
+func (e *Error) APIServerWait() time.Duration { return e.RetryAfter }
 
 func (e *Error) Error() string {
 	if e.Kind == Status {

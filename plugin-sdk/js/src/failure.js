@@ -54,7 +54,7 @@ export function text(reason, causes = CAUSES_MAX) {
 function retryOf(reason) {
   if (isAsking(reason)) return reason[RETRY];
   const ms = reason instanceof HostError && reason.kind === "status" ? reason.detail?.retryAfterMs : null;
-  return ms == null ? { tag: "backoff" } : { tag: "after-ms", val: milliseconds("retryAfterMs", Number(ms)) };
+  return ms > 0 ? { tag: "after-ms", val: milliseconds("retryAfterMs", Number(ms)) } : { tag: "backoff" };
 }
 
 /** The contract's failure. */

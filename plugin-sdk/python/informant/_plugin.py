@@ -55,7 +55,7 @@ def _failure(error):
         retry = types.Retry_Never()
     elif isinstance(error, After):
         retry = types.Retry_AfterMs(error.milliseconds)
-    elif isinstance(error, HostError) and getattr(error.detail, "retry_after_ms", None) is not None:
+    elif isinstance(error, HostError) and getattr(error.detail, "retry_after_ms", None):
         retry = types.Retry_AfterMs(error.detail.retry_after_ms)
     return types.Failure(text(error), retry)
 

@@ -128,7 +128,8 @@ impl Leadership {
 
     /// Waits until this process does not lead: at once if it never did. client-go's `OnStoppedLeading`.
     ///
-    /// Another leader in between is noticed even if nobody polls this until the process leads again.
+    /// From the first poll on, another leader in between is noticed, even if nobody polls again until this process leads
+    /// anew.
     pub async fn lost(&self) {
         let Some(term) = self.term() else { return };
         self.ended(term).await;

@@ -24,7 +24,7 @@ pub(super) enum Arrived {
     Failed(ListWatchError),
     Deadline,
     Elapsed,
-    Defined,
+    DefinitionTold,
     Served(Option<bool>),
 }
 
@@ -59,7 +59,7 @@ impl Arrived {
             Self::Failed(error) => ReflectorInput::Failed(error),
             Self::Deadline => ReflectorInput::Deadline,
             Self::Elapsed => ReflectorInput::Elapsed,
-            Self::Defined => ReflectorInput::Defined,
+            Self::DefinitionTold => ReflectorInput::DefinitionTold,
             Self::Served(served) => ReflectorInput::Served(*served),
         }
     }
@@ -83,7 +83,7 @@ impl Arrived {
             | Self::Failed(_)
             | Self::Deadline
             | Self::Elapsed
-            | Self::Defined
+            | Self::DefinitionTold
             | Self::Served(_) => None,
         }
     }

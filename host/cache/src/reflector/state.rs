@@ -94,7 +94,7 @@ pub(super) enum ReflectorAction {
     Read,
     /// Drop any stream; answer `Elapsed`.
     Wait(Duration),
-    /// Drop any stream and wait for the resource to be served; answer `Defined` or `Elapsed`, at the latest after `told` where
+    /// Drop any stream and wait for the resource to be served; answer `DefinitionTold` or `Elapsed`, at the latest after `told` where
     /// somebody tells when that may be, else after `untold`.
     WaitForResource { told: Duration, untold: Duration },
 }
@@ -126,8 +126,8 @@ pub(super) enum ReflectorInput<'a> {
     Deadline,
     /// The wait is over.
     Elapsed,
-    /// The wait is over, because the definition of a resource has changed.
-    Defined,
+    /// The wait is over, because a definition of a resource was listed, changed or deleted.
+    DefinitionTold,
     /// Discovery knows the resource, or does not; `None` where it could not be asked.
     Served(Option<bool>),
 }

@@ -144,8 +144,7 @@ impl Parts {
     /// stops those on which no missing part depends.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<PartsStep> {
         if !self.are_synced() {
-            self.goes_on_until = None;
-            return self.settle_without_the_missing();
+            return self.settle_without_the_missing(now);
         }
         if !self.progress.has_synced() {
             // The missing part is not wanted any more, or there never was one.
@@ -162,33 +161,43 @@ impl Parts {
         }
         self.goes_on_until = None;
         let mut steps: Vec<_> = unwanted.into_iter().filter_map(|id| self.stop(id)).collect();
-        self.passed |= !steps.is_empty();
-        self.overlap = self.parts_overlap();
-        if !self.overlap {
-            // The remaining parts have shown the deletions, or are listed again.
-            self.deletions.clear();
-            steps.extend(self.list_again());
-        }
+        steps.extend(self.after_stops(!steps.is_empty()));
         steps
     }
 
-    /// A wanted part is missing, for good if the API server refuses it. Stops unwanted parts in two cases. One was
-    /// refused and never listed, so no other part relies on it. Of the other, the wanted parts that show its objects have
-    /// synced and have shown its writes; or there are none.
-    fn settle_without_the_missing(&mut self) -> Vec<PartsStep> {
+    /// A wanted part is missing, for good if the API server refuses it. Stops the unwanted parts that were refused and
+    /// never listed, and those whose objects other wanted parts show by now, or nobody wants. Invariant 11.
+    fn settle_without_the_missing(&mut self, now: Instant) -> Vec<PartsStep> {
         let refused = self
             .those(|_, state| !state.wanted && !state.was_listed && state.progress.is_refused());
         let mut steps: Vec<_> = refused.into_iter().filter_map(|id| self.stop(id)).collect();
+        let replaced = self.those(|_, state| self.is_replaced_by(state, |other| other.synced));
         let has_shown = |other: &PartState| other.synced && other.awaited.is_empty();
-        let replaced = self.those(|_, state| {
-            let wanted = self.parts.values().filter(|other| other.wanted);
-            let mut meeting = wanted.filter(|other| meet(state.part(), other.part()));
-            !state.wanted && meeting.all(|other| has_shown(other))
-        });
-        steps.extend(replaced.into_iter().filter_map(|id| self.stop(id)));
-        self.passed |= !steps.is_empty();
-        self.overlap = self.parts_overlap();
+        let shown = self.those(|_, state| self.is_replaced_by(state, has_shown));
+        let until = (shown.len() < replaced.len())
+            .then(|| self.goes_on_until.unwrap_or(now + SHOWN_WITHIN));
+        self.goes_on_until = until.filter(|until| now < *until);
+        let stopped = if self.goes_on_until.is_some() { shown } else { replaced };
+        steps.extend(stopped.into_iter().filter_map(|id| self.stop(id)));
+        steps.extend(self.after_stops(!steps.is_empty()));
         steps
+    }
+
+    /// Whether a part is unwanted, and this holds for all wanted ones that show some of its objects.
+    fn is_replaced_by(&self, state: &PartState, holds: impl Fn(&PartState) -> bool) -> bool {
+        let mut wanted = self.parts.values().filter(|other| other.wanted);
+        !state.wanted && wanted.all(|other| !meet(state.part(), other.part()) || holds(other))
+    }
+
+    /// If the remaining parts do not overlap, they have shown the deletions, or are listed again.
+    fn after_stops(&mut self, have_stopped: bool) -> Vec<PartsStep> {
+        self.passed |= have_stopped;
+        self.overlap = self.parts_overlap();
+        if self.overlap {
+            return Vec::new();
+        }
+        self.deletions.clear();
+        self.list_again()
     }
 
     fn stop(&mut self, id: PartId) -> Option<PartsStep> {

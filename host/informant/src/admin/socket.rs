@@ -23,7 +23,7 @@ use tracing::error;
 /// Read and write for the host's user, nothing for other users.
 const MODE: u32 = 0o600;
 
-/// Looks for another host's turn to end, and the time between them. A turn lasts for milliseconds.
+/// The attempts to take the lock, and the time between two of them. Another host's turn lasts for milliseconds.
 const TURN_LOOKS: u32 = 40;
 const TURN_LOOK: Duration = Duration::from_millis(50);
 

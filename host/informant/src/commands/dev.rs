@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{error, info};
 
 /// Runs until a signal stops it.
 pub(crate) fn dev(args: DevArgs) -> Result<()> {
@@ -39,7 +39,7 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
         let kubeconfig = Some(embedded.kubeconfig.clone());
         let connection = ConnectionArgs { kubeconfig, context: None };
         let args = DevArgs { paths, host: HostArgs { connection, ..args.host }, ..args };
-        // Without its controllers, the cluster does not do what its users expect.
+        // If the controllers fail, the host ends too.
         let until = stop.asked.child_token();
         let host = async {
             let result = shown(args, next, builders, Some(&embedded.kubeconfig), &until).await;
@@ -48,7 +48,10 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
         };
         let traffic = async {
             tokio::select! {
-                () = embedded.traffic.ended() => until.cancel(),
+                () = embedded.traffic.ended() => {
+                    error!("the controllers of the embedded cluster have failed; stopping");
+                    until.cancel();
+                }
                 () = until.cancelled() => {}
             }
         };

@@ -39,9 +39,9 @@ impl Exposure {
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
         let path = uri.path();
         match self {
-            Self::Loopback if !names_this_machine(uri, headers) => {
-                Err("the Host header names another machine; use 127.0.0.1 or localhost")
-            }
+            Self::Loopback if !names_this_machine(uri, headers) => Err(
+                "the Host header is missing or names another machine; use 127.0.0.1 or localhost",
+            ),
             Self::Loopback => check_site(headers),
             Self::HealthOnly if is_open(path) => Ok(()),
             Self::HealthOnly => Err(

@@ -211,15 +211,14 @@ pub(super) fn not_namespaced(gvr: &GroupVersionResource) -> InformerRefusal {
     (StatusCode::BAD_REQUEST, format!("{gvr} has no namespaces; ask without one"))
 }
 
-/// Waits until the informer has its first list of the scope, or cannot have it for now. What the host may no longer list
-/// is not served either: nothing would ever change in it.
+/// Waits until the informer has its first list of the scope, or cannot have it for now.
 async fn synced(informer: &SharedIndexInformer, scope: &Scope) -> Result<(), InformerRefusal> {
     let settled = tokio::time::timeout(SYNC_DEADLINE, informer.settled()).await;
-    let state = settled.unwrap_or_else(|_| informer.state_in(scope));
-    let is_forbidden = matches!(state, InformerState::Forbidden { .. });
-    if informer.has_synced() && !is_forbidden {
-        return Ok(());
-    }
+    let state = match settled {
+        _ if informer.has_synced() => return Ok(()),
+        Ok(state) => state,
+        Err(_) => informer.state_in(scope),
+    };
     Err(refusal(informer.resource(), state))
 }
 

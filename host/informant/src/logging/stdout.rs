@@ -29,8 +29,8 @@ static THREAD: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 /// The first failed write of a command's output.
 static FAILURE: Failure = Failure(Mutex::new(None));
 
-/// Standard output. No write fails: if its reader is gone (`informant dev ... | head`), only its lines are lost. [`written`]
-/// has another failure of a command's output. A log that cannot be written ends no host.
+/// Standard output. No write fails: if its reader is gone (`informant dev ... | head`), only its lines are lost. [`finish_output`]
+/// returns the first failure that has another cause. A log that cannot be written ends no host.
 pub(crate) struct Stdout;
 
 impl Write for Stdout {
@@ -66,7 +66,7 @@ pub(crate) fn put(text: &str) -> bool {
 ///
 /// # Errors
 /// Some of the output was not written, and its reader was not gone.
-pub(crate) fn written() -> Result<()> {
+pub(crate) fn finish_output() -> Result<()> {
     FAILURE.keep(io::stdout().flush());
     FAILURE.first()
 }
@@ -77,7 +77,9 @@ impl Failure {
     /// Keeps the error of a write, unless it is for want of a reader or not the first. False: the write failed.
     fn keep(&self, result: io::Result<()>) -> bool {
         let Err(error) = result else { return true };
-        if error.kind() != ErrorKind::BrokenPipe {
+        let is_reader_gone =
+            matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+        if !is_reader_gone {
             self.0.lock().get_or_insert(error);
         }
         false

@@ -63,6 +63,8 @@ pub(crate) struct GuestState {
     pub(crate) wasi: Option<Box<Wasi>>,
     /// The source of time and random bytes.
     pub(crate) surroundings: Surroundings,
+    /// The begin of the instance, and of its monotonic clock.
+    pub(crate) began: Instant,
     /// The tape of the instance; usually none.
     pub(crate) tape: Option<Arc<dyn Tape>>,
     /// The ledger of the plugin's account.
@@ -158,7 +160,7 @@ impl GuestState {
         log_budget: LogBudget,
         reads: Option<Arc<Reads>>,
     ) -> Self {
-        let ledger = Arc::default();
+        let (ledger, surroundings) = (Arc::default(), Surroundings::default());
         Self {
             plugin,
             shard: Shard::ONLY,
@@ -177,7 +179,8 @@ impl GuestState {
             powers: None,
             notes: CallNotes::default(),
             wasi: None,
-            surroundings: Surroundings::default(),
+            began: surroundings.now(),
+            surroundings,
             tape: None,
             ledger,
             limits: limits.clone(),
@@ -244,7 +247,7 @@ impl GuestState {
 
     /// The same, in these surroundings and with this tape.
     pub(crate) fn within(self, surroundings: Surroundings, tape: Option<Arc<dyn Tape>>) -> Self {
-        Self { surroundings, tape, ..self }
+        Self { began: surroundings.now(), surroundings, tape, ..self }
     }
 
     /// Commits the writes of a successful call, drops those of a failed one, and ends the call's span.

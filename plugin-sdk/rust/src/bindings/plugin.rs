@@ -389,7 +389,7 @@ pub mod informant {
         }
         /// The shared cache. Reads never block and never reach the API server. A plugin may read the resources of its subscriptions and of the descriptor's `reads`.
         ///
-        /// Every answer ends at `limits.answerBytes` (1 MiB); a single larger object comes alone. `limit` 0 is half of `limits.pageItems`, which is 500,
+        /// Every answer ends at `limits.answerBytes` (1 MiB); a single larger object comes alone. `limit` 0 counts as half of `limits.pageItems`, 500 by default,
         /// and a number above `limits.pageItems` (1,000) counts as that. Answers of `fields` are whole: for more than 256 pointers, or more bytes, they are `invalid`.
         /// One call sees one state, at least as new as the event in the present call. Over pages, an object that exists throughout
         /// comes exactly once.

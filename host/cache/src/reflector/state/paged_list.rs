@@ -63,7 +63,7 @@ impl Machine {
             }
             ReflectorInput::Bookmark { .. }
             | ReflectorInput::Elapsed
-            | ReflectorInput::Defined
+            | ReflectorInput::DefinitionTold
             | ReflectorInput::Served(_) => {
                 self.state = ReflectorState::Listing { page, since, heard: now };
                 (self, ReflectorAction::Read)

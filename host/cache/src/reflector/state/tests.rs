@@ -968,7 +968,7 @@ fn where_somebody_tells_when_a_resource_may_be_there_the_pauses_grow() {
     let ReflectorAction::WaitForResource { told, .. } = bench.action else { panic!("it waits") };
     assert!(told >= Duration::from_secs(30), "{told:?}");
     // The definition is there, and the server that is asked does not serve the resource yet.
-    let bench = bench.step(ReflectorInput::Defined, "watch-list from \"\"");
+    let bench = bench.step(ReflectorInput::DefinitionTold, "watch-list from \"\"");
     let bench = bench.fail(&absent(), "list").fail(&absent(), "wait for the resource");
     let ReflectorAction::WaitForResource { told, .. } = bench.action else { panic!("it waits") };
     assert!(told <= Duration::from_secs(2), "{told:?}");

@@ -42,7 +42,7 @@ impl Machine {
         match input {
             ReflectorInput::Elapsed => {}
             // Another replica of the server may take a moment longer to serve it.
-            ReflectorInput::Defined => self.backoff.reset(),
+            ReflectorInput::DefinitionTold => self.backoff.reset(),
             _ => {
                 self.state = ReflectorState::BackingOff { next };
                 return (self, ReflectorAction::Read);

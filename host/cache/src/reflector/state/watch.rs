@@ -176,7 +176,7 @@ impl Machine {
             }
             ReflectorInput::PageEnd { .. }
             | ReflectorInput::Elapsed
-            | ReflectorInput::Defined
+            | ReflectorInput::DefinitionTold
             | ReflectorInput::Served(_) => {
                 self.state = watch.stays();
                 (self, ReflectorAction::Read)

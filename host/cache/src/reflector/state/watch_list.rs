@@ -178,7 +178,7 @@ impl Machine {
             | ReflectorInput::PageEnd { .. }
             | ReflectorInput::Served(_)
             | ReflectorInput::Elapsed
-            | ReflectorInput::Defined => {
+            | ReflectorInput::DefinitionTold => {
                 self.state = listing.heard(now);
                 (self, ReflectorAction::Read)
             }

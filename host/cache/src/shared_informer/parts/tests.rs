@@ -161,9 +161,10 @@ fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
     check_overtaken(Some(10), &["stop 1 namespace a"], &[]);
 }
 
-/// Invariant 11.
-#[test]
-fn what_is_replaced_goes_although_another_wanted_part_is_refused_for_good() {
+/// `a` is replaced by its metadata, while `b` is refused for good. Checks the steps once the new part has shown this version
+/// of what the old one wrote, and some time later.
+#[track_caller]
+fn check_replaced(shows: Option<u32>, soon: &[&str], later: &[&str]) {
     let (mut parts, now) = (parts(), Instant::now());
     want(&mut parts, &["a", "b"]);
     assert!(sync(&mut parts, 1, "5").is_empty());
@@ -171,10 +172,21 @@ fn what_is_replaced_goes_although_another_wanted_part_is_refused_for_good() {
     parts.want(&[metadata, Part::namespace("b")].into(), now);
     parts.list_is_complete(3, "8");
     parts.note_change(1, &object(9), AwaitedChange::At, "9");
-    assert!(shown(&parts.settle(now)).is_empty());
-    parts.get_mut(3).expect("it is there").shows(&object(9));
-    assert_eq!(shown(&parts.settle(now)), ["stop 1 namespace a"]);
-    assert!(!parts.overlap);
+    assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
+    if let (Some(version), Some(part)) = (shows, parts.get_mut(3)) {
+        part.shows(&object(version));
+    }
+    assert_eq!(shown(&parts.settle(now)), soon);
+    assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
+    assert!(parts.due().is_none() && parts.settle(now).is_empty() && !parts.overlap);
+}
+
+/// Invariant 11.
+#[test]
+fn what_is_replaced_goes_although_another_wanted_part_is_refused_for_good() {
+    check_replaced(Some(9), &["stop 1 namespace a"], &[]);
+    let later = ["stop 1 namespace a", "restart 3 as 4 namespace a, metadata only"];
+    check_replaced(None, &[], &later);
 }
 
 /// Invariant 11.

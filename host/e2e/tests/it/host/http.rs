@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 
 use crate::bench::{config_map, deployment, labelled_pod};
 use crate::host::bench::{HostBench, LINES_DEADLINE, SECRET, host_fact, pod_names};
-use informant_apimachinery::Status;
-use informant_e2e::cluster::TestCluster;
 use informant_e2e::host::Host;
-use informant_e2e::{http, poll, skip};
+use informant_e2e::{http, poll};
 
 async fn create_deployments(bench: &HostBench<'_>) {
     let collection = format!("/apis/apps/v1/namespaces/{}/deployments", bench.namespace);
@@ -49,35 +47,6 @@ fn deployments_are_listed_by_label() {
         assert_eq!(answer["data"], json!([]));
         let answer = check_status(&host, "/deploy?labels[k8s-app]=not%20a%20value", 400);
         assert!(answer["msg"].is_string(), "{answer}");
-    });
-}
-
-#[test]
-fn a_resource_that_the_host_may_no_longer_list_is_refused_until_it_may_again() {
-    host_fact(async |bench| {
-        let path = format!("/api/v1/namespaces/{}/configmaps", bench.namespace);
-        bench.api.create(&path, &config_map("a", &[])).await.expect(201);
-        let host = bench.start(&[]).await;
-        let path = format!("/core/v1/namespaces/{}/configmaps", bench.namespace);
-        check_status(&host, &path, 200);
-        let faults = match &*bench.cluster {
-            TestCluster::Embedded(cluster) => cluster.dev_cluster().clone(),
-            TestCluster::Real(_) => {
-                return skip::say("the real server's administrator may list everything");
-            }
-        };
-        let refusal = Status::failure(403, "Forbidden", "no role allows it");
-        faults.faults().fail_next(usize::MAX, "/configmaps?", refusal);
-        // An open watch goes on, until it is cut.
-        bench.cluster.kill().await.unwrap();
-        bench.cluster.restart().await.unwrap();
-        let answers = async |expect: u16| {
-            let is_so = async || (host.get(&path).ok()?.status == expect).then_some(());
-            poll::until(&format!("{expect}"), LINES_DEADLINE, is_so).await.unwrap();
-        };
-        answers(403).await;
-        faults.faults().clear();
-        answers(200).await;
     });
 }
 

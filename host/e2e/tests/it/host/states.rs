@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
 async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
     let (mut walks, mut lies) = (Walk::each(rows), Vec::new());
     let is_so = async || {
-        // A page is everything that the host shows of all plugins.
+        // A page has everything that the host shows of all plugins, and costs both of them much.
         poll::pause(Duration::from_millis(150)).await;
         let page = Page::of(bench, host, status);
         lies.clear();

@@ -18,16 +18,15 @@ pub(crate) struct Wasi {
 }
 
 impl Wasi {
-    pub(crate) fn new(now: Instant) -> Self {
+    pub(crate) fn new(began: Instant) -> Self {
         let (out, err) = (OutputLine::default(), OutputLine::default());
-        Self { began: now, pollables: Pollables::default(), out, err }
+        Self { began, pollables: Pollables::default(), out, err }
     }
 }
 
 impl GuestState {
     /// The instance's data, made at the first use.
     pub(crate) fn wasi(&mut self) -> &mut Wasi {
-        let now = || self.surroundings.now();
-        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(now())))
+        self.wasi.get_or_insert_with(|| Box::new(Wasi::new(self.began)))
     }
 }
