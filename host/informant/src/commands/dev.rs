@@ -56,7 +56,9 @@ pub(crate) fn dev(args: DevArgs) -> Result<()> {
             }
         };
         let (result, ()) = tokio::join!(host, traffic);
-        embedded.stop().await.and(result)
+        // The failure of the controllers is in the log by now.
+        let stopped = embedded.stop().await;
+        result.and(stopped)
     })
 }
 

@@ -134,24 +134,30 @@ fn an_informer_has_synced_once_what_is_missing_is_not_wanted_any_more() {
     assert!(parts.progress.has_synced());
 }
 
-/// An unwanted part wrote version 9 after the wanted part, 2, had listed. Checks the steps of `settle` when that one
-/// has shown this version, soon after and some time later.
+/// A first part is not wanted any more, and has written an object since the list of the second one. Checks the steps once the
+/// second one has shown this version, soon after and some time later.
+#[track_caller]
+fn check_lag(mut parts: Parts, second: PartId, shows: Option<u32>, soon: &[&str], later: &[&str]) {
+    let now = Instant::now();
+    parts.list_is_complete(second, "8");
+    parts.note_change(1, &object(9), AwaitedChange::At, "9");
+    assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
+    if let (Some(version), Some(part)) = (shows, parts.get_mut(second)) {
+        part.shows(&object(version));
+    }
+    assert_eq!(shown(&parts.settle(now)), soon);
+    assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
+    assert!(parts.due().is_none() && parts.settle(now).is_empty() && !parts.overlap);
+}
+
+/// All namespaces replace `a`.
 #[track_caller]
 fn check_overtaken(shows: Option<u32>, soon: &[&str], later: &[&str]) {
     let mut parts = parts();
     want(&mut parts, &["a"]);
     sync(&mut parts, 1, "5");
     want(&mut parts, &[""]);
-    let now = Instant::now();
-    parts.list_is_complete(2, "8");
-    parts.note_change(1, &object(9), AwaitedChange::At, "9");
-    assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
-    if let (Some(version), Some(part)) = (shows, parts.get_mut(2)) {
-        part.shows(&object(version));
-    }
-    assert_eq!(shown(&parts.settle(now)), soon);
-    assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
-    assert!(parts.due().is_none() && parts.settle(now).is_empty());
+    check_lag(parts, 2, shows, soon, later);
 }
 
 /// Invariant 11.
@@ -161,24 +167,15 @@ fn what_is_not_wanted_goes_once_what_it_wrote_was_shown() {
     check_overtaken(Some(10), &["stop 1 namespace a"], &[]);
 }
 
-/// `a` is replaced by its metadata, while `b` is refused for good. Checks the steps once the new part has shown this version
-/// of what the old one wrote, and some time later.
+/// Metadata replace `a`, while `b` is refused for good.
 #[track_caller]
 fn check_replaced(shows: Option<u32>, soon: &[&str], later: &[&str]) {
-    let (mut parts, now) = (parts(), Instant::now());
+    let mut parts = parts();
     want(&mut parts, &["a", "b"]);
     assert!(sync(&mut parts, 1, "5").is_empty());
     let metadata = Part { metadata_only: true, ..Part::namespace("a") };
-    parts.want(&[metadata, Part::namespace("b")].into(), now);
-    parts.list_is_complete(3, "8");
-    parts.note_change(1, &object(9), AwaitedChange::At, "9");
-    assert!(shown(&parts.settle(now)).is_empty() && parts.due() == Some(now + SHOWN_WITHIN));
-    if let (Some(version), Some(part)) = (shows, parts.get_mut(3)) {
-        part.shows(&object(version));
-    }
-    assert_eq!(shown(&parts.settle(now)), soon);
-    assert_eq!(shown(&parts.settle(now + SHOWN_WITHIN)), later);
-    assert!(parts.due().is_none() && parts.settle(now).is_empty() && !parts.overlap);
+    parts.want(&[metadata, Part::namespace("b")].into(), Instant::now());
+    check_lag(parts, 3, shows, soon, later);
 }
 
 /// Invariant 11.
