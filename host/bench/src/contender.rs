@@ -52,6 +52,10 @@ const LOGS_MUCH: &str = "limits: {logLines: 20000}\n";
 /// What the file beside a plugin begins with.
 const CONFIGURATION: &str = "apiVersion: informant.dev/v1alpha1\nkind: PluginConfiguration\n";
 
+/// The host reads a file again within half a minute if it changed less than three seconds before it was read. The files of a deployment are
+/// older, and a thousand such files would cost as much as thousands of updates.
+const FILES_REST: Duration = Duration::from_secs(4);
+
 /// What stands before the digits of the mark in the plugin that subscribes as its configuration says; of its log lines, too.
 pub(crate) const MARK: &str = "bench-mark-";
 const MARK_DIGITS: usize = 4;
@@ -134,6 +138,9 @@ impl Running {
                     std::fs::copy(&file, &place)
                         .with_context(|| format!("copy {}", file.display()))?;
                     configure(&place, purpose, number)?;
+                }
+                if matches!(purpose, Purpose::Subscribe(_)) {
+                    tokio::time::sleep(FILES_REST).await;
                 }
                 // The host makes it.
                 let cache = code.path().join("code").display().to_string();

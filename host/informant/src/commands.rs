@@ -13,6 +13,7 @@ mod host;
 mod input;
 mod list;
 mod manifests;
+mod object_argument;
 mod offline;
 mod plugin;
 mod plugin_build;

@@ -7,12 +7,12 @@ pub(crate) struct GetArgs {
     /// The resource, as for kubectl: pods, pod, po, deployments.apps, apps/v1/deployments. With the object's name: pod/web.
     #[arg(value_name = "RESOURCE")]
     pub(crate) resource: String,
-    /// The object's name. Without a name, all objects are shown.
-    #[arg(value_name = "NAME")]
+    /// The object's name, perhaps with its namespace. Without a name, all objects are shown.
+    #[arg(value_name = "[NAMESPACE/]NAME")]
     pub(crate) name: Option<String>,
-    /// Namespace of the objects.
-    #[arg(long, short, value_name = "NAMESPACE", default_value = "default")]
-    pub(crate) namespace: String,
+    /// Namespace of the objects: `default` without this option.
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
     /// Objects of all namespaces. --namespace has no effect then.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,

@@ -7,9 +7,13 @@ pub(crate) struct WhyArgs {
     /// The object's kind, as for kubectl: pod, pods, po, deployments.apps, or apps/v1/deployments.
     #[arg(value_name = "KIND")]
     pub(crate) kind: String,
-    /// The object's namespace and name. A name alone is for objects without a namespace, and for those in `default`.
+    /// The object's name, perhaps with its namespace. A name without a namespace is for objects that have none, and for those in
+    /// `default`.
     #[arg(value_name = "[NAMESPACE/]NAME")]
     pub(crate) object: String,
+    /// Namespace of the object, if it is not before the name.
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
     /// One plugin, with every question that was answered with no.
     #[arg(long, value_name = "PLUGIN")]
     pub(crate) plugin: Option<String>,

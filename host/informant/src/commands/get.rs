@@ -8,6 +8,7 @@ mod request;
 mod table;
 
 use super::ask::{block_on, client, print, say};
+use super::object_argument::ObjectArgument;
 use crate::admin::{AnswerLines, Client, server_error};
 use crate::cli::{GetArgs, ListOutput};
 use crate::logging::note;
@@ -19,6 +20,8 @@ use request::Wanted;
 use serde_json::Value;
 use table::PrintedTable;
 
+/// The namespace without another one on the command line, as for kubectl.
+const DEFAULT_NAMESPACE: &str = "default";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /// `-o name` needs no more. The host answers with a list or an object.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
@@ -56,8 +59,12 @@ fn wanted<'a>(args: &'a GetArgs, asked: &Asked<'a>) -> Result<Wanted<'a>> {
         (name, other) => name.or(other),
     };
     let (labels, fields) = (args.selector.as_deref(), args.field_selector.as_deref());
-    if name == Some("") {
-        bail!("the object's name is empty");
+    let option = args.namespace.as_deref();
+    let named = name.map(|name| ObjectArgument::read(name, option)).transpose()?;
+    let name = named.as_ref().map(|named| named.name);
+    let namespace = named.and_then(|named| named.namespace).or(option);
+    if !kind.is_namespaced && namespace != option {
+        bail!("{} have no namespace: write the name alone", kind.resource);
     }
     if name.is_some() && (labels.is_some() || fields.is_some()) {
         bail!("name cannot be provided when a selector is specified");
@@ -66,7 +73,7 @@ fn wanted<'a>(args: &'a GetArgs, asked: &Asked<'a>) -> Result<Wanted<'a>> {
         bail!("a resource cannot be retrieved by name across all namespaces");
     }
     let in_one = kind.is_namespaced && !args.all_namespaces;
-    let namespace = in_one.then_some(args.namespace.as_str());
+    let namespace = in_one.then_some(namespace.unwrap_or(DEFAULT_NAMESPACE));
     Ok(Wanted { kind, name, namespace, labels, fields })
 }
 

@@ -3,14 +3,16 @@
 mod text;
 
 use super::ask::{block_on, client, print, print_json};
+use super::object_argument::ObjectArgument;
 use crate::cli::{Output, WhyArgs};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use informant_runtime::Why;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Asks the host and shows its answer.
 pub(crate) fn why(args: &WhyArgs) -> Result<()> {
-    let path = path(&args.kind, &args.object, args.plugin.as_deref())?;
+    let object = ObjectArgument::read(&args.object, args.namespace.as_deref())?;
+    let path = path(&args.kind, &object, args.plugin.as_deref());
     let answer = block_on(client(&args.ask.admin)?.get(&path))?;
     match args.ask.output {
         Output::Json => print_json(&answer),
@@ -23,17 +25,17 @@ pub(crate) fn why(args: &WhyArgs) -> Result<()> {
     Ok(())
 }
 
-fn path(kind: &str, object: &str, plugin: Option<&str>) -> Result<String> {
-    let (namespace, name) = object.split_once('/').unwrap_or(("", object));
-    if kind.is_empty() || name.is_empty() {
-        bail!("the kind or the name is empty: write informant why KIND [NAMESPACE/]NAME");
-    }
-    let plugin = plugin.map(|plugin| ("plugin", plugin));
-    let named = [("kind", kind), ("namespace", namespace), ("name", name)];
-    let pairs = named.into_iter().chain(plugin).filter(|(_, value)| !value.is_empty());
-    let pairs =
-        pairs.map(|(key, value)| format!("{key}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
-    Ok(format!("/why?{}", pairs.collect::<Vec<_>>().join("&")))
+fn path(kind: &str, object: &ObjectArgument<'_>, plugin: Option<&str>) -> String {
+    let pairs = [
+        ("kind", Some(kind)),
+        ("namespace", object.namespace),
+        ("name", Some(object.name)),
+        ("plugin", plugin),
+    ];
+    let pairs = pairs.into_iter().filter_map(|(key, value)| {
+        Some(format!("{key}={}", utf8_percent_encode(value?, NON_ALPHANUMERIC)))
+    });
+    format!("/why?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
 #[cfg(test)]
@@ -41,20 +43,14 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(kind: &str, object: &str, expect: Result<&str, &str>) {
-        match (path(kind, object, None), expect) {
-            (Ok(found), Ok(expect)) => assert_eq!(found, expect),
-            (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{error}"),
-            (found, expect) => panic!("{kind} {object}: {found:?}, expected {expect:?}"),
-        }
+    fn check(kind: &str, (namespace, name): (Option<&str>, &str), expect: &str) {
+        let object = ObjectArgument { namespace, name };
+        assert_eq!(path(kind, &object, None), expect);
     }
 
     #[test]
-    fn an_empty_name_is_refused_in_words_of_the_command() {
-        check("pod", "shop/web", Ok("/why?kind=pod&namespace=shop&name=web"));
-        check("node", "n", Ok("/why?kind=node&name=n"));
-        for (kind, object) in [("pod", ""), ("pod", "shop/"), ("", "web")] {
-            check(kind, object, Err("write informant why KIND [NAMESPACE/]NAME"));
-        }
+    fn the_question_has_the_words_of_the_command() {
+        check("pod", (Some("shop"), "web"), "/why?kind=pod&namespace=shop&name=web");
+        check("node", (None, "n&1"), "/why?kind=node&name=n%261");
     }
 }

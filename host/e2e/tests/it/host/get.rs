@@ -55,6 +55,7 @@ fn objects_of_the_cache_are_shown_in_the_formats_of_kubectl() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
 
         let table = shown(&["po", "web", "-n", namespace]);
+        assert_eq!(shown(&["po", &format!("{namespace}/web")]), table);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(words(lines[0]), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
         assert_eq!(words(lines[1])[..2], ["web", "0/1"]);

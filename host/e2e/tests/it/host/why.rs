@@ -235,8 +235,8 @@ impl Row {
 
     /// The difference from the expected answer.
     fn lie(&self, bench: &HostBench<'_>, host: &Host) -> Option<String> {
-        let object = format!("{}/{}", bench.namespace, self.name);
-        let question = ["why", self.kind, &object, "--plugin", self.plugin, "-o", "json"];
+        let object = [self.kind, self.name, "-n", &bench.namespace];
+        let question = [&["why"], &object[..], &["--plugin", self.plugin, "-o", "json"]].concat();
         let (_, said) = ask(bench, host, &question);
         let why: Value = serde_json::from_str(&said).unwrap_or(Value::Null);
         let plugin = &why["plugins"][0];
@@ -376,7 +376,10 @@ fn check_texts(bench: &HostBench<'_>, host: &Host) {
     let (_, of_default) = ask(bench, host, &["why", "cm", OBJECT]);
     assert!(of_default.contains(&format!("v1/configmaps default/{OBJECT}")), "{of_default}");
     refused(&["why", "node", &object], "have no namespace: write NAME");
-    refused(&["why", "cm", &format!("{}/", bench.namespace)], "write informant why KIND");
+    refused(
+        &["why", "cm", &format!("{}/", bench.namespace)],
+        "name is empty: write NAMESPACE/NAME",
+    );
 }
 
 /// A host that does not lead calls no plugin.
