@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::Value;
 
 use crate::child::Child;
+pub use crate::line::Line;
 use crate::{http, paths, poll};
 
 /// Names the program to test; without it the one in cargo's target directory is taken.
@@ -40,16 +41,6 @@ pub struct Host {
 /// See [`Host::unread`].
 pub struct Unread<'a> {
     _lines: MutexGuard<'a, Vec<Line>>,
-}
-
-/// One line that the host wrote.
-#[derive(Clone, Debug)]
-pub struct Line {
-    /// When we read it.
-    pub at: Instant,
-    /// As it came.
-    pub text: String,
-    json: Value,
 }
 
 /// The program, or none where it was not built: then there is nothing to test.
@@ -223,9 +214,15 @@ impl Host {
 
     /// What one plugin has logged so far.
     pub fn lines_of(&self, plugin: &str) -> Vec<Line> {
-        let mut lines = locked(&self.lines).clone();
-        lines.retain(|line| line.field("plugin") == Some(plugin));
-        lines
+        self.new_lines_of(plugin, &mut 0)
+    }
+
+    /// What one plugin has logged beyond the first `seen` lines of all. Counts those that came as seen.
+    pub fn new_lines_of(&self, plugin: &str, seen: &mut usize) -> Vec<Line> {
+        let lines = locked(&self.lines);
+        let new = lines.get(*seen..).unwrap_or_default().iter();
+        *seen = lines.len();
+        new.filter(|line| line.field("plugin") == Some(plugin)).cloned().collect()
     }
 
     /// Everything written so far.
@@ -329,33 +326,6 @@ impl Host {
         let tail: Vec<&str> =
             lines[lines.len().saturating_sub(15)..].iter().map(|line| line.text.as_str()).collect();
         tail.join("\n")
-    }
-}
-
-impl Line {
-    /// A line as a host would write it, for tests of what reads lines.
-    pub fn of(text: &str) -> Self {
-        Self::new(text.to_owned())
-    }
-
-    fn new(text: String) -> Self {
-        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Self { at: Instant::now(), text, json }
-    }
-
-    /// A key of a JSON line.
-    pub fn field(&self, key: &str) -> Option<&str> {
-        self.json[key].as_str()
-    }
-
-    /// Whether it tells of a panic of the host's own: those of plugins are in lines of the log.
-    pub fn is_panic(&self) -> bool {
-        self.json.is_null() && self.text.contains("panicked at")
-    }
-
-    /// What it says.
-    pub fn message(&self) -> &str {
-        self.field("message").unwrap_or(&self.text)
     }
 }
 

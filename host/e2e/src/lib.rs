@@ -12,6 +12,7 @@ pub mod election;
 pub mod host;
 pub mod http;
 pub mod kubectl;
+mod line;
 pub mod paths;
 pub mod percentiles;
 pub mod permissions;

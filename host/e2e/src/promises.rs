@@ -27,7 +27,7 @@ const TIMES_VARIABLE: &str = "INFORMANT_TIMES";
 /// the others.
 const CHANGES_MIN: usize = 300;
 /// Elsewhere: the plugin logs each of them once, and in order.
-const FEW_CHANGES_MIN: usize = 100;
+const FEW_CHANGES_MIN: usize = 50;
 /// The time for which callers attack where times are compared, and elsewhere.
 const ATTACK_TIME: Duration = Duration::from_secs(10);
 const SHORT_ATTACK_TIME: Duration = Duration::from_secs(1);

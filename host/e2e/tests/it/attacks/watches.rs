@@ -17,7 +17,7 @@ const CALLERS: usize = 4;
 const READ_MAX: Duration = Duration::from_secs(60);
 
 fn objects() -> usize {
-    if_compared(50, 20)
+    if_compared(50, 8)
 }
 
 async fn create_objects(bench: &HostBench<'_>) {

@@ -1,5 +1,6 @@
 //! A host beside a separate cluster, with pods for its plugins.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -144,13 +145,20 @@ pub fn pod_names(range: std::ops::Range<usize>) -> Vec<String> {
 /// Waits until event-printer has logged `change` for this number of pods.
 pub async fn await_told(host: &Host, namespace: &str, change: &str, pods: usize) {
     let plugin = "event-printer";
-    let count = || {
-        let told = told(&host.lines_of(plugin), namespace);
-        told.values().filter(|changes| changes.iter().any(|one| one == change)).count()
+    // Each line is looked at once, however often it is asked.
+    let (mut seen, mut names) = (0, BTreeSet::new());
+    let enough = async || {
+        for line in host.new_lines_of(plugin, &mut seen) {
+            if let Some((told, name)) = told_line(line.message(), namespace)
+                && told == change
+            {
+                names.insert(name.to_owned());
+            }
+        }
+        (names.len() >= pods).then_some(())
     };
-    let enough = async || (count() >= pods).then_some(());
     let what = format!("{plugin} to tell `{change}` of {pods} pods");
     if let Err(error) = poll::until(&what, LINES_DEADLINE, enough).await {
-        panic!("{error}: it was told of {}; last lines:\n{}", count(), host.tail());
+        panic!("{error}: it was told of {}; last lines:\n{}", names.len(), host.tail());
     }
 }

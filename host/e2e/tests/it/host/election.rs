@@ -202,7 +202,7 @@ fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
         seed: 1,
         failures: 3,
         orders: 10,
-        changes_per_second: 40,
+        changes_per_second: 20,
         pause_max: Duration::from_secs(1),
         lease: LeaseTimes { lease_duration: 3, renew_deadline: 2, retry_period: 1 },
         // The time on a machine that runs other facts, too.

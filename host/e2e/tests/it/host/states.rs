@@ -98,7 +98,7 @@ async fn check(bench: &HostBench<'_>, host: &Host, rows: &[Row], status: u16) {
     let (mut walks, mut lies) = (Walk::each(rows), Vec::new());
     let is_so = async || {
         // A page has everything that the host shows of all plugins, and costs both of them much.
-        poll::pause(Duration::from_millis(150)).await;
+        poll::pause(Duration::from_millis(400)).await;
         let page = Page::of(bench, host, status);
         lies.clear();
         walks.retain_mut(|walk| {

@@ -16,8 +16,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
 const WATCHERS: usize = 200;
-/// Half of the changes that the host keeps: no watcher falls off their end, however slow the machine is.
-const CHANGES: usize = 1_500;
+/// A third of the changes that the host keeps: no watcher falls off their end, however slow the machine is.
+const CHANGES: usize = 1_000;
 /// 500 changes a second, as far as the machine can make them.
 const EVERY: Duration = Duration::from_millis(2);
 /// Changes on their way to the API server.
