@@ -324,7 +324,7 @@ fn of_words(words: &[String; 3], extra: usize) -> Object {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn what_is_packed_is_unpacked(
