@@ -13,6 +13,7 @@ mod http_grants;
 mod ineffective;
 mod keys;
 mod layer;
+mod namespace_rules;
 mod places;
 mod read_grants;
 mod requested;

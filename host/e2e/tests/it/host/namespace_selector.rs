@@ -20,10 +20,15 @@ const OTHER: &str = "other-team";
 
 /// Puts event-printer into the directory, for namespaces of the team `shop`.
 fn drop_plugin(bench: &HostBench<'_>, more: &str) {
-    let config = format!("config: {{namespaceLabels: team=shop{more}}}");
-    let text = format!("{HEAD}PluginConfiguration\n{config}\n");
-    std::fs::write(bench.plugins.join(format!("{NAME}.yaml")), text).expect("a file");
+    configure(bench, &format!("namespaceLabels: team=shop{more}"));
     bench.drop_plugin(NAME, NAME);
+}
+
+/// Writes event-printer's configuration, which grants it namespaces of the team `shop` alone.
+fn configure(bench: &HostBench<'_>, config: &str) {
+    let reads = "[{resources: [v1/pods], namespaceSelector: team=shop}]";
+    let text = format!("{HEAD}PluginConfiguration\nconfig: {{{config}}}\nreads: {reads}\n");
+    std::fs::write(bench.plugins.join(format!("{NAME}.yaml")), text).expect("a file");
 }
 
 async fn label(bench: &HostBench<'_>, namespace: &str, team: Value) {
@@ -152,6 +157,27 @@ fn a_host_without_the_right_to_namespaces_says_so_and_begins_with_it() {
         await_told(&host, &namespace, &[]).await;
         faults.allow(User::Reader.name(), "namespaces", None);
         await_told(&host, &namespace, &[("pod-0000", &["added"])]).await;
+    });
+}
+
+/// A plugin that asks for namespaces with other labels than its grant waits, and goes on once it asks for those.
+#[test]
+fn a_read_is_granted_to_a_plugin_that_asks_for_its_labels() {
+    host_fact(async |bench| {
+        label(&bench, &bench.namespace, json!("shop")).await;
+        bench.create_pods(&pod_names(0..1)).await;
+        bench.drop_plugin(NAME, NAME);
+        for config in ["", "namespaceLabels: team=api"] {
+            configure(&bench, config);
+            let host = bench.start(&[]).await;
+            let refused = |plugin: &Value| {
+                let reason = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
+                reason.starts_with("it asks to read v1/pods")
+            };
+            host.await_plugin(NAME, "a refusal", refused).await.unwrap();
+            configure(&bench, "namespaceLabels: 'tier!=db,team=shop'");
+            await_told(&host, &bench.namespace, &[("pod-0000", &["added"])]).await;
+        }
     });
 }
 

@@ -2,19 +2,63 @@
 //! that requests more waits until it has the grant.
 
 use super::keys::Keys;
+use super::namespace_rules::{has_requirements_of, namespace, namespace_selector, quoted};
 use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::Descriptor;
 use crate::enumerated::enumerated;
-use crate::names::is_namespace;
-use informant_apimachinery::GroupVersionResource;
+use informant_apimachinery::{GroupVersionResource, LabelSelector};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Resources in namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rule {
     resources: Vec<Resources>,
-    /// Empty: all namespaces, and objects without one.
+    scope: ReadScope,
+}
+
+/// Namespaces by name and by label. Objects without a namespace are in a scope with neither.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct ReadScope {
+    /// Empty: all namespaces.
     namespaces: BTreeSet<String>,
+    /// `None`: whatever their labels.
+    namespace_selector: Option<LabelSelector>,
+}
+
+impl ReadScope {
+    /// Whether this scope has all requirements of the other one on labels.
+    fn has_requirements_of(&self, other: &Self) -> bool {
+        has_requirements_of(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
+    }
+
+    /// Whether this scope is a part of the other one.
+    fn is_within(&self, other: &Self) -> bool {
+        let (own, others) = (&self.namespaces, &other.namespaces);
+        let is_part = !own.is_empty() && own.is_subset(others);
+        self.has_requirements_of(other) && (others.is_empty() || is_part)
+    }
+
+    /// The keys of a rule, behind its resources.
+    fn keys(&self) -> String {
+        let names: Vec<String> = self.namespaces.iter().map(|name| quoted(name)).collect();
+        let names = (!names.is_empty()).then(|| format!(", namespaces: [{}]", names.join(", ")));
+        let selector = self.namespace_selector.as_ref().map(LabelSelector::to_string);
+        let selector = selector.map(|text| format!(", namespaceSelector: {text:?}"));
+        names.into_iter().chain(selector).collect()
+    }
+
+    /// The words behind a resource.
+    fn shown(&self) -> String {
+        let names: Vec<&str> = self.namespaces.iter().map(String::as_str).collect();
+        match (names.is_empty(), &self.namespace_selector) {
+            (true, None) => String::new(),
+            (false, None) => format!(" in {}", enumerated(&names)),
+            (true, Some(selector)) => format!(" in namespaces with {selector}"),
+            (false, Some(selector)) => {
+                format!(" in {} with {selector}", enumerated(&names))
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,28 +88,33 @@ impl Rule {
                 "The namespaces. A subscription or read of all namespaces, or of objects without a namespace, needs a rule without this key.",
                 namespace,
             );
+            let selector = keys.text(
+                "namespaceSelector",
+                "team=shop",
+                "Requirements on the labels of the namespaces, in kubectl's notation, beside `namespaces` or without. A subscription or read needs all of them in its own `namespaceSelector`, which the host follows as labels change: whoever may label namespaces grants with them. A read without them needs a rule without this key.",
+                namespace_selector,
+            );
             Self {
                 resources: resources.unwrap_or_else(|| vec![Resources::AllButSecrets]),
-                namespaces: namespaces.unwrap_or_default().into_iter().collect(),
+                scope: ReadScope {
+                    namespaces: namespaces.unwrap_or_default().into_iter().collect(),
+                    namespace_selector: selector,
+                },
             }
         })
     }
 
     /// All objects in all namespaces, except Secrets.
     pub(super) fn all_but_secrets() -> Self {
-        Self { resources: vec![Resources::AllButSecrets], namespaces: BTreeSet::new() }
+        Self { resources: vec![Resources::AllButSecrets], scope: ReadScope::default() }
     }
 
     /// The part of the host's own rule that the others do not allow. Its `"*"` is such a part, unless one of the others is
     /// `"*"` in the same namespaces.
     pub(super) fn beyond_unbounded(&self, others: &[Self]) -> Option<String> {
         let is_all = |rule: &&Self| rule.resources.contains(&Resources::AllButSecrets);
-        let everywhere = |other: &Self| {
-            let is_part =
-                !self.namespaces.is_empty() && self.namespaces.is_subset(&other.namespaces);
-            other.namespaces.is_empty() || is_part
-        };
-        let is_beyond = is_all(&self) && !others.iter().filter(is_all).any(everywhere);
+        let mut everywhere = others.iter().filter(is_all);
+        let is_beyond = is_all(&self) && !everywhere.any(|it| self.scope.is_within(&it.scope));
         match is_beyond {
             true => Some("all but Secrets".to_owned()),
             false => self.beyond(others),
@@ -93,18 +142,17 @@ impl BoundedRule for Rule {
             Resources::AllButSecrets => None,
             Resources::One(resource) => Some(resource.clone()),
         });
-        let mut asks =
-            named.map(|resource| WantedRead { resource, namespaces: self.namespaces.clone() });
+        let mut asks = named.map(|resource| WantedRead { resource, scope: self.scope.clone() });
         asks.find(|ask| !cover(ceiling, ask)).map(|ask| ask.shown())
     }
 
     fn comparisons(&self, ceiling: &[Self]) -> usize {
         let of_ceiling = ceiling.iter().map(Self::entries).sum::<usize>();
-        self.resources.len() * (self.namespaces.len() + of_ceiling)
+        self.resources.len() * (self.scope.namespaces.len() + of_ceiling)
     }
 
     fn entries(&self) -> usize {
-        self.resources.len() + self.namespaces.len()
+        self.resources.len() + self.scope.namespaces.len()
     }
 }
 
@@ -115,23 +163,19 @@ fn resources(text: &str) -> Result<Resources, String> {
     }
 }
 
-pub(super) fn namespace(text: &str) -> Result<String, String> {
-    match is_namespace(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("has {text:?}, which cannot be the name of a namespace")),
-    }
-}
-
 /// Whether the rules together allow the read.
 fn cover(rules: &[Rule], ask: &WantedRead) -> bool {
     let mut namespaces = BTreeSet::new();
-    for rule in rules.iter().filter(|rule| rule.names(&ask.resource)) {
-        if rule.namespaces.is_empty() {
+    let is_for =
+        |rule: &&Rule| rule.names(&ask.resource) && ask.scope.has_requirements_of(&rule.scope);
+    for Rule { scope, .. } in rules.iter().filter(is_for) {
+        if scope.namespaces.is_empty() {
             return true;
         }
-        namespaces.extend(&rule.namespaces);
+        namespaces.extend(&scope.namespaces);
     }
-    !ask.namespaces.is_empty() && ask.namespaces.iter().all(|wanted| namespaces.contains(wanted))
+    let wanted = &ask.scope.namespaces;
+    !wanted.is_empty() && wanted.iter().all(|wanted| namespaces.contains(wanted))
 }
 
 /// The reads that a plugin may make: without a rule its requested ones, without Secrets.
@@ -141,8 +185,7 @@ pub(crate) type Grants = GrantsOf<Rule>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WantedRead {
     resource: GroupVersionResource,
-    /// Empty: all namespaces.
-    namespaces: BTreeSet<String>,
+    scope: ReadScope,
 }
 
 impl Grants {
@@ -193,11 +236,15 @@ pub(crate) fn granting(descriptor: &Descriptor) -> String {
 
 /// The descriptor's reads, each resource and scope once.
 fn asks(descriptor: &Descriptor) -> Vec<WantedRead> {
-    let subscribed = descriptor.subscriptions.iter().map(|it| (&it.resource, &it.namespaces));
-    let read = descriptor.reads.iter().map(|it| (&it.resource, &it.namespaces));
+    let subscribed = descriptor.subscriptions.iter();
+    let subscribed = subscribed.map(|it| (&it.resource, &it.namespaces, &it.namespace_selector));
+    let read = descriptor.reads.iter();
+    let read = read.map(|it| (&it.resource, &it.namespaces, &it.namespace_selector));
     let mut asks = Vec::new();
-    for (resource, namespaces) in subscribed.chain(read) {
-        let ask = WantedRead { resource: resource.clone(), namespaces: (**namespaces).clone() };
+    for (resource, namespaces, selector) in subscribed.chain(read) {
+        let (namespaces, namespace_selector) = ((**namespaces).clone(), selector.clone());
+        let scope = ReadScope { namespaces, namespace_selector };
+        let ask = WantedRead { resource: resource.clone(), scope };
         if !asks.contains(&ask) {
             asks.push(ask);
         }
@@ -207,40 +254,17 @@ fn asks(descriptor: &Descriptor) -> Vec<WantedRead> {
 
 impl WantedRead {
     fn shown(&self) -> String {
-        match self.namespaces.is_empty() {
-            true => self.resource.to_string(),
-            false => {
-                let namespaces: Vec<&str> = self.namespaces.iter().map(String::as_str).collect();
-                format!("{} in {}", self.resource, enumerated(&namespaces))
-            }
-        }
+        format!("{}{}", self.resource, self.scope.shown())
     }
-}
-
-/// The name of a namespace as a text in YAML, in which `on`, `1e3` and similar words are other values.
-pub(super) fn quoted(name: &str) -> String {
-    let is_word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name);
-    let is_plain = name.starts_with(|first: char| first.is_ascii_lowercase())
-        && !name.contains([':', '@'])
-        && !is_word;
-    if is_plain { name.to_owned() } else { format!("{name:?}") }
 }
 
 /// The YAML that grants exactly these reads, on one line.
 fn line(asks: &[WantedRead]) -> String {
-    let mut by_namespaces = BTreeMap::<Vec<String>, Vec<String>>::new();
+    let mut by_scope = BTreeMap::<String, Vec<String>>::new();
     for ask in asks {
-        let namespaces = ask.namespaces.iter().map(|name| quoted(name)).collect();
-        by_namespaces.entry(namespaces).or_default().push(ask.resource.to_string());
+        by_scope.entry(ask.scope.keys()).or_default().push(ask.resource.to_string());
     }
-    let rules = by_namespaces.into_iter().map(|(namespaces, resources)| {
-        let resources = resources.join(", ");
-        match namespaces.is_empty() {
-            true => format!("{{resources: [{resources}]}}"),
-            false => {
-                format!("{{resources: [{resources}], namespaces: [{}]}}", namespaces.join(", "))
-            }
-        }
-    });
+    let rules = by_scope.into_iter();
+    let rules = rules.map(|(keys, names)| format!("{{resources: [{}]{keys}}}", names.join(", ")));
     format!("reads: [{}]", rules.collect::<Vec<_>>().join(", "))
 }

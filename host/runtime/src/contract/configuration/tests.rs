@@ -38,9 +38,16 @@ pub(super) fn configured(host: &str, sidecar: &str) -> Result<PluginSettings, Co
 /// What is said to a plugin that reads these resources in these namespaces; empty where it is granted.
 #[track_caller]
 fn check_grant(rules: Option<&str>, asks: &[(&str, &[&str])], expect: &str) {
-    let reads = asks
-        .iter()
-        .map(|(resource, namespaces)| json!({ "resource": resource, "namespaces": namespaces }));
+    let asks = asks.iter().map(|(resource, namespaces)| (*resource, *namespaces, ""));
+    check_grant_by_label(rules, &asks.collect::<Vec<_>>(), expect);
+}
+
+/// The same, with the labels of the namespaces; empty for any.
+#[track_caller]
+fn check_grant_by_label(rules: Option<&str>, asks: &[(&str, &[&str], &str)], expect: &str) {
+    let reads = asks.iter().map(|(resource, namespaces, selector)| {
+        json!({ "resource": resource, "namespaces": namespaces, "namespaceSelector": selector })
+    });
     let descriptor = json!({ "version": "1", "reads": reads.collect::<Vec<_>>() });
     let descriptor = Descriptor::parse(descriptor.to_string().as_bytes());
     let descriptor = descriptor.expect("it is well formed");
@@ -86,6 +93,43 @@ fn the_line_that_would_grant_it_does() {
     let said = format!("v1/pods in a and b, v1/nodes, {NOT_GRANTED}write in a.yaml: reads: {line}");
     check_grant(Some("[]"), asks, &said);
     check_grant(Some(line), asks, "");
+}
+
+#[test]
+fn a_read_needs_the_requirements_of_a_rule_in_its_own_selector() {
+    let shop = Some("[{resources: [v1/pods], namespaceSelector: team=shop}]");
+    let refused = |shown: &str, keys: &str| {
+        let line = format!("[{{resources: [v1/pods]{keys}}}]");
+        format!("v1/pods{shown}, {NOT_GRANTED}write in a.yaml: reads: {line}")
+    };
+    for selector in ["team=shop", "tier!=db,team=shop"] {
+        check_grant_by_label(shop, &[("v1/pods", &[], selector)], "");
+        check_grant_by_label(shop, &[("v1/pods", &["a", "b"], selector)], "");
+    }
+    check_grant_by_label(shop, &[("v1/pods", &[], "")], &refused("", ""));
+    let named = refused(" in a", ", namespaces: [a]");
+    check_grant_by_label(shop, &[("v1/pods", &["a"], "")], &named);
+    let api = refused(" in namespaces with team=api", ", namespaceSelector: \"team=api\"");
+    check_grant_by_label(shop, &[("v1/pods", &[], "team=api")], &api);
+    let nodes =
+        format!("v1/nodes, {NOT_GRANTED}write in a.yaml: reads: [{{resources: [v1/nodes]}}]");
+    check_grant_by_label(
+        Some("[{namespaceSelector: team=shop}]"),
+        &[("v1/nodes", &[], "")],
+        &nodes,
+    );
+}
+
+#[test]
+fn rules_by_name_and_by_label_allow_a_read_together() {
+    let rules = "[{namespaces: [a]}, {namespaces: [b], namespaceSelector: team=shop}]";
+    let wanted = |selector| [("v1/pods", &["a", "b"][..], selector)];
+    check_grant_by_label(Some(rules), &wanted("team=shop"), "");
+    let line = "[{resources: [v1/pods], namespaces: [a, b], namespaceSelector: \"team=api\"}]";
+    let said = "v1/pods in a and b with team=api";
+    let expect = format!("{said}, {NOT_GRANTED}write in a.yaml: reads: {line}");
+    check_grant_by_label(Some(rules), &wanted("team=api"), &expect);
+    check_grant_by_label(Some(line), &wanted("team=api"), "");
 }
 
 #[test]
@@ -224,6 +268,11 @@ fn the_hosts_defaults_keep_to_its_ceiling() {
     let wide =
         "host.yaml line 1: defaults.reads has v1/pods, and the ceiling of this host has it not";
     check_bounded("reads: [{resources: [v1/pods]}]", narrow, "", wide);
+    let labelled = "reads: [{resources: [v1/pods], namespaceSelector: team=shop}]";
+    check_bounded("reads: [{resources: [v1/pods]}]", labelled, "", wide);
+    let value = r#"[{"resources":["v1/pods"],"namespaceSelector":"team=shop"}]"#;
+    let differs = format!(r#"{{"reads":{{"from":"host.yaml line 1","value":{value}}}}}"#);
+    check_bounded(labelled, "reads: [{resources: [v1/pods]}]", "", &differs);
 }
 
 #[test]
@@ -254,6 +303,9 @@ fn a_sidecar_does_not_configure_what_the_host_grants_more_than_files_can() {
     assert!(under(reads("[{namespaces: [shop]}]"), "reads: [{}]").contains(expect));
     assert!(under(reads("[{namespaces: [shop]}]"), "reads: [{namespaces: [a]}]").contains(expect));
     assert_eq!(under(reads("[{namespaces: [shop]}]"), "reads: [{namespaces: [shop]}]"), "");
+    let shop = "[{namespaceSelector: team=shop}]";
+    assert!(under(reads(shop), "reads: [{}]").contains(expect));
+    assert_eq!(under(reads(shop), &format!("reads: {shop}")), "");
 }
 
 #[test]

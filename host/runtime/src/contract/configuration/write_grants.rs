@@ -3,10 +3,9 @@
 
 use super::generated_name::is_generated;
 use super::keys::Keys;
-use super::read_grants::{namespace, quoted};
+use super::namespace_rules::{has_requirements_of, namespace, namespace_selector, quoted};
 use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::WriteSpec;
-use crate::contract::selectors::label_selector;
 use crate::names::{is_role_name, is_subdomain};
 use crate::one_line::{ERROR_BYTES_MAX, one_line};
 use crate::outside::write::{Writable, Write, WriteVerb};
@@ -86,10 +85,7 @@ impl WriteRule {
 
     /// Whether this rule has all requirements of the other one on labels of namespaces.
     fn narrows(&self, other: &Self) -> bool {
-        let Some(others) = &other.namespace_selector else { return true };
-        let own = self.namespace_selector.as_ref().map(LabelSelector::requirements);
-        let has = |requirement| own.is_some_and(|own| own.contains(requirement));
-        others.requirements().iter().all(has)
+        has_requirements_of(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
     }
 }
 
@@ -145,15 +141,6 @@ pub(super) fn needed<T>(
         keys.fail(0, key, format!("is to name some: write it as {like}"));
     }
     found.unwrap_or_default()
-}
-
-/// An empty selector would grant all namespaces, as a rule without this key does.
-fn namespace_selector(text: &str) -> Result<LabelSelector, String> {
-    let selector = label_selector(text)?;
-    match selector.is_everything() {
-        true => Err("is empty: leave it out for all namespaces".to_owned()),
-        false => Ok(selector),
-    }
 }
 
 fn writable(text: &str) -> Result<Writable, String> {
