@@ -7,6 +7,7 @@ mod bandwidth;
 pub mod bench;
 mod book;
 mod burst;
+mod change_pause;
 mod check;
 mod client_certificates;
 pub mod commands;

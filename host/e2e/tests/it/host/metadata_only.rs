@@ -1,7 +1,6 @@
 //! Metadata alone in the requests to the API server: where all plugins of a resource want no more, the host caches no
 //! more, and follows plugins that come and go without a gap.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,15 +13,11 @@ use serde_json::{Value, json};
 use crate::bench::labelled_pod;
 use crate::burst::{Burst, JSON};
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, told};
+use crate::host::change_pause::ChangePause;
 
 const PODS: usize = 400;
 /// Of these, those that change.
 const CHANGED: usize = 100;
-/// One change after the other: 25 in a second, if the machine is quick enough.
-const PAUSE: Duration = Duration::from_millis(40);
-/// One after the other while the host keeps, for a minute, what it no longer needs: the first part of that minute.
-const LONG_PAUSE: Duration = Duration::from_millis(400);
-const KEPT: Duration = Duration::from_secs(50);
 /// One change in so many removes a pod, or creates it again.
 const REMOVES_EVERY: usize = 10;
 
@@ -47,10 +42,10 @@ fn parts(host: &Host, plugin: &str) -> Value {
     host.plugin(plugin).expect("it is there")["subscriptions"][0]["informer"]["parts"].clone()
 }
 
-/// Changes pods with this pause while there is one, and notes what each plugin must be told of each.
-async fn change(bench: &HostBench<'_>, pause: &Cell<Option<Duration>>, expect: &mut Changes) {
+/// Changes pods until the end, and notes what each plugin must be told of each.
+async fn change(bench: &HostBench<'_>, pause: &ChangePause, expect: &mut Changes) {
     let mut number = 0;
-    while let Some(pause) = pause.get() {
+    while pause.next().await {
         number += 1;
         if number % REMOVES_EVERY == 0 {
             let name = web(number / REMOVES_EVERY % REMOVES_EVERY);
@@ -71,7 +66,6 @@ async fn change(bench: &HostBench<'_>, pause: &Cell<Option<Duration>>, expect: &
             let path = format!("{}/{name}", bench.pods());
             bench.api.patch(&path, Patch::Merge, &body).await.expect(200);
         }
-        poll::pause(pause).await;
     }
 }
 
@@ -87,7 +81,7 @@ async fn until(what: &str, host: &Host, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A plugin with whole objects comes, and goes again.
-async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &Cell<Option<Duration>>) {
+async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &ChangePause) {
     poll::pause(Duration::from_secs(2)).await;
     bench.drop_plugin("event-printer", WHOLE);
     let has_all = || told(&host.lines_of(WHOLE), &bench.namespace).len() >= PODS - REMOVES_EVERY;
@@ -97,15 +91,13 @@ async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &Cell<Option<Dur
     assert_eq!(informer(host)["metadataOnly"], json!(false));
     poll::pause(Duration::from_secs(2)).await;
     std::fs::remove_file(bench.plugins.join(format!("{WHOLE}.wasm"))).expect("it was there");
-    pause.set(Some(LONG_PAUSE));
-    poll::pause(KEPT).await;
-    pause.set(Some(PAUSE));
+    pause.kept().await;
     // After a minute whole objects are given up.
     let is_narrow = || informer(host)["metadataOnly"] == json!(true);
     until("the cache to narrow", host, is_narrow).await;
     assert_eq!(parts(host, FEW), json!(["all namespaces, metadata only"]));
     poll::pause(Duration::from_secs(2)).await;
-    pause.set(None);
+    pause.end();
 }
 
 /// An object that an HTTP request asks for is whole and of its own kind.
@@ -138,7 +130,7 @@ fn metadata_alone_are_sent_and_another_plugin_gets_whole_objects_without_a_gap()
         assert_eq!(informer(&host)["metadataOnly"], json!(true));
 
         let mut expect: Changes = names.into_iter().map(|it| (it, vec!["added"])).collect();
-        let pause = Cell::new(Some(PAUSE));
+        let pause = ChangePause::new();
         futures::join!(change(&bench, &pause, &mut expect), come_and_go(&bench, &host, &pause));
         // An API server may show that a pod is being deleted.
         let all_told_few = || {

@@ -1,7 +1,6 @@
 //! Plugins' selectors in the requests to the API server: the host caches what all plugins select, and follows plugins
 //! that come and go without a gap.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use crate::bench::labelled_pod;
 use crate::burst::{Burst, JSON};
 use crate::host::bench::{CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, host_fact, told};
+use crate::host::change_pause::ChangePause;
 
 /// Pods, and those of them that the plugin selects.
 const PODS: usize = 600;
@@ -21,11 +21,6 @@ const SELECTED: usize = 250;
 /// Of the selected ones, those that leave the selector now and then, and those that change.
 const MOVED: usize = 20;
 const CHANGED: usize = 100;
-/// One change after the other: 25 in a second, if the machine is quick enough.
-const PAUSE: Duration = Duration::from_millis(40);
-/// One after the other while the host keeps, for a minute, what it no longer needs: the first part of that minute.
-const LONG_PAUSE: Duration = Duration::from_millis(400);
-const KEPT: Duration = Duration::from_secs(50);
 /// One change in so many moves a pod out of the selector or back, and one is of a pod that is not selected.
 const MOVES_EVERY: usize = 10;
 const OTHERS_EVERY: usize = 4;
@@ -66,14 +61,14 @@ fn cached(host: &Host) -> usize {
     metric(host, "informant_cache_objects{resource=\"v1/pods\"}")
 }
 
-/// Changes pods with this pause while there is one, and notes what the narrow plugin must be told of each.
-async fn change(bench: &HostBench<'_>, pause: &Cell<Option<Duration>>, expect: &mut Changes) {
+/// Changes pods until the end, and notes what the narrow plugin must be told of each.
+async fn change(bench: &HostBench<'_>, pause: &ChangePause, expect: &mut Changes) {
     let patch = async |name: &str, patch: Value| {
         let path = format!("{}/{name}", bench.pods());
         bench.api.patch(&path, Patch::Merge, &patch).await.expect(200);
     };
     let mut number = 0;
-    while let Some(pause) = pause.get() {
+    while pause.next().await {
         number += 1;
         let annotation = json!({"metadata": {"annotations": {"n": number.to_string()}}});
         if number % MOVES_EVERY == 0 {
@@ -90,7 +85,6 @@ async fn change(bench: &HostBench<'_>, pause: &Cell<Option<Duration>>, expect: &
             expect.entry(name.clone()).or_default().push("updated");
             patch(&name, annotation).await;
         }
-        poll::pause(pause).await;
     }
 }
 
@@ -128,7 +122,7 @@ async fn until(what: &str, host: &Host, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A plugin without a selector comes, and goes again.
-async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &Cell<Option<Duration>>) {
+async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &ChangePause) {
     poll::pause(Duration::from_secs(2)).await;
     let namespace = &bench.namespace;
     bench.drop_plugin("event-printer", WIDE);
@@ -139,15 +133,13 @@ async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &Cell<Option<Dur
         .await;
     poll::pause(Duration::from_secs(2)).await;
     std::fs::remove_file(bench.plugins.join(format!("{WIDE}.wasm"))).expect("it was there");
-    pause.set(Some(LONG_PAUSE));
-    poll::pause(KEPT).await;
-    pause.set(Some(PAUSE));
+    pause.kept().await;
     // After a minute the wider scope is given up.
     until("the cache to narrow", host, || cached(host) <= SELECTED).await;
     let narrow = json!(["all namespaces, labels app=web"]);
     until("the wider watch to end", host, || parts(host, NARROW) == narrow).await;
     poll::pause(Duration::from_secs(2)).await;
-    pause.set(None);
+    pause.end();
 }
 
 /// Invariant 9.
@@ -177,7 +169,7 @@ fn only_what_plugins_select_is_sent_and_another_plugin_widens_and_narrows_that_w
 
         let mut expect: Changes = (0..SELECTED).map(|it| (web(it), vec!["added"])).collect();
         expect.entry(web(SELECTED - 1)).or_default().push("updated");
-        let pause = Cell::new(Some(PAUSE));
+        let pause = ChangePause::new();
         futures::join!(change(&bench, &pause, &mut expect), come_and_go(&bench, &host, &pause));
         let is_complete = || {
             let told = all_told(&host, &namespace, NARROW);
