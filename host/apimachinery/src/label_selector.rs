@@ -78,9 +78,29 @@ impl LabelSelector {
         self.requirements.iter().find(|one| !one.test.holds(label(&one.key)))
     }
 
+    /// Whether each requirement of the other selector follows from one of this selector. Then this selector selects nothing
+    /// that the other one does not select. The reverse does not always hold: `a!=b` is not found to follow from `a notin (b,c)`.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let follows = |one| self.requirements.iter().any(|own| own.implies(one));
+        other.requirements.iter().all(follows)
+    }
+
     /// Whether every object is selected, whatever its labels.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
+    }
+}
+
+impl LabelRequirement {
+    /// Whether the other requirement follows from this one.
+    fn implies(&self, other: &Self) -> bool {
+        let follows = match &self.test {
+            LabelTest::Equals(value) => other.test.holds(Some(value)),
+            LabelTest::In(values) => values.iter().all(|value| other.test.holds(Some(value))),
+            LabelTest::DoesNotExist => other.test.holds(None),
+            _ => false,
+        };
+        self.key == other.key && (follows || self.test == other.test)
     }
 }
 
@@ -356,6 +376,40 @@ mod tests {
         check("a notin (1)", "a notin (1)", "wxz");
         check("a notin ( 1 , 2 ),b", "a notin (1,2),b", "x");
         check("a in ()", "a in ()", "");
+    }
+
+    /// Whether one selector is found to be within the other, either way.
+    #[track_caller]
+    fn check_within(one: &str, other: &str, expect: [bool; 2]) {
+        let [of, within] = [one, other].map(|text| text.parse::<LabelSelector>().expect(text));
+        assert_eq!([of.is_within(&within), within.is_within(&of)], expect, "{one}; {other}");
+    }
+
+    #[test]
+    fn a_selector_is_within_one_whose_requirements_follow() {
+        check_within("a=1", "", [true, false]);
+        check_within("b=2,a=1", "a==1", [true, false]);
+        check_within("a=1", "a in (1)", [true, true]);
+        check_within("a in (1,2)", "a in (2,3,1)", [true, false]);
+        check_within("a=1", "a", [true, false]);
+        check_within("a in (1,2)", "a notin (3)", [true, false]);
+        check_within("!a", "a!=1", [true, false]);
+        check_within("a=5", "a>3,a<7", [true, false]);
+        check_within("a=1", "b=1", [false, false]);
+        check_within("a=1", "a!=1", [false, false]);
+    }
+
+    #[test]
+    fn what_is_within_selects_nothing_more() {
+        let all = ["a=1", "a!=1", "a in (1,2)", "a notin (1,2)", "a", "!a", "a>1", "a<3", "b"];
+        let parsed = all.map(|text| text.parse::<LabelSelector>().expect(text));
+        for (own, other) in parsed.iter().flat_map(|own| parsed.iter().map(move |it| (own, it))) {
+            for value in [None, Some("1"), Some("2"), Some("3"), Some("x")] {
+                let selects = |it: &LabelSelector| it.matches(|key| value.filter(|_| key == "a"));
+                let is_right = !own.is_within(other) || !selects(own) || selects(other);
+                assert!(is_right, "{own} is not within {other}: {value:?}");
+            }
+        }
     }
 
     #[test]

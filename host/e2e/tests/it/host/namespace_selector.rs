@@ -167,12 +167,13 @@ fn a_read_is_granted_to_a_plugin_that_asks_for_its_labels() {
         label(&bench, &bench.namespace, json!("shop")).await;
         bench.create_pods(&pod_names(0..1)).await;
         bench.drop_plugin(NAME, NAME);
-        for config in ["", "namespaceLabels: team=api"] {
+        let of_api = ("namespaceLabels: team=api", "v1/pods in namespaces with team=api,");
+        for (config, asked) in [("", "v1/pods,"), of_api] {
             configure(&bench, config);
             let host = bench.start(&[]).await;
             let refused = |plugin: &Value| {
                 let reason = plugin["lastLoad"]["reason"].as_str().unwrap_or_default();
-                reason.starts_with("it asks to read v1/pods")
+                reason.starts_with(&format!("it asks to read {asked}"))
             };
             host.await_plugin(NAME, "a refusal", refused).await.unwrap();
             configure(&bench, "namespaceLabels: 'tier!=db,team=shop'");

@@ -20,13 +20,9 @@ pub(super) fn namespace_selector(text: &str) -> Result<LabelSelector, String> {
     }
 }
 
-/// Whether one selector has all requirements of the other. Without a selector there are none.
-pub(super) fn has_requirements_of(
-    selector: Option<&LabelSelector>,
-    other: Option<&LabelSelector>,
-) -> bool {
-    let of = selector.map_or(&[][..], LabelSelector::requirements);
-    other.map_or(&[][..], LabelSelector::requirements).iter().all(|one| of.contains(one))
+/// Whether the requirements of the other selector follow from those of the first. Without a selector there are none.
+pub(super) fn is_within(selector: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
+    other.is_none_or(|other| selector.is_some_and(|selector| selector.is_within(other)))
 }
 
 /// The name of a namespace as a text in YAML, in which `on`, `1e3` and similar words are other values.

@@ -2,11 +2,11 @@
 //! that requests more waits until it has the grant.
 
 use super::keys::Keys;
-use super::namespace_rules::{has_requirements_of, namespace, namespace_selector, quoted};
+use super::namespace_rules::{is_within, namespace, namespace_selector, quoted};
 use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::Descriptor;
 use crate::enumerated::enumerated;
-use informant_apimachinery::{GroupVersionResource, LabelSelector};
+use informant_apimachinery::{GroupVersionResource, LabelSelector, is_cluster_scoped};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Resources in namespaces.
@@ -26,16 +26,16 @@ struct ReadScope {
 }
 
 impl ReadScope {
-    /// Whether this scope has all requirements of the other one on labels.
-    fn has_requirements_of(&self, other: &Self) -> bool {
-        has_requirements_of(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
+    /// Whether the other scope's requirements on labels follow from those of this scope.
+    fn is_labelled_within(&self, other: &Self) -> bool {
+        is_within(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
     }
 
     /// Whether this scope is a part of the other one.
     fn is_within(&self, other: &Self) -> bool {
         let (own, others) = (&self.namespaces, &other.namespaces);
         let is_part = !own.is_empty() && own.is_subset(others);
-        self.has_requirements_of(other) && (others.is_empty() || is_part)
+        self.is_labelled_within(other) && (others.is_empty() || is_part)
     }
 
     /// The keys of a rule, behind its resources.
@@ -55,7 +55,7 @@ impl ReadScope {
             (false, None) => format!(" in {}", enumerated(&names)),
             (true, Some(selector)) => format!(" in namespaces with {selector}"),
             (false, Some(selector)) => {
-                format!(" in {} with {selector}", enumerated(&names))
+                format!(" in namespaces {} with {selector}", enumerated(&names))
             }
         }
     }
@@ -91,9 +91,13 @@ impl Rule {
             let selector = keys.text(
                 "namespaceSelector",
                 "team=shop",
-                "Requirements on the labels of the namespaces, in kubectl's notation, beside `namespaces` or without. A subscription or read needs all of them in its own `namespaceSelector`, which the host follows as labels change: whoever may label namespaces grants with them. A read without them needs a rule without this key.",
+                "The labels of the namespaces, in kubectl's notation, beside `namespaces` or without. It grants the reads whose own `namespaceSelector` selects no other namespaces, as the host finds from its requirements. Whoever may label namespaces grants with them. A read without such a selector, or of objects without a namespace, needs a rule without this key.",
                 namespace_selector,
             );
+            if let Some(resource) = in_none(resources.as_deref(), selector.as_ref()) {
+                let problem = format!("has {resource} beside it, whose objects are in no namespace: write a rule of its own for it");
+                keys.fail(0, "namespaceSelector", problem);
+            }
             Self {
                 resources: resources.unwrap_or_else(|| vec![Resources::AllButSecrets]),
                 scope: ReadScope {
@@ -156,6 +160,19 @@ impl BoundedRule for Rule {
     }
 }
 
+/// A resource without namespaces that a rule with this selector names.
+fn in_none<'a>(
+    resources: Option<&'a [Resources]>,
+    selector: Option<&LabelSelector>,
+) -> Option<&'a GroupVersionResource> {
+    let named = resources.unwrap_or_default().iter().filter(|_| selector.is_some());
+    let named = named.filter_map(|it| match it {
+        Resources::AllButSecrets => None,
+        Resources::One(resource) => Some(resource),
+    });
+    named.into_iter().find(|resource| is_cluster_scoped(resource))
+}
+
 fn resources(text: &str) -> Result<Resources, String> {
     match text {
         "*" => Ok(Resources::AllButSecrets),
@@ -167,7 +184,7 @@ fn resources(text: &str) -> Result<Resources, String> {
 fn cover(rules: &[Rule], ask: &WantedRead) -> bool {
     let mut namespaces = BTreeSet::new();
     let is_for =
-        |rule: &&Rule| rule.names(&ask.resource) && ask.scope.has_requirements_of(&rule.scope);
+        |rule: &&Rule| rule.names(&ask.resource) && ask.scope.is_labelled_within(&rule.scope);
     for Rule { scope, .. } in rules.iter().filter(is_for) {
         if scope.namespaces.is_empty() {
             return true;

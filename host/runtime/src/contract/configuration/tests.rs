@@ -102,7 +102,7 @@ fn a_read_needs_the_requirements_of_a_rule_in_its_own_selector() {
         let line = format!("[{{resources: [v1/pods]{keys}}}]");
         format!("v1/pods{shown}, {NOT_GRANTED}write in a.yaml: reads: {line}")
     };
-    for selector in ["team=shop", "tier!=db,team=shop"] {
+    for selector in ["team=shop", "tier!=db,team==shop", "team in (shop)"] {
         check_grant_by_label(shop, &[("v1/pods", &[], selector)], "");
         check_grant_by_label(shop, &[("v1/pods", &["a", "b"], selector)], "");
     }
@@ -126,7 +126,7 @@ fn rules_by_name_and_by_label_allow_a_read_together() {
     let wanted = |selector| [("v1/pods", &["a", "b"][..], selector)];
     check_grant_by_label(Some(rules), &wanted("team=shop"), "");
     let line = "[{resources: [v1/pods], namespaces: [a, b], namespaceSelector: \"team=api\"}]";
-    let said = "v1/pods in a and b with team=api";
+    let said = "v1/pods in namespaces a and b with team=api";
     let expect = format!("{said}, {NOT_GRANTED}write in a.yaml: reads: {line}");
     check_grant_by_label(Some(rules), &wanted("team=api"), &expect);
     check_grant_by_label(Some(line), &wanted("team=api"), "");
@@ -343,6 +343,10 @@ fn what_is_left_empty_grants_nothing_by_mistake() {
     check_refused(
         "reads: [{resources: [v1/pods], namespaces: []}]",
         "reads[0].namespaces has 0 entries: name 1, or leave it out for all, and what is in none",
+    );
+    check_refused(
+        "reads: [{resources: [v1/pods, v1/nodes], namespaceSelector: team=shop}]",
+        "reads[0].namespaceSelector has v1/nodes beside it, whose objects are in no namespace: write a rule of its own for it",
     );
     check_refused(
         "reads: [{resources: [v1/pods], namespaces: ['*']}]",

@@ -3,7 +3,7 @@
 
 use super::generated_name::is_generated;
 use super::keys::Keys;
-use super::namespace_rules::{has_requirements_of, namespace, namespace_selector, quoted};
+use super::namespace_rules::{is_within, namespace, namespace_selector, quoted};
 use super::rules::{BoundedRule, GrantsOf};
 use crate::contract::descriptor::WriteSpec;
 use crate::names::{is_role_name, is_subdomain};
@@ -83,9 +83,9 @@ impl WriteRule {
         self.namespace_selector.is_some()
     }
 
-    /// Whether this rule has all requirements of the other one on labels of namespaces.
+    /// Whether this rule selects no namespace by its labels that the other one does not select.
     fn narrows(&self, other: &Self) -> bool {
-        has_requirements_of(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
+        is_within(self.namespace_selector.as_ref(), other.namespace_selector.as_ref())
     }
 }
 
