@@ -9,6 +9,7 @@ mod aside;
 mod catalogue;
 mod change;
 mod change_log;
+mod conversion;
 mod discovery;
 mod excerpt;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use aside::{WorkPlace, aside};
 pub use catalogue::{Catalogue, ResourceInfo, SubresourceInfo};
 pub use change::Change;
 pub use change_log::{ChangeLog, Forgotten, LogBounds};
+pub use conversion::{convert, stored_in};
 pub use list_options::{ListOptions, QueryParameters};
 pub use local_caller::{check_site, names_this_machine};
 pub use negotiation::{AGGREGATED_DISCOVERY, JSON, Representation};

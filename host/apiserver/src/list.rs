@@ -63,8 +63,9 @@ pub async fn list(source: &Arc<dyn Source>, request: &Request<'_>) -> Result<Res
             let head = format!(
                 r#""kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":{columns}"#
             );
+            let resource = Arc::clone(resource);
             let show = move |object: &ApiObject, rows: &mut BytesMut| {
-                let json = object.json();
+                let json = object.json_as(&resource);
                 rows.put_slice(&representation::to_bytes(&layout.row(&json, &options)));
             };
             in_pieces(&head, r#""rows""#, listed, show).await

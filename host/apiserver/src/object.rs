@@ -5,11 +5,13 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use informant_apimachinery::selectable_fields;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ResourceInfo;
+use crate::conversion::{convert, selectable_forms};
 use crate::excerpt::{WantedParts, excerpt};
 
 /// An object at one resourceVersion. The bytes are shared by every answer that shows it.
@@ -80,7 +82,8 @@ impl Eq for ApiObject {}
 
 impl ApiObject {
     /// Takes an object that is complete: `apiVersion`, `kind`, `metadata` with name and resourceVersion.
-    /// `fields` are the paths, besides name and namespace, that field selectors may ask for.
+    /// `fields` are the paths, besides name and namespace, that field selectors may ask for. A Kubernetes Event has
+    /// those of both of its forms instead.
     pub fn from_value(value: &Value, fields: &[String]) -> Self {
         let metadata = &value["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
@@ -91,7 +94,7 @@ impl ApiObject {
             namespace: text("namespace"),
             name: text("name"),
             labels: labels.collect(),
-            fields: read_fields(value, fields),
+            fields: fields_of_forms(value).unwrap_or_else(|| read_fields(value, fields)),
         });
         let resource_version = text("resourceVersion").parse().unwrap_or_default();
         Self { content, resource_version, is_last_state: false }
@@ -180,16 +183,20 @@ impl ApiObject {
         }
     }
 
-    /// The object's JSON as the resource's own version shows it. Versions differ in nothing but the
-    /// `apiVersion`, as with a CustomResourceDefinition whose conversion strategy is `None`.
+    /// The object's JSON as the resource's own version shows it: see [`convert`].
     pub fn json_as(&self, resource: &ResourceInfo) -> Bytes {
         let json = self.json();
         if resource.strip_type_meta(&json).is_some() {
             return json;
         }
+        serde_json::to_vec(&self.value_as(resource)).expect("a Value is always JSON").into()
+    }
+
+    /// The tree of [`Self::json_as`]; costs a parse.
+    pub fn value_as(&self, resource: &ResourceInfo) -> Value {
         let mut value = self.to_value();
-        value["apiVersion"] = resource.gvr.api_version().into();
-        serde_json::to_vec(&value).expect("a Value is always JSON").into()
+        convert(&mut value, &resource.gvr.api_version());
+        value
     }
 
     /// Appends the object as an item of a list: without `apiVersion` and `kind` for built-in types, whose
@@ -252,6 +259,16 @@ fn value_of<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
 
 fn read_fields(value: &Value, paths: &[String]) -> Vec<(String, String)> {
     paths.iter().map(|path| (path.clone(), field_text(value, path))).collect()
+}
+
+/// The fields of all forms of an object, if it has several.
+fn fields_of_forms(value: &Value) -> Option<Vec<(String, String)>> {
+    let forms = selectable_forms(value)?.into_iter();
+    let fields = forms.flat_map(|(gvr, form)| {
+        let paths = selectable_fields(&gvr).iter();
+        paths.map(move |path| ((*path).to_owned(), field_text(&form, path)))
+    });
+    Some(fields.collect())
 }
 
 /// The parts of an object that have these fields, and those that a field takes from elsewhere.

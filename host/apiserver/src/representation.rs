@@ -27,7 +27,13 @@ pub fn render_object(
         Representation::Table(include_object) => {
             let metadata = json!({"resourceVersion": object.resource_version().to_string()});
             let options = TableOptions { include_object, no_headers, now };
-            table::render(&resource.gvr, declared(resource), metadata, &[object.json()], &options)
+            table::render(
+                &resource.gvr,
+                declared(resource),
+                metadata,
+                &[object.json_as(resource)],
+                &options,
+            )
         }
     }
 }

@@ -20,7 +20,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use informant_apimachinery::{GroupVersionResource, Status};
-use informant_apiserver::{ApiObject, Catalogue, Change, ChangeLog, LogBounds, ResourceInfo};
+use informant_apiserver::{
+    ApiObject, Catalogue, Change, ChangeLog, LogBounds, ResourceInfo, stored_in,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -33,7 +35,7 @@ use crate::built_in;
 /// 50,000 changes of usual pods with 5 KB each would be 250 MB.
 const LOG_BOUNDS: LogBounds = LogBounds { changes_max: 50_000, bytes_max: 64 * 1024 * 1024 };
 
-/// A resource without its version: all versions of a resource show the same objects.
+/// A resource without its version: all versions of a resource show the same objects, and so do both resources of Events.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupResource {
     /// Empty for the core group.
@@ -90,9 +92,10 @@ impl Table {
 }
 
 impl GroupResource {
-    /// The resource without the version.
+    /// The stored resource, without the version.
     pub fn of(gvr: &GroupVersionResource) -> Self {
-        Self { group: gvr.group.clone(), resource: gvr.resource.clone() }
+        let GroupVersionResource { group, resource, .. } = stored_in(gvr);
+        Self { group, resource }
     }
 }
 

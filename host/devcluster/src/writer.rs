@@ -221,7 +221,8 @@ impl Write<'_> {
             let objects = store.delete_collection(&self.resource, selection, &delete, self.options);
             objects.map(|objects| (objects, store.resource_version()))
         })?;
-        let items: Vec<Value> = objects.iter().map(|object| object.to_value()).collect();
+        let items = objects.iter().map(|object| object.value_as(&self.resource));
+        let items: Vec<Value> = items.collect();
         let list = json!({
             "kind": self.resource.list_kind,
             "apiVersion": self.resource.gvr.api_version(),

@@ -708,3 +708,32 @@ async fn restored_server_ends_open_watches_and_serves_the_past() {
     assert!(cluster.cluster().get(&gvr, Some("default"), "lost").is_err());
     cluster.shutdown().await;
 }
+
+#[tokio::test]
+async fn both_resources_of_events_have_one_storage() {
+    let bench = Bench::new();
+    let core = "/api/v1/namespaces/default/events";
+    let events = "/apis/events.k8s.io/v1/namespaces/default/events";
+    let regarding = json!({"kind": "Pod", "name": "web"});
+    let made = json!({"metadata": {"name": "a"}, "note": "text", "regarding": regarding});
+    bench.check(&format!("POST {events}"), made, 201, "").await;
+    let mut shown = bench.get(&format!("{core}/a"), "").await;
+    assert_eq!((&shown["message"], &shown["involvedObject"]), (&json!("text"), &regarding));
+
+    let version = bench.version().await;
+    let same = bench.check(&format!("PUT {core}/a"), shown.clone(), 200, "").await;
+    assert_eq!((&same, bench.version().await), (&shown, version), "nothing has changed");
+    shown["message"] = "other".into();
+    bench.check(&format!("PUT {core}/a"), shown, 200, "").await;
+    let count = json!([{"op": "test", "path": "/note", "value": "other"}, {"op": "add", "path": "/deprecatedCount", "value": 3}]);
+    let (code, _) =
+        bench.call_as(&format!("PATCH {events}/a"), "application/json-patch+json", count).await;
+    assert_eq!((code, bench.get(&format!("{core}/a"), "/count").await), (200, 3.into()));
+
+    let selected = format!("{core}?fieldSelector=involvedObject.name%3Dweb&includeObject=Object");
+    let (_, table) = bench.call_as(&format!("GET {selected}"), TABLE, Value::Null).await;
+    assert_eq!(table["rows"][0]["object"]["message"], "other", "{table:#}");
+    let line = format!("DELETE {core}?fieldSelector=involvedObject.name%3Dweb");
+    assert_eq!(bench.check(&line, Value::Null, 200, "/items/0/message").await, "other");
+    assert_eq!(bench.get(events, "/items").await, json!([]));
+}

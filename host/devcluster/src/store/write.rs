@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use informant_apimachinery::Status;
-use informant_apiserver::{ApiObject, Change, ResourceInfo};
+use informant_apiserver::{ApiObject, Change, ResourceInfo, convert};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -105,9 +105,7 @@ impl Store {
             }
             Err(status) => return Err(status),
         };
-        let mut object = old.to_value();
-        let api_version = target.resource.gvr.api_version();
-        object["apiVersion"] = api_version.into();
+        let mut object = old.value_as(target.resource);
         patch.apply(&mut object, target.resource, target.name)?;
         metadata::match_path(target.resource, target.namespace, &mut object)?;
         check_name(target, &object)?;
@@ -155,7 +153,7 @@ impl Store {
             metadata_mut(&mut object).insert("generation".to_owned(), generation.into());
         }
         // An object is stored in the version in which it was created.
-        object["apiVersion"] = before["apiVersion"].clone();
+        convert(&mut object, before["apiVersion"].as_str().unwrap_or_default());
         let object = metadata::ordered(resource, object);
         if object == before {
             return Ok(Arc::clone(old));

@@ -4,6 +4,7 @@ mod create_update_delete;
 mod custom_resources;
 mod discovery;
 mod errors;
+mod events;
 mod history;
 mod list;
 mod namespaces;

@@ -4,6 +4,7 @@ use crate::bench::{deployment, fact_with_own_cluster, labelled_pod};
 use informant_e2e::api::Api;
 use informant_e2e::cluster::User;
 use informant_e2e::kubectl::Kubectl;
+use serde_json::json;
 
 fn with_kubectl(run: impl AsyncFnOnce(&Kubectl, &Api, &str)) {
     if !Kubectl::is_installed() {
@@ -134,6 +135,45 @@ fn everything_else_people_look_at() {
         assert!(yaml.contains("colour: blue") && yaml.contains("kind: ConfigMap"), "{yaml}");
         assert!(kubectl.run(&["get", "pods", "-o", "wide"]).contains("NOMINATED NODE"));
         assert!(kubectl.run(&["get", "all"]).contains("pod/web"));
+    });
+}
+
+#[test]
+fn describe_shows_events_of_the_newer_api() {
+    with_kubectl(async |kubectl, api, namespace| {
+        let pods = format!("/api/v1/namespaces/{namespace}/pods");
+        let pod = api.create(&pods, &labelled_pod("web", &[])).await.expect(201);
+        let event = json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": "web.1", "namespace": namespace},
+            "eventTime": "2026-01-02T03:04:05.000000Z",
+            "type": "Warning",
+            "reason": "LatestTag",
+            "action": "Look",
+            "note": "name a version",
+            "reportingController": "informant.dev/latest",
+            "reportingInstance": "informant",
+            "regarding": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": "web",
+                "namespace": namespace,
+                "uid": pod["metadata"]["uid"],
+            },
+        });
+        let events = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        api.create(&events, &event).await.expect(201);
+        let described = kubectl.run(&["describe", "pod", "web"]);
+        let line = described.lines().find(|line| line.contains("LatestTag"));
+        let line = words(line.unwrap_or_else(|| panic!("{described}")));
+        assert_eq!((line[0], line[3]), ("Warning", "informant.dev/latest"));
+        for resource in ["events", "events.events.k8s.io"] {
+            let table = kubectl.run(&["get", resource, "--no-headers", "--sort-by=.reason"]);
+            let line = table.lines().find(|line| line.contains("LatestTag"));
+            let line = words(line.unwrap_or_else(|| panic!("{resource}: {table}")));
+            assert_eq!(line[1..], ["Warning", "LatestTag", "pod/web", "name", "a", "version"]);
+        }
     });
 }
 
