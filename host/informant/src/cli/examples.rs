@@ -122,6 +122,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "why",
         &[
             ("why pod shop/web-1", "of each plugin, one line"),
+            ("why pod/web-1 -n shop", "the same"),
             ("why deploy shop/web --plugin hello", "every question of one plugin"),
             ("why node node-1 -o json", "for machines"),
         ],

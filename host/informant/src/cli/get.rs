@@ -10,7 +10,7 @@ pub(crate) struct GetArgs {
     /// The object's name, perhaps with its namespace. Without a name, all objects are shown.
     #[arg(value_name = "[NAMESPACE/]NAME")]
     pub(crate) name: Option<String>,
-    /// Namespace of the objects: `default` without this option.
+    /// Namespace of the objects, if no namespace is before the name: `default` without both.
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Objects of all namespaces. --namespace has no effect then.

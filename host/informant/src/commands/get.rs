@@ -60,10 +60,14 @@ fn wanted<'a>(args: &'a GetArgs, asked: &Asked<'a>) -> Result<Wanted<'a>> {
     };
     let (labels, fields) = (args.selector.as_deref(), args.field_selector.as_deref());
     let option = args.namespace.as_deref();
+    if option == Some("") && name.is_none() {
+        bail!("the namespace is empty: name one, or leave out the option");
+    }
+    let has_namespace = name.is_some_and(|name| name.contains('/'));
     let named = name.map(|name| ObjectArgument::read(name, option)).transpose()?;
     let name = named.as_ref().map(|named| named.name);
     let namespace = named.and_then(|named| named.namespace).or(option);
-    if !kind.is_namespaced && namespace != option {
+    if !kind.is_namespaced && has_namespace {
         bail!("{} have no namespace: write the name alone", kind.resource);
     }
     if name.is_some() && (labels.is_some() || fields.is_some()) {
@@ -196,4 +200,46 @@ async fn next(changes: &mut AnswerLines, version: &mut String) -> Result<Option<
 fn version_of(object: &Value) -> Option<String> {
     let version = object["metadata"]["resourceVersion"].as_str();
     version.filter(|version| !version.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use kinds::ServedKind;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        get: GetArgs,
+    }
+
+    /// `expect`: the path, or a part of the error.
+    #[track_caller]
+    fn check(resource: &str, line: &[&str], expect: Result<&str, &str>) {
+        let words = [&["get", resource], line].concat();
+        let args = Line::try_parse_from(words).map(|line| line.get).expect("a command line");
+        let kind = ServedKind::of_test(resource);
+        let found = wanted(&args, &Asked { kind: &kind, name: None }).map(|wanted| wanted.path());
+        match (found, expect) {
+            (Ok(path), Ok(expect)) => assert_eq!(path, expect, "{line:?}"),
+            (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{error}"),
+            (found, expect) => panic!("{line:?}: {found:?}, expected {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_namespace_is_for_namespaced_objects() {
+        check("v1/pods", &["shop/web"], Ok("/api/v1/namespaces/shop/pods/web"));
+        check("v1/nodes", &["n1", "-n", "shop"], Ok("/api/v1/nodes/n1"));
+        check("v1/nodes", &["shop/n1"], Err("v1/nodes have no namespace"));
+        check("v1/nodes", &["shop/n1", "-n", "shop"], Err("v1/nodes have no namespace"));
+    }
+
+    #[test]
+    fn an_empty_namespace_is_refused() {
+        check("v1/pods", &["-n", "shop"], Ok("/api/v1/namespaces/shop/pods"));
+        check("v1/pods", &["-n", ""], Err("the namespace is empty"));
+        check("v1/pods", &["web", "-n", ""], Err("the object's namespace is empty"));
+    }
 }

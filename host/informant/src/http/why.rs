@@ -125,7 +125,10 @@ fn question(
         namespace = NAMESPACE.to_owned();
     }
     if kind.is_namespaced == Some(false) && !namespace.is_empty() {
-        return Err(bad(format!("objects of {} have no namespace: write NAME", kind.resource)));
+        return Err(bad(format!(
+            "objects of {} have no namespace: leave out the namespace",
+            kind.resource
+        )));
     }
     let key = ObjectKey::new(namespace, name);
     let resource = kind.resource;
@@ -184,7 +187,7 @@ mod tests {
         check("knd=pods", Err("did you mean kind=VALUE?"));
         check(
             "kind=node&namespace=shop&name=node-1",
-            Err("v1/nodes have no namespace: write NAME"),
+            Err("v1/nodes have no namespace: leave out the namespace"),
         );
         check("name=web", Err("kind is missing"));
         check("kind=pods&namespace=a", Err("name is missing"));

@@ -375,7 +375,11 @@ fn check_texts(bench: &HostBench<'_>, host: &Host) {
     refused(&["why", "cm", &object, "--plugin", "labeled"], "did you mean labelled?");
     let (_, of_default) = ask(bench, host, &["why", "cm", OBJECT]);
     assert!(of_default.contains(&format!("v1/configmaps default/{OBJECT}")), "{of_default}");
-    refused(&["why", "node", &object], "have no namespace: write NAME");
+    let in_one = format!("cm/{OBJECT}");
+    let (_, of_one) = ask(bench, host, &["why", &in_one, "-n", bench.namespace.as_str()]);
+    assert!(of_one.starts_with(&format!("v1/configmaps {object} is in the cache: ")), "{of_one}");
+    refused(&["why", "apps/v1/deployments"], "write KIND NAME or KIND/NAME");
+    refused(&["why", "node", &object], "have no namespace: leave out the namespace");
     refused(
         &["why", "cm", &format!("{}/", bench.namespace)],
         "name is empty: write NAMESPACE/NAME",

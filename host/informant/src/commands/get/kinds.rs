@@ -69,7 +69,8 @@ impl ServedKind {
             "deployments" => "Deployment",
             _ => "Node",
         };
-        Self { resource, kind: kind.to_owned(), is_namespaced: true, words: Vec::new() }
+        let is_namespaced = resource.resource != "nodes";
+        Self { resource, kind: kind.to_owned(), is_namespaced, words: Vec::new() }
     }
 
     /// The prefix of an object in `-o name`: the kind and its group.
