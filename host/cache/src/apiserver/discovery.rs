@@ -12,6 +12,9 @@ use serde::Deserialize;
 /// A group with a thousand resources takes less than one MiB.
 const DISCOVERY_BYTES_MAX: usize = 8 << 20;
 
+/// The media type of a document that has all groups with their resources.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
 /// The documents of `/api`, `/apis` and below, with the fields that this module needs. Each lists its entries, also if
 /// there are none.
 #[derive(Debug, Deserialize)]
@@ -23,6 +26,8 @@ pub(super) enum Document {
     CoreVersions { versions: Vec<String> },
     #[serde(rename = "APIResourceList")]
     Resources { resources: Vec<Named> },
+    #[serde(rename = "APIGroupDiscoveryList")]
+    Aggregated { items: Vec<AggregatedGroup> },
 }
 
 impl Document {
@@ -35,7 +40,7 @@ impl Document {
     pub(super) fn has_resource(&self, name: &str) -> Result<bool, ListWatchError> {
         match self {
             Self::Resources { resources } => Ok(resources.iter().any(|one| one.name == name)),
-            Self::Groups { .. } | Self::CoreVersions { .. } => Err(unreadable(
+            _ => Err(unreadable(
                 "discovery is not the APIResourceList that was asked for".to_owned(),
             )),
         }
@@ -58,11 +63,9 @@ impl Document {
                 let mut same = groups.iter().filter(|one| one.name == group);
                 Ok(same.any(|one| one.versions.iter().any(|one| one.version == version)))
             }
-            Self::Groups { .. } | Self::CoreVersions { .. } | Self::Resources { .. } => {
-                Err(unreadable(
-                    "discovery is not the list of groups or versions that was asked for".to_owned(),
-                ))
-            }
+            _ => Err(unreadable(
+                "discovery is not the list of groups or versions that was asked for".to_owned(),
+            )),
         }
     }
 }
@@ -89,6 +92,42 @@ pub(super) struct Named {
     kind: String,
 }
 
+/// A group with the resources of its versions. The core group has no name.
+#[derive(Debug, Deserialize)]
+pub(super) struct AggregatedGroup {
+    #[serde(default)]
+    metadata: GroupName,
+    #[serde(default)]
+    versions: Vec<AggregatedVersion>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct GroupName {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct AggregatedVersion {
+    version: String,
+    #[serde(default)]
+    resources: Vec<AggregatedResource>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AggregatedResource {
+    resource: String,
+}
+
+impl AggregatedGroup {
+    /// The first version that has the resource, with the group's name.
+    fn version_with(&self, resource: &str) -> Option<String> {
+        let has = |one: &&AggregatedVersion| one.resources.iter().any(|it| it.resource == resource);
+        let version = &self.versions.iter().find(has)?.version;
+        Some(GroupVersionResource::new(&*self.metadata.name, &**version, resource).api_version())
+    }
+}
+
 /// The root of the discovery of a resource's group, and the path of its group and version.
 fn paths(resource: &GroupVersionResource) -> (&'static str, String) {
     let GroupVersionResource { group, version, .. } = resource;
@@ -98,19 +137,42 @@ fn paths(resource: &GroupVersionResource) -> (&'static str, String) {
     }
 }
 
-/// The message about a missing resource, with the nearest resource of its group and version. Without an answer of
-/// discovery, the message is unchanged.
+/// The message about a missing resource, with the same resource of another group or version, or else with the nearest
+/// resource of its own. Without an answer of discovery, the message is unchanged.
 pub(super) async fn with_nearest(collection: &Collection, message: String) -> String {
     let resource = &collection.resource;
+    let name = &*resource.resource;
     let (_, path) = paths(resource);
-    let Ok(Document::Resources { resources }) = document(collection, path).await else {
-        return message;
+    let own = match document(collection, path).await {
+        Ok(Document::Resources { resources }) => resources,
+        _ => Vec::new(),
     };
-    let names: Vec<&str> = resources.iter().map(|one| one.name.as_str()).collect();
-    match nearest(&resource.resource, &names).filter(|name| *name != &*resource.resource) {
-        Some(name) => format!("{message}; did you mean {}/{name}?", resource.api_version()),
+    let names: Vec<&str> = own.iter().map(|one| one.name.as_str()).collect();
+    if names.contains(&name) {
+        return message;
+    }
+    let meant = match elsewhere(collection).await {
+        Some(version) => Some((version, name)),
+        None => nearest(name, &names).map(|near| (resource.api_version(), near)),
+    };
+    match meant {
+        Some((version, name)) => format!("{message}; did you mean {version}/{name}?"),
         None => message,
     }
+}
+
+/// The group and version that has a resource of the same name. Other versions of its own group come first.
+async fn elsewhere(collection: &Collection) -> Option<String> {
+    let mut groups = Vec::new();
+    for root in ["/api", "/apis"] {
+        let document = document_as(collection, root.to_owned(), AGGREGATED).await;
+        if let Ok(Document::Aggregated { items }) = document {
+            groups.extend(items);
+        }
+    }
+    let GroupVersionResource { group, resource, .. } = &collection.resource;
+    groups.sort_by_key(|one| one.metadata.name != *group);
+    groups.iter().find_map(|one| one.version_with(resource))
 }
 
 pub(super) async fn is_served(collection: &Collection) -> Result<bool, ListWatchError> {
@@ -138,7 +200,15 @@ pub(super) async fn kind(collection: &Collection) -> Result<Option<String>, List
 }
 
 async fn document(collection: &Collection, path: String) -> Result<Document, ListWatchError> {
-    let mut body = collection.send(path, "application/json").await?;
+    document_as(collection, path, "application/json").await
+}
+
+async fn document_as(
+    collection: &Collection,
+    path: String,
+    accept: &'static str,
+) -> Result<Document, ListWatchError> {
+    let mut body = collection.send(path, accept).await?;
     let mut bytes = Vec::new();
     while let Some(chunk) = body.next().await? {
         bytes.extend_from_slice(&chunk);

@@ -533,6 +533,28 @@ async fn a_resource_that_is_not_served_comes_with_the_nearest_that_is() {
 }
 
 #[tokio::test]
+async fn a_resource_of_another_group_comes_before_the_nearest_of_its_own() {
+    let core = r#"{"kind":"APIResourceList","resources":[{"name":"endpoints"},{"name":"pods"}]}"#;
+    let of_core = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"creationTimestamp":null},"versions":[{"version":"v1","resources":[{"resource":"pods","scope":"Namespaced"}]}]}]}"#;
+    let of_groups = r#"{"kind":"APIGroupDiscoveryList","items":[
+        {"metadata":{"name":"old.org"},"versions":[{"version":"v1","resources":[{"resource":"jobs"}]}]},
+        {"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"deployments"}]}]},
+        {"metadata":{"name":"batch"},"versions":[{"version":"v2"},{"version":"v1","resources":[{"resource":"jobs"}]}]}]}"#;
+    let known = [("/api/v1", 200, core), ("/api", 200, of_core), ("/apis", 200, of_groups)];
+    let said = "404 Not Found: not found";
+    for (resource, meant) in [
+        ("v1/deployments", "apps/v1/deployments"),
+        ("app/v1/deployments", "apps/v1/deployments"),
+        ("apps/v1/pods", "v1/pods"),
+        ("batch/v1beta1/jobs", "batch/v1/jobs"),
+        ("v1/endpoint", "v1/endpoints"),
+    ] {
+        check_nearest(resource, &known, &format!("{said}; did you mean {meant}?")).await;
+    }
+    check_nearest("v1/pods", &known, said).await;
+}
+
+#[tokio::test]
 async fn a_namespace_that_would_lead_elsewhere_is_refused_before_anything_is_asked() {
     let canned = canned(200, &[]);
     let elsewhere = part_of_pods(&canned, &Part::namespace("n/../../nodes"));
