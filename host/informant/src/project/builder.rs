@@ -184,7 +184,8 @@ impl Builder {
             (Order::End, _) => self.running.iter().for_each(|running| running.stop.cancel()),
             (Order::Take, Some(Ok(built))) => self.take(built, loads).await,
             (Order::Tell, Some(Err(error))) => {
-                error!(plugin = name, "not built: {error}; the version before goes on");
+                let then = self.order.after_failure();
+                error!(plugin = name, "not built: {error}; {then}");
             }
             (Order::Nothing | Order::Take | Order::Tell, _) => {}
         }
@@ -228,6 +229,14 @@ impl BuildOrder {
             Build { project, tools, mode: Mode::Dev, time_max, shown }.run(&stopped).await
         });
         Running { task, stop }
+    }
+
+    /// What follows a failed build, for the log.
+    fn after_failure(&self) -> &'static str {
+        match self.project.plugin_file(&self.plugins).exists() {
+            true => "the version before goes on",
+            false => "nothing runs yet; save to build again",
+        }
     }
 
     /// The project as its files describe it now. The settings of its build may have changed.
@@ -543,6 +552,17 @@ mod tests {
         std::fs::rename(folder.path().join("pods.c"), folder.path().join("nodes.c")).unwrap();
         let error = builder.order.project_now().unwrap_err().to_string();
         assert_eq!(error, "it is nodes in C now, and was pods in C: start informant dev again");
+    }
+
+    #[tokio::test]
+    async fn a_failed_build_says_what_runs_now() {
+        let folder = tempfile::tempdir().unwrap();
+        source(folder.path(), "one");
+        let order = builder(folder.path(), "true").order;
+        std::fs::create_dir_all(&order.plugins).unwrap();
+        assert_eq!(order.after_failure(), "nothing runs yet; save to build again");
+        std::fs::write(order.plugins.join("pods.wasm"), "").unwrap();
+        assert_eq!(order.after_failure(), "the version before goes on");
     }
 
     #[test]
