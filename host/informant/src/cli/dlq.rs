@@ -21,8 +21,10 @@ pub(crate) enum DlqCommand {
         id: u64,
     },
     /// Send dead letters again, with the present state of their objects.
+    #[command(override_usage = "informant dlq redrive [OPTIONS] <NAME> <ID>... | --all")]
     Redrive(LettersArgs),
     /// Delete dead letters.
+    #[command(override_usage = "informant dlq purge [OPTIONS] <NAME> <ID>... | --all")]
     Purge(LettersArgs),
 }
 
@@ -36,4 +38,19 @@ pub(crate) struct LettersArgs {
     /// All letters of the plugin.
     #[arg(long, conflicts_with = "ids")]
     pub(crate) all: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Args;
+    use clap::Parser;
+
+    #[test]
+    fn letters_are_named_or_all_of_them() {
+        for what in ["redrive", "purge"] {
+            let said = Args::try_parse_from(["informant", "dlq", what, "hello"]).expect_err("none");
+            let usage = format!("informant dlq {what} [OPTIONS] <NAME> <ID>... | --all");
+            assert!(said.to_string().contains(&usage), "{said}");
+        }
+    }
 }

@@ -147,7 +147,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "tail",
         &[
             ("tail hello", "its kept lines, and more as they come"),
-            ("tail hello --tail 20 --timestamps", ""),
+            ("tail hello -n 20 --timestamps", "the last 20 lines, with their times"),
             ("tail hello --since 10m --follow=false", "ends after the kept lines"),
         ],
     ),

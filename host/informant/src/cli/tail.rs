@@ -11,7 +11,7 @@ pub(crate) struct TailArgs {
     #[arg(value_name = "PLUGIN")]
     pub(crate) name: String,
     /// Show only so many of the lines that the host keeps [default: all of them].
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     pub(crate) tail: Option<u32>,
     /// Show only lines of the last so long, such as 30s or 1h30m.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]

@@ -73,6 +73,7 @@ fn lines_of_the_host_about_an_object_are_short_whatever_its_name() {
         let is_given_up = |line: &Line| line.message().contains("gave up on the event");
         let what = "the event to be given up";
         let line = host.await_line(what, LINES_DEADLINE, is_given_up).await.unwrap();
+        assert!(line.message().contains("see `informant dlq list moods`: "), "{}", line.text);
         let cut = format!("{} … (59747 bytes more)", &name[..253]);
         assert_eq!(line.field("name"), Some(&*cut));
         let long = |line: &Line| line.text.len() > 4 << 10;

@@ -48,11 +48,18 @@ impl ServedKinds {
     }
 
     fn unknown(&self, word: &str) -> String {
+        let unknown = format!("the server doesn't have a resource type {word:?}");
+        if word.contains(',') {
+            return format!("{unknown}; ask for one resource at a time");
+        }
+        if ["plugin", "plugins"].contains(&&*word.to_lowercase()) {
+            return format!("{unknown}; `informant plugin list` shows the plugins");
+        }
         let words: Vec<&str> =
             self.0.iter().flat_map(|kind| &kind.words).map(String::as_str).collect();
         let near = nearest(&word.to_lowercase(), &words);
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        format!("the server doesn't have a resource type {word:?}{near}")
+        unknown + &near
     }
 }
 
@@ -190,6 +197,14 @@ mod tests {
         check("podz", Err(&format!("{unknown} \"podz\"; did you mean pod?")));
         check("Deploymnts", Err(&format!("{unknown} \"Deploymnts\"; did you mean deployments?")));
         check("zzz", Err(&format!("{unknown} \"zzz\"")));
+        for words in ["pods,deploy", "deploy,pods/web"] {
+            let word = words.split('/').next().unwrap_or_default();
+            let one = format!("{unknown} {word:?}; ask for one resource at a time");
+            check(words, Err(&one));
+        }
+        let list = "`informant plugin list` shows the plugins";
+        check("plugins", Err(&format!("{unknown} \"plugins\"; {list}")));
+        check("Plugin/hello", Err(&format!("{unknown} \"Plugin\"; {list}")));
         check("pods.apps", Err(&format!("{unknown} \"pods.apps\"; did you mean pods?")));
     }
 }

@@ -251,8 +251,11 @@ impl Actor {
         let object = ShownObject::from(&queued.event.object);
         let counters = &self.core.counters;
         add_one(&counters.dead);
-        let text =
-            format!("gave up on the event after {attempts}, it is a dead letter now: {error}");
+        // An error may be long: it comes last.
+        let list = format!("informant dlq list {}", self.name.as_str());
+        let text = format!(
+            "gave up on the event after {attempts}, it is a dead letter now; see `{list}`: {error}"
+        );
         self.tell(HostLine::error(&text).of_object(&object));
         let Some(subscription) = self.subscription(queued) else { return };
         let mut letters = self.core.dead_letters.lock();
