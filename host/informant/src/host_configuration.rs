@@ -109,6 +109,12 @@ mod tests {
             expect![[r#"informant.yaml line 3: unknown key "default"; did you mean "defaults"?"#]],
         );
         check(
+            "plugins:\n  hello:\n    writes:\n    - resources: [v1/pods]\n      verb: [patch]",
+            expect![[
+                r#"informant.yaml line 7: plugins.hello.writes[0]: unknown key "verb"; did you mean "verbs"?"#
+            ]],
+        );
+        check(
             "defaults: {config: {}}",
             expect![[
                 r#"informant.yaml line 3: defaults: unknown key "config"; known are limits, reads, writes, http, serviceAccount, dryRun, debounce, rateLimit, onRemoval"#

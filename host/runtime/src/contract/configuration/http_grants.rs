@@ -151,7 +151,7 @@ fn secret_headers(keys: &mut Keys<'_>) -> Vec<SecretHeader> {
         let doc = "The file in the directory of secrets (`--secrets`) whose content is the value. The host reads the file for each request.";
         let secret = keys.text("secret", "api-token", doc, str::parse::<SecretName>);
         if keys.is_read() && secret.is_none() {
-            keys.fail(0, "secret", "is missing: write it as api-token".to_owned());
+            keys.missing("secret", "is missing: write it as api-token".to_owned());
         }
         let doc = "The text before the content of the file.";
         let prefix = keys.text("prefix", "Bearer ", doc, secret_prefix);

@@ -26,12 +26,20 @@ const KEY_BYTES_MAX: usize = 128;
 pub struct Keys<'a> {
     /// `None` if no file is read.
     entries: Option<&'a [DocumentEntry]>,
+    /// The object's line; 0 for a whole file.
+    line: u64,
     /// The object's path, as errors name it: `limits`, `plugins.hello.reads[0]`.
     path: String,
     known: Vec<&'static str>,
     declared: Vec<Declared>,
+    /// The line, the path and the problem of a key that the object needs. An unknown key may be the misspelt one, so that
+    /// it is reported first.
+    missing: Option<(u64, String, String)>,
     findings: &'a mut Findings,
 }
+
+/// The line of an object and its entries.
+type Object<'a> = (u64, &'a [DocumentEntry]);
 
 /// The results of reading.
 #[derive(Default)]
@@ -67,7 +75,7 @@ pub fn read<T>(
         return Err(ConfigurationError::new(&document.file, document.root.line, "", problem));
     };
     let mut findings = Findings { file: document.file.clone(), ..Findings::default() };
-    let mut keys = Keys::new(Some(entries), String::new(), &mut findings);
+    let mut keys = Keys::new(Some((0, entries)), String::new(), &mut findings);
     let value = declare(&mut keys);
     keys.end();
     match findings.error {
@@ -85,17 +93,23 @@ pub fn declared<T>(declare: impl FnOnce(&mut Keys<'_>) -> T) -> Vec<Declared> {
 }
 
 impl<'a> Keys<'a> {
-    fn new(entries: Option<&'a [DocumentEntry]>, path: String, findings: &'a mut Findings) -> Self {
-        Self { entries, path, known: Vec::new(), declared: Vec::new(), findings }
+    /// `object`: its line and its entries.
+    fn new(object: Option<Object<'a>>, path: String, findings: &'a mut Findings) -> Self {
+        let (line, entries) = object.unzip();
+        let (known, declared) = (Vec::new(), Vec::new());
+        Self { entries, line: line.unwrap_or(0), path, known, declared, missing: None, findings }
     }
 
-    /// Refuses keys that were not asked for, and returns the declared ones.
+    /// Refuses keys that were not asked for, then the lack of a needed one. Returns the declared keys.
     fn end(self) -> Vec<Declared> {
         for entry in self.entries.unwrap_or_default() {
             if !self.known.contains(&entry.key.as_str()) {
                 let problem = unknown_key(&entry.key, &self.known);
                 self.findings.fail(entry.line, &self.path, problem);
             }
+        }
+        if let Some((line, path, problem)) = self.missing {
+            self.findings.fail(line, &path, problem);
         }
         self.declared
     }
@@ -111,7 +125,7 @@ impl<'a> Keys<'a> {
             }
             None if self.entries.is_some() => {
                 let problem = format!("is missing: write {key}: {expect}");
-                self.findings.fail(0, &self.path_of(key), problem);
+                self.missing(key, problem);
             }
             None => {}
         }
@@ -264,13 +278,22 @@ impl<'a> Keys<'a> {
         self.findings.fail(line, &path, problem);
     }
 
+    /// Reports a key that the object needs and does not have, or has without a value that counts.
+    pub fn missing(&mut self, key: &str, problem: String) {
+        if self.missing.is_none() {
+            let mut entries = self.entries.unwrap_or_default().iter();
+            let line = entries.find(|entry| entry.key == key).map_or(self.line, |it| it.line);
+            self.missing = Some((line, self.path_of(key), problem));
+        }
+    }
+
     fn below<T>(
         &mut self,
-        entries: Option<&[DocumentEntry]>,
+        object: Option<Object<'_>>,
         path: String,
         declare: impl FnOnce(&mut Keys<'_>) -> T,
     ) -> (T, Vec<Declared>) {
-        let mut keys = Keys::new(entries, path, self.findings);
+        let mut keys = Keys::new(object, path, self.findings);
         let value = declare(&mut keys);
         (value, keys.end())
     }

@@ -170,7 +170,7 @@ impl RateLimit {
         let doc = "Calls that may follow each other at once after a pause. Without this key the number is `eventsPerSecond`.";
         let burst = keys.number("burst", bounds, None, doc);
         if keys.is_read() && per_second.is_none() {
-            keys.fail(0, "eventsPerSecond", "is missing: write it as 10".to_owned());
+            keys.missing("eventsPerSecond", "is missing: write it as 10".to_owned());
         }
         let events_per_second = per_second?;
         Some(Self { events_per_second, burst: burst.unwrap_or(events_per_second) })

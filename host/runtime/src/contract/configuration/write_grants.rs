@@ -138,7 +138,7 @@ pub(super) fn needed<T>(
     like: &str,
 ) -> Vec<T> {
     if keys.is_read() && found.as_ref().is_none_or(Vec::is_empty) {
-        keys.fail(0, key, format!("is to name some: write it as {like}"));
+        keys.missing(key, format!("is to name some: write it as {like}"));
     }
     found.unwrap_or_default()
 }

@@ -13,7 +13,7 @@ impl Keys<'_> {
         let path = self.path_of(key);
         let found = self.find(key).map(|node| (node.line, &node.tree));
         let entries = match found {
-            Some((_, Tree::Object(entries))) => Some(entries.as_slice()),
+            Some((line, Tree::Object(entries))) => Some((line, entries.as_slice())),
             Some((line, _)) => {
                 let problem = "is no object with keys".to_owned();
                 self.findings.fail(line, &path, problem);
@@ -57,7 +57,7 @@ impl Keys<'_> {
             let path = format!("{path}[{number}]");
             match &node.tree {
                 Tree::Object(entries) => {
-                    values.push(self.below(Some(entries), path, &declare).0);
+                    values.push(self.below(Some((node.line, entries)), path, &declare).0);
                 }
                 _ => {
                     let problem = format!("is {} and no object with keys", node.kind());
@@ -100,7 +100,7 @@ impl Keys<'_> {
             };
             match &node.tree {
                 Tree::Object(entries) => {
-                    let (value, _) = self.below(Some(entries), path, &declare);
+                    let (value, _) = self.below(Some((*line, entries)), path, &declare);
                     named.push((key.clone(), *line, value));
                 }
                 _ => {

@@ -297,6 +297,14 @@ fn what_is_left_out_or_empty_grants_nothing_by_mistake() {
     check_refused("{}", "resources is to name some: write it as [v1/pods]");
     check_refused("{resources: [v1/pods]}", "verbs is to name some: write it as [patch]");
     check_refused("{resources: [], verbs: [patch]}", "write it as [v1/pods]");
+    check_refused(
+        "{resources: [v1/pods], verb: [patch]}",
+        r#"a.yaml line 3: writes[0]: unknown key "verb"; did you mean "verbs"?"#,
+    );
+    check_refused(
+        "\n  {resources: [v1/pods]}",
+        "a.yaml line 4: writes[0].verbs is to name some: write it as [patch]",
+    );
     let some = "resources: [v1/pods], verbs: [patch]";
     let empty = "has 0 entries: name 1, or leave it out for all";
     check_refused(&format!("{{{some}, namespaces: []}}"), &format!("{empty}, and what is in none"));
