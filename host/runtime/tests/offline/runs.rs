@@ -290,8 +290,8 @@ fn writes_are_shown_held_against_grants_and_answered() {
         0.000   log level=info message="late: 404 NotFound"
         0.000   kube.delete resource=v1/configmaps key=a/writer uid=00000000-0000-0000-0000-000000000000 -> error {"status":{"code":409,"reason":"Conflict","message":"another UID","retryAfterMs":null}}
         0.000   log level=info message="other: 409 Conflict"
-        0.000   kube.delete resource=v1/secrets key=a/secret -> error {"not-granted":"to delete v1/secrets in a is not granted; to grant it, that is for the host's own configuration (--config) to say: plugins: {writer: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [a], names: [secret]}]}}, beside the rules that are there"}
-        0.000   log level=info message="secret: not granted: to delete v1/secrets in a is not granted; to grant it, that is for the host's own configuration (--config) to say: plugins: {writer: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [a], names: [secret]}]}}, beside the rules that are there"
+        0.000   kube.delete resource=v1/secrets key=a/secret -> error {"not-granted":"to delete v1/secrets in a is not granted; to grant it, write in the host's own configuration (--config): plugins: {writer: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [a], names: [secret]}]}}, beside the rules that are there"}
+        0.000   log level=info message="secret: not granted: to delete v1/secrets in a is not granted; to grant it, write in the host's own configuration (--config): plugins: {writer: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [a], names: [secret]}]}}, beside the rules that are there"
         0.000   kube.delete resource=v1/configmaps key=kube-system/web -> error {"not-granted":"to delete v1/configmaps in kube-system is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/configmaps], verbs: [delete], namespaces: [kube-system], names: [web]}], beside the rules that are there"}
         0.000   log level=info message="elsewhere: not granted: to delete v1/configmaps in kube-system is not granted; to grant it, write in writer.yaml: writes: [{resources: [v1/configmaps], verbs: [delete], namespaces: [kube-system], names: [web]}], beside the rules that are there"
         0.000   kube.delete resource=v1/configmaps key=../../nodes/web -> error {"invalid":"\"../../nodes\" cannot be the name of a namespace"}
@@ -387,8 +387,8 @@ config: {asks: [{what: one, url: "https://a.org/x"}, {what: two, url: "https://a
         0.000   log level=info message="one: 200 hello"
         0.000   http.send method=GET url=https://a.org/y timeoutMs=0 -> error {"transport":"nothing was sent: the events file has no answer to GET https://a.org/y"}
         0.000   log level=info message="two: no answer: nothing was sent: the events file has no answer to GET https://a.org/y"
-        0.000   http.send method=GET url=https://b.org/ timeoutMs=0 -> error {"not-granted":"to GET https://b.org is not granted; to grant it, that is for the host's own configuration (--config) to say: plugins: {asks-outside: {http: [{origins: [\"https://b.org\"], methods: [GET]}]}}, before the rules that are there"}
-        0.000   log level=info message="three: not granted: to GET https://b.org is not granted; to grant it, that is for the host's own configuration (--config) to say: plugins: {asks-outside: {http: [{origins: [\"https://b.org\"], methods: [GET]}]}}, before the rules that are there"
+        0.000   http.send method=GET url=https://b.org/ timeoutMs=0 -> error {"not-granted":"to GET https://b.org is not granted; to grant it, write in the host's own configuration (--config): plugins: {asks-outside: {http: [{origins: [\"https://b.org\"], methods: [GET]}]}}, before the rules that are there"}
+        0.000   log level=info message="three: not granted: to GET https://b.org is not granted; to grant it, write in the host's own configuration (--config): plugins: {asks-outside: {http: [{origins: [\"https://b.org\"], methods: [GET]}]}}, before the rules that are there"
         0.000   log level=info message="asked about a/asks-outside"
         0.000   answer -> ok
         0.000 call stop

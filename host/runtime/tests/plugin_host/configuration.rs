@@ -369,8 +369,8 @@ async fn secrets_are_for_the_hosts_own_configuration_to_grant() {
     bench.drop_in("hello.wasm", &of_secrets());
     bench.until("hello", |status| is(status, "waiting")).await;
     let reason = shown(bench.status("hello").as_ref(), "reason");
-    let expect = "it asks to read v1/secrets, which is not granted; to grant all that it asks for, that is for the host's own \
-                  configuration (--config) to say: plugins: {hello: {reads: [{resources: [v1/pods, v1/secrets]}]}}";
+    let expect = "it asks to read v1/secrets, which is not granted; to grant all that it asks for, write in the host's own \
+                  configuration (--config): plugins: {hello: {reads: [{resources: [v1/pods, v1/secrets]}]}}";
     assert_eq!(reason, expect);
     assert!(!bench.informers.informers().iter().any(|it| it.resource().is_secrets()));
     bench.stop().await;

@@ -168,7 +168,7 @@ async fn what_is_granted_is_sent_and_its_answer_is_the_plugins() {
 async fn what_is_not_granted_is_not_sent_and_the_line_that_would_grant_it_does() {
     let plugin = guest("POST", URL, 0, 1);
     let rule = r#"{http: [{origins: ["https://a.org"], methods: [POST], paths: ["/k"]}]}"#;
-    let own = "that is for the host's own configuration (--config) to say: plugins: ";
+    let own = "write in the host's own configuration (--config): plugins: ";
     let expect =
         format!("to POST https://a.org is not granted; to grant it, {own}{{hello: {rule}}}");
     let nobody = (Answer::Body(""), 0);
@@ -210,8 +210,8 @@ async fn an_address_of_another_kind_needs_a_grant_of_its_own() {
     let private = Answer::Refused(HttpError::Address([10, 0, 0, 1].into()));
     let line = r#"plugins: {hello: {http: [{origins: ["https://a.org"], methods: [POST], paths: ["/k"], addresses: [public, private]}]}}"#;
     let expect = format!(
-        "https://a.org has a private address, which is not granted; to grant it, that is for the host's own configuration \
-         (--config) to say: {line}, before the rules that are there"
+        "https://a.org has a private address, which is not granted; to grant it, write in the host's own configuration \
+         (--config): {line}, before the rules that are there"
     );
     check(granted(""), &plugin, (private, 1), &expect, "not-granted").await;
 }

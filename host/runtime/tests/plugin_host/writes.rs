@@ -258,7 +258,7 @@ async fn what_is_not_granted_is_not_sent_and_the_line_that_would_grant_it_does()
     let plugin = patches("shop", "web", "status");
     let rule = "{writes: [{resources: [v1/pods/status], verbs: [patch], namespaces: [shop], names: [web]}]}";
     let not_granted = "to patch v1/pods/status in shop is not granted; to grant it, ";
-    let own = "that is for the host's own configuration (--config) to say: plugins: ";
+    let own = "write in the host's own configuration (--config): plugins: ";
     let expect = format!("{not_granted}{own}{{hello: {rule}}}");
     check_refused(Configurations::default(), &plugin, &expect, "not-granted").await;
     let cluster = Cluster::new(Answer::Done);
@@ -344,7 +344,7 @@ async fn secrets_are_only_for_the_hosts_word_on_the_plugin_to_grant() {
     let any_uid = [Number(0), Number(0), Number(0)];
     let plugin = guest("delete", &object.into_iter().chain(any_uid).collect::<Vec<_>>());
     let everywhere = host(&format!("ceiling: {{writes: {rule}}}\ndefaults: {{writes: {rule}}}"));
-    let own = "that is for the host's own configuration (--config) to say: plugins: {hello: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [shop], names: [web]}]}}";
+    let own = "write in the host's own configuration (--config): plugins: {hello: {writes: [{resources: [v1/secrets], verbs: [delete], namespaces: [shop], names: [web]}]}}";
     let expect = format!(
         "to delete v1/secrets in shop is not granted; to grant it, {own}, beside the rules that are there"
     );
@@ -666,8 +666,8 @@ async fn a_dry_run_changes_nothing_and_is_shown() {
 #[tokio::test]
 async fn kubernetes_events_are_written_without_waiting() {
     let plugin = guest("record-event", &records());
-    let expect = "to create events.k8s.io/v1/events in default is not granted; to grant it, that is for the host's own \
-                  configuration (--config) to say: plugins: {hello: {writes: [{resources: [events.k8s.io/v1/events], verbs: [create], namespaces: [default]}]}}";
+    let expect = "to create events.k8s.io/v1/events in default is not granted; to grant it, write in the host's own \
+                  configuration (--config): plugins: {hello: {writes: [{resources: [events.k8s.io/v1/events], verbs: [create], namespaces: [default]}]}}";
     let cluster = Cluster::new(Answer::Later);
     let bench = cluster.bench(Configurations::default());
     bench.source.modify(&typed_pod());

@@ -383,11 +383,7 @@ fn a_file_beside_a_plugin_grants_no_power_over_others() {
                     _ => (text, ""),
                 };
                 let patch = write("merge", resource, &bench.namespace, "own", &json!({}));
-                refused(
-                    text,
-                    of_subresource(patch, subresource),
-                    "for the host's own configuration",
-                )
+                refused(text, of_subresource(patch, subresource), "in the host's own configuration")
             })
             .collect();
         let text = format!("{}PluginConfiguration\nwrites: [{rule}]\n", CONFIGURATION_HEAD);

@@ -140,7 +140,7 @@ impl GrantPlace {
             ),
             Self::Sidecar => format!("write in {plugin}.yaml: {line}"),
             Self::Host => format!(
-                "that is for the host's own configuration (--config) to say: plugins: {{{plugin}: {{{line}}}}}"
+                "write in the host's own configuration (--config): plugins: {{{plugin}: {{{line}}}}}"
             ),
         }
     }

@@ -64,7 +64,7 @@ const NOT_GRANTED: &str = "which is not granted; to grant all that it asks for, 
 fn everything_but_secrets_is_granted_where_nothing_is_said() {
     check_grant(None, &[("v1/pods", &[]), ("apps/v1/deployments", &["shop"])], "");
     let line = "plugins: {a: {reads: [{resources: [v1/pods, v1/secrets]}]}}";
-    let host = "that is for the host's own configuration (--config) to say: ";
+    let host = "write in the host's own configuration (--config): ";
     check_grant(
         None,
         &[("v1/pods", &[]), ("v1/secrets", &[])],

@@ -179,7 +179,7 @@ fn the_line_that_would_grant_a_request_grants_little_else_and_shows_no_secret() 
     assert_eq!(said, expect);
     let others = ["GET https://a.org/other", "GET https://b.org/hooks/x"];
     check(ceiling, line, &["GET https://a.org/hooks/T01ABCDEF?secret"], &others);
-    let own = "that is for the host's own configuration (--config) to say: plugins: ";
+    let own = "write in the host's own configuration (--config): plugins: ";
     let rule = r#"http: [{origins: ["http://b.svc:81"], methods: [PUT], paths: ["/x"]}]"#;
     let said = told(ceiling, line, "PUT http://b.svc:81/x");
     let expect = format!(
@@ -263,8 +263,8 @@ fn what_a_plugin_asks_for_is_held_against_what_is_granted() {
     let told = asks(&below("/x"), RULE).expect("nothing of it");
     let line = r#"http: [{origins: ["https://a.org"], methods: [GET], paths: ["/x"]}]"#;
     let expect = format!(
-        "it asks to GET https://a.org below /x, which is not granted; to grant all that it asks for, that is for the host's own \
-         configuration (--config) to say: plugins: {{a: {{{line}}}}}"
+        "it asks to GET https://a.org below /x, which is not granted; to grant all that it asks for, write in the host's own \
+         configuration (--config): plugins: {{a: {{{line}}}}}"
     );
     assert_eq!(told, expect);
     for here in ["http://127.0.0.1:8080", "http://localhost:8080", "https://web.localhost"] {

@@ -379,8 +379,8 @@ fn what_a_plugin_asks_for_is_held_against_what_is_granted() {
     let told = asks(shop, rules).expect("not in b");
     let line = "writes: [{resources: [v1/pods], verbs: [create, patch], namespaces: [b, shop]}]";
     let expect = format!(
-        "it asks to create and patch v1/pods in b and shop, which is not granted; to grant all that it asks for, that is for the \
-         host's own configuration (--config) to say: plugins: {{a: {{{line}}}}}"
+        "it asks to create and patch v1/pods in b and shop, which is not granted; to grant all that it asks for, write in the \
+         host's own configuration (--config): plugins: {{a: {{{line}}}}}"
     );
     assert_eq!(told, expect);
     let everywhere = r#"{"resource":"v1/pods","verbs":["patch"]}"#;
