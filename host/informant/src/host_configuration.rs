@@ -170,11 +170,21 @@ mod tests {
                 "informant.yaml line 4: defaults.limits.attempts is 4, and the ceiling of this host is 3"
             ],
         );
-        let whole = parse("informant.yaml", b"kind: Pod").err().map(|error| error.to_string());
-        let expect = expect![
-            "informant.yaml: apiVersion is missing: write apiVersion: informant.dev/v1alpha1"
-        ];
-        expect.assert_eq(&whole.unwrap_or_default());
+        for (text, expect) in [
+            ("kind: Pod", " line 1: kind is \"Pod\", and is to be HostConfiguration"),
+            (
+                "kind: HostConfiguration",
+                ": apiVersion is missing: write apiVersion: informant.dev/v1alpha1",
+            ),
+            (
+                "apiVersio: informant.dev/v1alpha1\nkind: HostConfiguration",
+                " line 1: unknown key \"apiVersio\"; did you mean \"apiVersion\"?",
+            ),
+        ] {
+            let problem = parse("informant.yaml", text.as_bytes()).err();
+            let problem = problem.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(problem, format!("informant.yaml{expect}"));
+        }
     }
 
     #[test]
