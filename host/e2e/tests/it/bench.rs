@@ -149,6 +149,23 @@ pub fn labelled_pod(name: &str, labels: &[(&str, &str)]) -> Value {
     })
 }
 
+/// An Event of `events.k8s.io/v1` about an object.
+pub fn event(name: &str, namespace: &str, regarding: &Value) -> Value {
+    json!({
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "eventTime": "2026-01-02T03:04:05.000000Z",
+        "type": "Warning",
+        "reason": "LatestTag",
+        "action": "Look",
+        "note": "name a version",
+        "reportingController": "informant.dev/latest",
+        "reportingInstance": "informant",
+        "regarding": regarding,
+    })
+}
+
 /// A small ConfigMap: cheap and without defaults.
 pub fn config_map(name: &str, data: &[(&str, &str)]) -> Value {
     let data: serde_json::Map<String, Value> =

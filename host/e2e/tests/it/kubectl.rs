@@ -1,6 +1,6 @@
 //! kubectl in ordinary use. Skipped with a message without kubectl.
 
-use crate::bench::{deployment, fact_with_own_cluster, labelled_pod};
+use crate::bench::{deployment, event, fact_with_own_cluster, labelled_pod};
 use informant_e2e::api::Api;
 use informant_e2e::cluster::User;
 use informant_e2e::kubectl::Kubectl;
@@ -143,26 +143,15 @@ fn describe_shows_events_of_the_newer_api() {
     with_kubectl(async |kubectl, api, namespace| {
         let pods = format!("/api/v1/namespaces/{namespace}/pods");
         let pod = api.create(&pods, &labelled_pod("web", &[])).await.expect(201);
-        let event = json!({
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {"name": "web.1", "namespace": namespace},
-            "eventTime": "2026-01-02T03:04:05.000000Z",
-            "type": "Warning",
-            "reason": "LatestTag",
-            "action": "Look",
-            "note": "name a version",
-            "reportingController": "informant.dev/latest",
-            "reportingInstance": "informant",
-            "regarding": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": "web",
-                "namespace": namespace,
-                "uid": pod["metadata"]["uid"],
-            },
+        let regarding = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "web",
+            "namespace": namespace,
+            "uid": pod["metadata"]["uid"],
         });
         let events = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        let event = event("web.1", namespace, &regarding);
         api.create(&events, &event).await.expect(201);
         let described = kubectl.run(&["describe", "pod", "web"]);
         let line = described.lines().find(|line| line.contains("LatestTag"));

@@ -80,14 +80,7 @@ fn problems(problems: &Value) -> Vec<String> {
     let problem = |problem: &Value| {
         let text = |key: &str| problem[key].as_str().unwrap_or_default().to_owned();
         // A file's name may contain any characters.
-        let (path, text) = (text("path"), text("text"));
-        // The text about a configuration file begins with the file's name.
-        let name = path.rsplit('/').next().filter(|name| !name.is_empty());
-        let rest = name.and_then(|name| text.strip_prefix(name));
-        let line = match rest.filter(|rest| rest.starts_with([' ', ':'])) {
-            Some(rest) => format!("problem: {path}{rest}"),
-            None => format!("problem: {path} {text}"),
-        };
+        let line = format!("problem: {} {}", text("path"), text("text"));
         one_line(&line, PROBLEM_BYTES_MAX).into_owned()
     };
     problems.as_array().into_iter().flatten().map(problem).collect()
@@ -173,13 +166,6 @@ mod tests {
     fn a_problem_is_one_line() {
         let problem = json!({"path": "/plugins/a\nb.wasm", "text": "is not loaded: no"});
         assert_eq!(problems(&json!([problem])), ["problem: /plugins/a\\nb.wasm is not loaded: no"]);
-        for (text, expect) in [
-            ("host.yaml line 3: it is no", "problem: a/host.yaml line 3: it is no"),
-            ("host.yaml: it is empty", "problem: a/host.yaml: it is empty"),
-            ("host.yamls are no", "problem: a/host.yaml host.yamls are no"),
-        ] {
-            assert_eq!(problems(&json!([{"path": "a/host.yaml", "text": text}])), [expect]);
-        }
         assert!(problems(&json!([])).is_empty());
     }
 

@@ -164,7 +164,10 @@ impl Follower {
                 self.say.send_replace(Arc::new(configurations));
             }
             Err(problem) => {
-                error!("what the host's own configuration said before stays in force: {problem}");
+                let file = self.path.display();
+                error!(
+                    "what the host's own configuration said before stays in force: {file} {problem}"
+                );
                 self.status.refused.fetch_add(1, Relaxed);
                 let text = format!("{problem}; what it said before stays in force");
                 *self.status.problem.lock() = Some((self.path.clone(), text));
@@ -173,11 +176,10 @@ impl Follower {
     }
 }
 
-/// The configurations in the file. A large file takes tens of milliseconds.
+/// The configurations in the file, or the problem without the file's name. A large file takes tens of milliseconds.
 fn parsed(path: &Path, found: FileContent) -> Result<Configurations, String> {
-    let file = path.display().to_string();
-    let text = found.map_err(|error| format!("{file} cannot be read: {error}"))?;
-    parse(&file, &text).map_err(|error| error.to_string())
+    let text = found.map_err(|error| format!("cannot be read: {error}"))?;
+    parse(&path.display().to_string(), &text).map_err(|error| error.without_file())
 }
 
 fn read(path: &Path) -> FileContent {
@@ -242,7 +244,7 @@ mod tests {
         follower.report_changes(true);
         assert_eq!(problem(), CHANGING);
         follower.report_changes(false);
-        assert!(problem().starts_with("informant.yaml cannot be read"), "{}", problem());
+        assert!(problem().starts_with("cannot be read"), "{}", problem());
     }
 
     #[test]
@@ -272,11 +274,11 @@ mod tests {
         let problem = || follower.status.problem().map(|(_, text)| text).unwrap_or_default();
         follower
             .take_content(Ok(format!("{head}defaults: {{limits: {{memroy: 1Mi}}}}").into_bytes()));
-        let expect = "informant.yaml line 3: defaults.limits: unknown key \"memroy\"; did you mean \"memory\"?; what it said before stays in force";
+        let expect = "line 3: defaults.limits: unknown key \"memroy\"; did you mean \"memory\"?; what it said before stays in force";
         assert_eq!(problem(), expect);
         assert!(!said.has_changed().expect("the follower is there"));
         follower.take_content(Err("no such file".to_owned()));
-        assert!(problem().starts_with("informant.yaml cannot be read: no such file;"));
+        assert!(problem().starts_with("cannot be read: no such file;"));
         follower
             .take_content(Ok(format!("{head}defaults: {{limits: {{memory: 1Mi}}}}").into_bytes()));
         assert_eq!(problem(), "");

@@ -43,27 +43,37 @@ pub const API_VERSION: &str = "informant.dev/v1alpha1";
 
 /// An unusable configuration: the place, the problem, and the advice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
+#[error("{file}{}: {problem}", at(*.line))]
 pub struct ConfigurationError {
-    place: String,
+    file: String,
+    line: u64,
     problem: String,
+}
+
+/// The line behind the name of a file.
+fn at(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(" line {line}") }
 }
 
 impl ConfigurationError {
     /// `line` is 0 if it is not known; `path` is empty for the file as a whole. If the problem begins with a verb, the
     /// path is its subject.
     pub fn new(file: &str, line: u64, path: &str, problem: String) -> Self {
-        let place = match line {
-            0 => file.to_owned(),
-            line => format!("{file} line {line}"),
-        };
         let is_predicate = ["is ", "has "].iter().any(|verb| problem.starts_with(verb));
         let problem = match (path, is_predicate) {
             ("", _) => problem,
             (path, true) => format!("{path} {problem}"),
             (path, false) => format!("{path}: {problem}"),
         };
-        Self { place, problem }
+        Self { file: file.to_owned(), line, problem }
+    }
+
+    /// The text for a reader who has the file's name beside it.
+    pub fn without_file(&self) -> String {
+        match self.line {
+            0 => self.problem.clone(),
+            line => format!("line {line}: {}", self.problem),
+        }
     }
 }
 

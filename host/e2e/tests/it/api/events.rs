@@ -2,24 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, fact, names};
+use crate::bench::{Bench, event, fact, names};
 use informant_e2e::api::{Patch, Watch};
 
 /// An Event about the pod `web`, as newer clients write it.
-fn event(bench: &Bench, name: &str) -> Value {
-    json!({
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": bench.namespace},
-        "eventTime": "2026-01-02T03:04:05.000000Z",
-        "type": "Warning",
-        "reason": "LatestTag",
-        "action": "Look",
-        "note": "name a version",
-        "reportingController": "informant.dev/latest",
-        "reportingInstance": "informant",
-        "regarding": pod(bench),
-    })
+fn newer_event(bench: &Bench, name: &str) -> Value {
+    event(name, &bench.namespace, &pod(bench))
 }
 
 /// An Event about the pod `web`, as older clients write it.
@@ -64,7 +52,7 @@ fn check_members(object: &Value, expect: &[(&str, Value)]) {
 fn each_resource_shows_the_others_events_in_its_form() {
     fact(async |bench| {
         let (core, events) = collections(bench);
-        let newer = bench.create(&events, &event(bench, "newer")).await;
+        let newer = bench.create(&events, &newer_event(bench, "newer")).await;
         let older = bench.create(&core, &core_event(bench, "older")).await;
 
         let shown = bench.api.get(&format!("{core}/newer")).await.expect(200);
@@ -109,7 +97,7 @@ fn each_resource_shows_the_others_events_in_its_form() {
 fn each_resource_selects_by_its_own_fields() {
     fact(async |bench| {
         let (core, events) = collections(bench);
-        bench.create(&events, &event(bench, "newer")).await;
+        bench.create(&events, &newer_event(bench, "newer")).await;
         bench.create(&core, &core_event(bench, "older")).await;
         let count = json!({"count": 3});
         bench.api.patch(&format!("{core}/newer"), Patch::Merge, &count).await.expect(200);
@@ -134,7 +122,7 @@ fn a_watch_of_one_resource_sees_changes_through_the_other() {
         let (core, events) = collections(bench);
         let mut by_core = watch(bench, &core, "&fieldSelector=involvedObject.name%3Dweb").await;
         let mut by_events = watch(bench, &events, "").await;
-        let created = bench.create(&events, &event(bench, "a")).await;
+        let created = bench.create(&events, &newer_event(bench, "a")).await;
         let series = json!({"count": 5, "lastObservedTime": "2026-01-02T03:05:00.000000Z"});
         let patch = json!({"series": series});
         bench.api.patch(&format!("{events}/a"), Patch::Merge, &patch).await.expect(200);

@@ -281,10 +281,14 @@ impl<'a> Keys<'a> {
     /// Reports a key that the object needs and does not have, or has without a value that counts.
     pub fn missing(&mut self, key: &str, problem: String) {
         if self.missing.is_none() {
-            let mut entries = self.entries.unwrap_or_default().iter();
-            let line = entries.find(|entry| entry.key == key).map_or(self.line, |it| it.line);
-            self.missing = Some((line, self.path_of(key), problem));
+            self.missing = Some((self.line_of(key), self.path_of(key), problem));
         }
+    }
+
+    /// The line of a key, or of the object without it.
+    pub(crate) fn line_of(&self, key: &str) -> u64 {
+        let mut entries = self.entries.unwrap_or_default().iter();
+        entries.find(|entry| entry.key == key).map_or(self.line, |entry| entry.line)
     }
 
     fn below<T>(

@@ -67,6 +67,16 @@ enum Resources {
     One(GroupVersionResource),
 }
 
+impl Resources {
+    /// The resource, if this names one.
+    fn named(&self) -> Option<&GroupVersionResource> {
+        match self {
+            Self::AllButSecrets => None,
+            Self::One(resource) => Some(resource),
+        }
+    }
+}
+
 impl Rule {
     /// The rules below `key`; `None` without the key.
     pub(super) fn declare(
@@ -96,7 +106,7 @@ impl Rule {
             );
             if let Some(resource) = in_none(resources.as_deref(), selector.as_ref()) {
                 let problem = format!("has {resource} beside it, whose objects are in no namespace: write a rule of its own for it");
-                keys.fail(0, "namespaceSelector", problem);
+                keys.fail(keys.line_of("namespaceSelector"), "namespaceSelector", problem);
             }
             Self {
                 resources: resources.unwrap_or_else(|| vec![Resources::AllButSecrets]),
@@ -127,8 +137,8 @@ impl Rule {
 
     /// Whether the rule names Secrets.
     pub(super) fn names_secrets(&self) -> bool {
-        let mut named = self.resources.iter();
-        named.any(|it| matches!(it, Resources::One(resource) if resource.is_secrets()))
+        let mut named = self.resources.iter().filter_map(Resources::named);
+        named.any(GroupVersionResource::is_secrets)
     }
 
     fn names(&self, resource: &GroupVersionResource) -> bool {
@@ -142,10 +152,7 @@ impl Rule {
 impl BoundedRule for Rule {
     /// The rules of the ceiling allow a part together; `"*"` stands for all that they allow.
     fn beyond(&self, ceiling: &[Self]) -> Option<String> {
-        let named = self.resources.iter().filter_map(|resource| match resource {
-            Resources::AllButSecrets => None,
-            Resources::One(resource) => Some(resource.clone()),
-        });
+        let named = self.resources.iter().filter_map(Resources::named).cloned();
         let mut asks = named.map(|resource| WantedRead { resource, scope: self.scope.clone() });
         asks.find(|ask| !cover(ceiling, ask)).map(|ask| ask.shown())
     }
@@ -165,12 +172,8 @@ fn in_none<'a>(
     resources: Option<&'a [Resources]>,
     selector: Option<&LabelSelector>,
 ) -> Option<&'a GroupVersionResource> {
-    let named = resources.unwrap_or_default().iter().filter(|_| selector.is_some());
-    let named = named.filter_map(|it| match it {
-        Resources::AllButSecrets => None,
-        Resources::One(resource) => Some(resource),
-    });
-    named.into_iter().find(|resource| is_cluster_scoped(resource))
+    let mut named = resources.filter(|_| selector.is_some())?.iter().filter_map(Resources::named);
+    named.find(|resource| is_cluster_scoped(resource))
 }
 
 fn resources(text: &str) -> Result<Resources, String> {
