@@ -11,13 +11,20 @@ pub(crate) struct CurrentEvent {
     pub(crate) event: Arc<Event>,
     /// Whether the guest sees no more than the objects' metadata, whatever the cache has.
     pub(crate) metadata_only: bool,
-    /// The readers of the new and of the old state, made when the guest first reads.
-    pub(crate) readers: [Option<JsonReader>; 2],
+    /// Made when the guest first reads. Most guests read nothing, and each call moves this struct.
+    pub(crate) readers: Option<Box<EventReaders>>,
+}
+
+/// The readers of an event's states, each made with its first read.
+#[derive(Default)]
+pub(crate) struct EventReaders {
+    pub(crate) new: Option<JsonReader>,
+    pub(crate) old: Option<JsonReader>,
 }
 
 impl CurrentEvent {
     pub(crate) fn new(resource: Arc<str>, event: Arc<Event>, metadata_only: bool) -> Self {
-        Self { resource, event, metadata_only, readers: [None, None] }
+        Self { resource, event, metadata_only, readers: None }
     }
 
     /// As much of the object as the guest sees, as JSON.

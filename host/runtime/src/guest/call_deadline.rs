@@ -81,10 +81,11 @@ impl CallDeadline {
         Self { call: Arc::new(Mutex::new(CurrentCall::new(now, Duration::ZERO))), pace }
     }
 
-    /// Begins a call that may use so much of the processor's time. Returns whether it must give way before the guest runs.
-    pub(crate) fn arm(&self, now: Instant, limit: Duration) -> bool {
+    /// Begins a call that may use so much of the processor's time, and wait so long for outside answers. Returns whether
+    /// it must give way before the guest runs.
+    pub(crate) fn arm(&self, now: Instant, limit: Duration, may_wait: Duration) -> bool {
         let moves = self.pace.call(now);
-        *self.call.lock() = CurrentCall::new(now, limit);
+        *self.call.lock() = CurrentCall { may_wait, ..CurrentCall::new(now, limit) };
         moves
     }
 
@@ -104,13 +105,8 @@ impl CallDeadline {
 
     /// Begins a call that must end within `limit` by the clock.
     pub(crate) fn arm_until(&self, now: Instant, limit: Duration) {
-        self.arm(now, limit);
+        self.arm(now, limit, limit);
         self.call.lock().end = Some(now + limit);
-    }
-
-    /// Sets how long the call in progress may wait for outside answers.
-    pub(crate) fn may_wait(&self, limit: Duration) {
-        self.call.lock().may_wait = limit;
     }
 
     /// Waits for an outside answer, while the thread's other tasks go on. Returns none when the
@@ -213,7 +209,7 @@ mod tests {
     fn check(steps: &str, ended_by: Option<usize>) {
         let (mut now, mut thread_time) = (Instant::now(), Duration::from_secs(7));
         let clock = CallDeadline::new(now, Pace::default());
-        clock.arm(now, 100 * MS);
+        clock.arm(now, 100 * MS, Duration::ZERO);
         let mut ended = None;
         for (number, step) in steps.split(' ').enumerate() {
             if let Some(turn) = step.strip_prefix('~') {
@@ -243,7 +239,7 @@ mod tests {
         let start = Instant::now();
         let (pace, used) = (Pace::default(), Duration::from_secs(7));
         let clock = CallDeadline::new(start, pace.clone());
-        clock.arm(start, 100 * MS);
+        clock.arm(start, 100 * MS, Duration::ZERO);
         let after = |at: u32| clock.tick(start + at * MS, used);
         let begins = |at: u32| clock.begin_turn(start + at * MS, used);
         assert_eq!(after(2), AfterTick::GivesWay, "it is quick");
@@ -265,7 +261,7 @@ mod tests {
         let pace = Pace::default();
         let clock = CallDeadline::new(start, pace.clone());
         let ends = |now, used| clock.tick(now, used) == AfterTick::Ends;
-        clock.arm(start, 100 * MS);
+        clock.arm(start, 100 * MS, Duration::ZERO);
         assert!(!ends(start + 60 * MS, used), "six ticks' time, of which it got one");
         pace.stop(start + 60 * MS);
         clock.go_on(start + 140 * MS, used);
@@ -299,7 +295,7 @@ mod tests {
         clock.go_on(start + 80 * MS, 5 * MS);
         assert!(!ends(start + 99 * MS, 6 * MS));
         assert!(ends(start + 100 * MS, 6 * MS), "it has used 6 ms");
-        clock.arm(start + 200 * MS, 100 * MS);
+        clock.arm(start + 200 * MS, 100 * MS, Duration::ZERO);
         clock.go_on(start + 250 * MS, 7 * MS);
         assert!(!ends(start + 300 * MS, 8 * MS), "the next call need not be");
     }
@@ -308,9 +304,9 @@ mod tests {
     fn a_host_function_counts_as_the_guest_does() {
         let start = Instant::now();
         let clock = CallDeadline::new(start, Pace::default());
-        clock.arm(start, Duration::ZERO);
+        clock.arm(start, Duration::ZERO, Duration::ZERO);
         assert!(clock.expired(start));
-        clock.arm(start, Duration::from_secs(3600));
+        clock.arm(start, Duration::from_secs(3600), Duration::ZERO);
         assert!(!clock.expired(start));
         let before = clock.call.lock().left;
         while clock.call.lock().left == before {
@@ -339,10 +335,11 @@ mod tests {
     async fn a_call_waits_for_as_long_as_it_may_in_all() {
         let clock = CallDeadline::new(Instant::now(), Pace::default());
         let sleep = |times: u32| tokio::time::sleep(times * MS);
-        clock.arm(Instant::now(), Duration::from_secs(3600));
+        let hour = Duration::from_secs(3600);
+        clock.arm(Instant::now(), hour, Duration::ZERO);
         let begun = async { unreachable!("nobody has time for it") };
         assert_eq!(clock.wait(begun).await, None::<()>, "only some calls may wait");
-        clock.may_wait(100 * MS);
+        clock.arm(Instant::now(), hour, 100 * MS);
         assert_eq!(clock.wait(sleep(60)).await, Some(()));
         let began = tokio::time::Instant::now();
         assert_eq!(clock.wait(sleep(60)).await, None);
@@ -356,8 +353,7 @@ mod tests {
     async fn waiting_makes_no_plugin_slow() {
         let (pace, now) = (Pace::default(), Instant::now());
         let clock = CallDeadline::new(now, pace.clone());
-        clock.arm(now, Duration::from_secs(3600));
-        clock.may_wait(Duration::from_secs(3600));
+        clock.arm(now, Duration::from_secs(3600), Duration::from_secs(3600));
         for _ in 0..10 {
             assert_eq!(clock.wait(tokio::time::sleep(TICK)).await, Some(()));
             clock.tick(now, thread_time());
@@ -369,7 +365,7 @@ mod tests {
     #[tokio::test]
     async fn giving_way_lets_a_neighbour_go_first() {
         let clock = CallDeadline::new(Instant::now(), Pace::default());
-        clock.arm(Instant::now(), MS);
+        clock.arm(Instant::now(), MS, Duration::ZERO);
         let neighbour = tokio::spawn(async { Instant::now() });
         clock.give_way().await;
         assert!(neighbour.is_finished());

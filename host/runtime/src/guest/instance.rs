@@ -66,7 +66,6 @@ impl Instance {
         self.tell(&Called::Stop);
         self.begin(Phase::Stop, Instant::now(), self.limits().stop_deadline).await;
         self.store.data().clock.arm_until(Instant::now(), self.limits().stop_deadline);
-        self.store.data().clock.may_wait(self.limits().stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
         let result = self.end(result, self.limits().stop_deadline);
         self.told(result)
@@ -107,20 +106,23 @@ impl Instance {
     /// Delivers one event, about the object with these names.
     pub(crate) async fn handle(
         &mut self,
-        (event, names): (handler::Event<'_>, &ObjectNames),
+        (event, names): (&handler::Event<'_>, &ObjectNames),
         current: crate::event::CurrentEvent,
         (origin, now): (CallOrigin, Instant),
     ) -> Result<(), CallError> {
         let Some(handler) = self.exports.handler.clone() else {
             return Err(not_exported("handler"));
         };
-        self.tell(&Called::Handle(&event, &current));
-        self.begin_work(Phase::Handle(current), origin, now).await;
+        self.tell(&Called::Handle(event, &current));
+        // Without a future of its own, which would have the event twice: as it came and as it is used.
+        if self.arm_work(Phase::Handle(current), origin, now) {
+            self.store.data().clock.give_way().await;
+        }
         let flat = self.exports.flat_handler.as_ref();
         let flat = flat.and_then(|flat| Some((flat, FlatNames::of(names)?)));
         let result = match flat {
-            Some((flat, names)) => names.call(flat, &mut self.store, &event).await,
-            None => handler.call_handle(&mut self.store, event).await,
+            Some((flat, names)) => names.call(flat, &mut self.store, event).await,
+            None => handler.call_handle(&mut self.store, event.clone()).await,
         };
         let result = self.end_work(result);
         self.told(result)
@@ -208,23 +210,33 @@ impl Instance {
 
     /// Begins a call. A plugin that belongs on another thread moves before its guest runs.
     async fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
-        // A call without outside requests may still sleep, within its deadline.
-        let may_wait = if phase.is_work() { self.limits().wait_time } else { deadline };
-        let state = self.store.data_mut();
-        state.phase = phase;
-        state.notes.begin();
-        let moves = arm(&mut self.store, now, deadline);
-        let clock = &self.store.data().clock;
-        clock.may_wait(may_wait);
-        if moves {
-            clock.give_way().await;
+        if self.arm(phase, now, deadline) {
+            self.store.data().clock.give_way().await;
         }
     }
 
     /// The same for a call for work, which may have a span.
     async fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
-        self.begin(phase, now, self.limits().handle_deadline).await;
+        if self.arm_work(phase, origin, now) {
+            self.store.data().clock.give_way().await;
+        }
+    }
+
+    /// Sets the purpose and the deadline of a call. Returns whether the call must give way before its guest runs.
+    fn arm(&mut self, phase: Phase, now: Instant, deadline: Duration) -> bool {
+        // A call without outside requests may still sleep, within its deadline.
+        let may_wait = if phase.is_work() { self.limits().wait_time } else { deadline };
+        let state = self.store.data_mut();
+        state.phase = phase;
+        state.notes.begin();
+        arm(&mut self.store, now, deadline, may_wait)
+    }
+
+    /// The same for a call for work, which may have a span.
+    fn arm_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) -> bool {
+        let moves = self.arm(phase, now, self.limits().handle_deadline);
         self.store.data_mut().begin_trace(origin, now);
+        moves
     }
 
     fn end<T>(&mut self, result: wasmtime::Result<T>, deadline: Duration) -> Result<T, CallError> {
@@ -284,9 +296,14 @@ fn not_exported(interface: &str) -> CallError {
 
 /// Sets the deadline of a call: an engine with epochs traps a store without one. Invariant 27.
 /// Returns whether the call must give way before the guest runs.
-fn arm(store: &mut Store<GuestState>, now: Instant, deadline: Duration) -> bool {
+fn arm(
+    store: &mut Store<GuestState>,
+    now: Instant,
+    deadline: Duration,
+    may_wait: Duration,
+) -> bool {
     store.set_epoch_deadline(1);
-    store.data().clock.arm(now, deadline)
+    store.data().clock.arm(now, deadline, may_wait)
 }
 
 fn guest_error(message: String) -> CallError {

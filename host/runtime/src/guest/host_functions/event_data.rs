@@ -35,9 +35,9 @@ impl Host for HostCall<'_> {
         let (Some(new), Some(old)) = (event.new_state(), event.old_state()) else {
             return Ok(true);
         };
-        let ([new_reader, old_reader], pointer) = (readers, [pointer]);
-        let new = made(new_reader, new, *metadata_only).values(&pointer);
-        Ok(new != made(old_reader, old, *metadata_only).values(&pointer))
+        let (readers, pointer) = (readers.get_or_insert_default(), [pointer]);
+        let new = made(&mut readers.new, new, *metadata_only).values(&pointer);
+        Ok(new != made(&mut readers.old, old, *metadata_only).values(&pointer))
     }
 }
 
@@ -45,10 +45,10 @@ impl Host for HostCall<'_> {
 fn reader(phase: &mut Phase, side: Side) -> Option<&mut JsonReader> {
     let Phase::Handle(event) = phase else { return None };
     let CurrentEvent { event, metadata_only, readers, .. } = event;
-    let [new_reader, old_reader] = readers;
+    let readers = readers.get_or_insert_default();
     match side {
-        Side::New => event.new_state().map(|new| made(new_reader, new, *metadata_only)),
-        Side::Old => event.old_state().map(|old| made(old_reader, old, *metadata_only)),
+        Side::New => event.new_state().map(|new| made(&mut readers.new, new, *metadata_only)),
+        Side::Old => event.old_state().map(|old| made(&mut readers.old, old, *metadata_only)),
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         let name = "p".parse().expect("a plugin's name");
         let budget = LogBudget::new(&*limits, Arc::default(), Instant::now());
         let state = GuestState::new(name, &limits, budget, None);
-        state.clock.arm(Instant::now(), Duration::from_secs(3600));
+        state.clock.arm(Instant::now(), Duration::from_secs(3600), Duration::ZERO);
         state
     }
 

@@ -66,7 +66,7 @@ mod tests {
     fn check(pointers: &[&str], limit: Duration, expect: Result<&[Option<&str>], FieldsError>) {
         let now = Instant::now();
         let clock = CallDeadline::new(now, Pace::default());
-        clock.arm(now, limit);
+        clock.arm(now, limit, Duration::ZERO);
         let pointers: Vec<String> = pointers.iter().map(|&pointer| pointer.to_owned()).collect();
         let expect = expect
             .map(|values| values.iter().map(|value| value.map(str::to_owned)).collect::<Vec<_>>());

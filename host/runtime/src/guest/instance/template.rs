@@ -100,8 +100,7 @@ impl Template {
         });
         store.set_hostcall_fuel(hostcall_bytes);
         store.set_max_component_handles(HANDLES_MAX);
-        arm(&mut store, Instant::now(), start);
-        store.data().clock.may_wait(start);
+        arm(&mut store, Instant::now(), start, start);
         Ok(store)
     }
 

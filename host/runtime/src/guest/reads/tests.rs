@@ -62,7 +62,7 @@ impl Bench {
         reads.fill_indexes(|| true);
         let now = Instant::now();
         let clock = CallDeadline::new(now, Pace::default());
-        clock.arm(now, Duration::from_secs(3600));
+        clock.arm(now, Duration::from_secs(3600), Duration::ZERO);
         Self { reads, clock, source, _informers: informers }
     }
 
@@ -285,7 +285,7 @@ async fn an_index_shows_only_what_a_visible_object_has() {
 #[tokio::test]
 async fn a_search_ends_at_the_deadline() {
     let bench = Bench::new(NARROW).await;
-    bench.clock.arm(Instant::now(), Duration::ZERO);
+    bench.clock.arm(Instant::now(), Duration::ZERO, Duration::ZERO);
     let bounds = bench.bounds(MANY, LARGE);
     let everything = LabelSelector::default();
     let late = Some(ReadError::DeadlineExceeded);

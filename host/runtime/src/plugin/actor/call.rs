@@ -101,7 +101,7 @@ pub(super) async fn call(
         object: object.as_deref(),
         old: old.as_deref(),
     };
-    instance.handle((handed, &names), current, (origin, now)).await
+    instance.handle((&handed, &names), current, (origin, now)).await
 }
 
 fn check_size(bytes: usize, max: usize) -> Result<(), CallError> {

@@ -70,8 +70,7 @@ async fn run(imports: &Imports<'_>, code: &str, may_wait: Duration) -> Result<u6
     store.set_epoch_deadline(1);
     store.set_hostcall_fuel(limits.hostcall_bytes_max);
     store.set_max_component_handles(HANDLES_MAX);
-    store.data().clock.arm(Instant::now(), Duration::from_secs(60));
-    store.data().clock.may_wait(may_wait);
+    store.data().clock.arm(Instant::now(), Duration::from_secs(60), may_wait);
     let told = |error: wasmtime::Error| error.root_cause().to_string();
     let instance = linker.instantiate_async(&mut store, &component).await.map_err(told)?;
     let run = instance.get_typed_func::<(), (u64,)>(&mut store, "run").map_err(told)?;
