@@ -15,7 +15,7 @@ help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
 	@echo "make demo-plugin  rebuilds the demo's plugin and drops it into the running demo"
 	@echo "make recording    examples/demo/demo.svg, the picture in README: a recording of the demo (pip fetches pyte)"
-	@echo "make test         all tests that need nothing but rustup and a C compiler"
+	@echo "make test         the tests; they need nothing but rustup and a C compiler"
 	@echo "make build        target/release/informant, optimised"
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
@@ -35,6 +35,7 @@ help:
 	@echo "make attacks      known attacks one at a time, with times compared: where nothing else runs"
 	@echo "make siege        generated files, requests, state and recordings thrown at a host for SIEGE_MINUTES=10: SEED=n, ONLY=files,requests"
 	@echo "make openapi      a validator and a fuzzer try /openapi.json of a host: EXAMPLES=100, SEED=n (pip fetches both)"
+	@echo "make slow-tests   the tests that take longest, which make test leaves out"
 	@echo "make behaviour    the behaviour suite alone, against the embedded cluster"
 	@echo "make browser      every page of the dashboard in Chromium (needs Node.js; npm and Debian fetch)"
 	@echo "make picture      host/docs/dashboard.png, the picture in README (needs the same)"
@@ -43,7 +44,7 @@ help:
 	@echo "make golden-plugins  one plugin of each language for a new version of the contract: VERSION=n"
 	@echo "make sdk          the SDKs for other languages than Rust, their templates and what a host makes of them"
 	@echo "make package      the library and the Rust SDK packed for crates.io; the README's controller is built from that and runs"
-	@echo "make projects     plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
+	@echo "make projects     tests of plugin projects in every language, by the READMEs' own commands (npm and pip fetch)"
 	@echo "make book         target/book/html: the guides as a book (the first time compiles mdBook)"
 	@echo "make prose        checks the words and sentences of README, the book and --help"
 	@echo "make lint         formatting, clippy, the library's docs, dependency policy"
@@ -116,5 +117,6 @@ lint: format-check deny
 	  cargo doc --workspace --no-deps --lib
 
 # The plugins come first: the tests load them.
+test e2e-host: WITH_WAT2PLUGIN := --bin informant
 test: plugins test-guests everyday-build
 	cargo test --workspace --exclude test-guests

@@ -85,9 +85,10 @@ js-plugins: $(JS_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
 python-plugins: $(PYTHON_PLUGINS:%=$(PLUGINS_OUT)/%.wasm)
 	@$(call put_configurations,$(PYTHON_PLUGINS))
 
+# With the packages of the plugins, so that both have dependencies with the same features, which are compiled once.
 test-guests: prerequisites wat2plugin
 	@echo "building test guests: $(RUST_GUESTS) $(WAT_GUESTS) $(PLAIN_GUESTS)"
-	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) -p test-guests --examples
+	+@CARGO_TARGET_DIR=target $(CARGO) build --profile plugin --target $(WASM_TARGET) $(RUST_PLUGINS:%=-p %) -p test-guests --examples
 	@mkdir -p $(TEST_GUESTS_OUT)
 	@set -e; $(foreach g,$(RUST_GUESTS),$(call put,$(WASM_BUILT)/examples/$(call cargo_name,$(g)).wasm,$(TEST_GUESTS_OUT)/$(g).wasm);)
 	@set -e; $(foreach g,$(WAT_GUESTS),$(call assemble,plugins/test-guests/wat/$(g).wat,$(TEST_GUESTS_OUT)/$(g).wasm);)
@@ -111,8 +112,9 @@ c-plugins:
 	done; \
 	echo "SKIPPED the C plugins: there is no clang for wasm32 with a linker, and no Zig; run: pip install ziglang==0.17.0"
 
-# The assembler of WebAssembly text: ours, so that nothing needs installing.
+# The assembler of WebAssembly text: ours, so that nothing needs installing. A target that needs the host, too, builds both at
+# once ($(WITH_WAT2PLUGIN)): by itself the assembler has dependencies with fewer features, which would be compiled twice.
 wat2plugin: prerequisites
-	+@CARGO_TARGET_DIR=target $(CARGO) build --quiet --workspace --bin wat2plugin
+	+@CARGO_TARGET_DIR=target $(CARGO) build $(or $(WITH_WAT2PLUGIN),--quiet) --workspace --bin wat2plugin
 
 include plugins/golden/golden.mk

@@ -4,6 +4,7 @@
 #   make e2e-tools   builds kube-apiserver and etcd into target/e2e (several minutes the first time)
 #   make e2e         builds them and runs the suite against them; E2E_ONLY="cache:: host::writes" for some facts
 #   make behaviour   runs the same suite against the embedded cluster
+#   make slow-tests  the part of it that `make test` leaves out: what takes more than 20 s
 #   make promtool    fetches promtool from Debian; the suite has it read the expressions of alerts and dashboard
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n);
 #                    SHARDS=n for a plugin in several instances, KILLS=n for hosts that are killed meanwhile
@@ -32,7 +33,7 @@ E2E_LDFLAGS := -s -w \
 	-X k8s.io/component-base/version.gitMajor=1 \
 	-X k8s.io/component-base/version.gitMinor=36
 
-.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour storm election siege attacks soak-plugins openapi deny image
+.PHONY: e2e e2e-tools promtool e2e-run e2e-host projects behaviour slow-tests storm election siege attacks soak-plugins openapi deny image
 
 # Without Go there is nothing to test against: that, and only that, is skipped.
 ifeq ($(GO),)
@@ -66,15 +67,21 @@ target/e2e/promtool:
 # What the facts about the host are driven with.
 e2e-host: plugins test-guests everyday-build
 
+# Facts that take more than 20 s by the clock are ignored in `make test`. Plugin projects are, too, because each language compiles its SDK
+# several times, and npm and pip fetch.
+WITHOUT_PROJECTS := --skip host::projects
+
 behaviour: e2e-host
-	cargo test --workspace --test it
+	cargo test --workspace --test it -- --include-ignored $(WITHOUT_PROJECTS)
+
+slow-tests: e2e-host
+	cargo test --workspace --test it -- --ignored $(WITHOUT_PROJECTS)
 
 e2e-run: e2e-host
-	INFORMANT_E2E=real cargo test --workspace --test it -- $(strip $(E2E_ONLY))
+	INFORMANT_E2E=real cargo test --workspace --test it -- --include-ignored $(WITHOUT_PROJECTS) $(strip $(E2E_ONLY))
 
-# `make test` does the same without what npm and pip would have to fetch.
 projects: everyday-build
-	INFORMANT_PROJECTS=all cargo test --workspace --test it -- $(or $(LANGUAGES:%=host::projects::%),host::projects)
+	cargo test --workspace --test it -- --ignored $(or $(LANGUAGES:%=host::projects::%),host::projects)
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests
@@ -91,7 +98,7 @@ siege: build plugins test-guests
 
 # In the build of everyday, which is slower than the released program: a bound that it keeps is kept.
 attacks: e2e-host
-	INFORMANT_TIMES=compared cargo test --workspace --test it -- attacks:: --test-threads=1
+	INFORMANT_TIMES=compared cargo test --workspace --test it -- attacks:: --include-ignored --test-threads=1
 
 # SOAK_MINUTES=m: how long all are together.
 soak-plugins: build test-guests

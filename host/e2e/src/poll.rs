@@ -8,7 +8,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// Later it is this share of the time so far, up to this: thousands of questions to an unoptimised host would keep a
 /// processor busy.
 const SHARE: u32 = 20;
-const INTERVAL_MAX: Duration = Duration::from_millis(50);
+const INTERVAL_MAX: Duration = Duration::from_millis(200);
 
 /// Asks until `question` answers with something, or gives up with `what` in the text.
 ///

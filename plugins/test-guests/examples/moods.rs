@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use informant_plugin::clock::Instant;
 use informant_plugin::http::{self, Method, Request};
 use informant_plugin::kube::{self, Patch};
 use informant_plugin::prelude::*;
@@ -14,6 +13,7 @@ use informant_plugin::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use test_guests::system::wasi::clocks::monotonic_clock::subscribe_duration;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -95,7 +95,7 @@ impl Moods {
             Mood::GivesUp => Err(failure().never_retry()),
             Mood::Traps => panic!("the mood is bad, {about}"),
             Mood::Slow => {
-                pass(Duration::from_millis(500));
+                sleep(Duration::from_millis(500));
                 Ok(())
             }
             Mood::Unwraps => {
@@ -139,10 +139,8 @@ impl Moods {
     }
 }
 
-/// Does nothing, at length.
-fn pass(time: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < time {}
+fn sleep(time: Duration) {
+    subscribe_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).block();
 }
 
 impl Plugin for Moods {
@@ -173,7 +171,7 @@ impl Plugin for Moods {
 
     fn start(config: &Config) -> Result<Self> {
         let options: Options = config.parse()?;
-        pass(Duration::from_millis(options.start_time));
+        sleep(Duration::from_millis(options.start_time));
         match options.mood {
             Mood::DoesNotStart => Err(Failure::new("the mood is too bad to start")),
             _ => Ok(Self(options)),

@@ -239,7 +239,7 @@ proptest! {
     /// Invariant 3.
     #[test]
     fn every_published_state_is_what_was_written_and_stays_so(
-        steps in prop::collection::vec(step(), 0..400),
+        steps in prop::collection::vec(step(), 0..250),
     ) {
         let indexer = Indexer::default();
         let (mut batch, mut marks, mut model) = (None, [None, None], Model::default());

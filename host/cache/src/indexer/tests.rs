@@ -178,7 +178,7 @@ fn indexes_come_and_go_while_objects_are_there() {
 
 #[test]
 fn an_index_added_while_the_writer_writes_misses_nothing() {
-    for _ in 0..10 {
+    for _ in 0..4 {
         let indexer = Indexer::default();
         for number in 0..2000 {
             put(&indexer, filed(&format!("p{number}"), 1, "old"));

@@ -96,13 +96,13 @@ mod tests {
     fn every_shape_is_made_and_the_same_bytes_make_the_same_file() {
         let mut rng = Rng::with_seed(1);
         for shape in SHAPES {
-            let made_ones = (0..20).filter(|_| {
+            let made_ones = (0..10).filter(|_| {
                 let bytes: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(20_000).collect();
                 let first = made(shape, &bytes);
                 assert_eq!(first.as_ref().ok(), made(shape, &bytes).as_ref().ok());
                 first.is_ok_and(|file| file.starts_with(b"\0asm"))
             });
-            assert!(made_ones.count() > 10, "{shape:?}");
+            assert!(made_ones.count() > 5, "{shape:?}");
         }
     }
 

@@ -49,14 +49,16 @@ struct Exports {
 
 impl Instance {
     pub(crate) async fn describe(&mut self, config: &[u8]) -> Result<Vec<u8>, CallError> {
-        self.begin(Phase::Describe, Instant::now(), self.limits().start_deadline).await;
+        let moves = self.arm(Phase::Describe, Instant::now(), self.limits().start_deadline);
+        self.give_way(moves).await;
         let result = self.exports.lifecycle.call_describe(&mut self.store, config).await;
         self.end(result, self.limits().start_deadline)?.map_err(guest_error)
     }
 
     pub(crate) async fn start(&mut self, config: &[u8]) -> Result<(), CallError> {
         self.tell(&Called::Start);
-        self.begin(Phase::Start, Instant::now(), self.limits().start_deadline).await;
+        let moves = self.arm(Phase::Start, Instant::now(), self.limits().start_deadline);
+        self.give_way(moves).await;
         let result = self.exports.lifecycle.call_start(&mut self.store, config).await;
         let result = self.end(result, self.limits().start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))
@@ -64,7 +66,8 @@ impl Instance {
 
     pub(crate) async fn stop(&mut self) -> Result<(), CallError> {
         self.tell(&Called::Stop);
-        self.begin(Phase::Stop, Instant::now(), self.limits().stop_deadline).await;
+        let moves = self.arm(Phase::Stop, Instant::now(), self.limits().stop_deadline);
+        self.give_way(moves).await;
         self.store.data().clock.arm_until(Instant::now(), self.limits().stop_deadline);
         let result = self.exports.lifecycle.call_stop(&mut self.store).await;
         let result = self.end(result, self.limits().stop_deadline);
@@ -75,7 +78,8 @@ impl Instance {
     pub(crate) async fn snapshot(&mut self) -> Result<Option<Vec<u8>>, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(None) };
         self.tell(&Called::Snapshot);
-        self.begin(Phase::Carry, Instant::now(), self.limits().start_deadline).await;
+        let moves = self.arm(Phase::Carry, Instant::now(), self.limits().start_deadline);
+        self.give_way(moves).await;
         let result = stateful.call_snapshot(&mut self.store).await;
         let result = self.end(result, self.limits().start_deadline);
         match self.told(result.and_then(|answer| answer.map_err(guest_error)))? {
@@ -96,7 +100,8 @@ impl Instance {
     ) -> Result<bool, CallError> {
         let Some(stateful) = self.exports.stateful.clone() else { return Ok(false) };
         self.tell(&Called::Restore(from_version, data));
-        self.begin(Phase::Carry, Instant::now(), self.limits().start_deadline).await;
+        let moves = self.arm(Phase::Carry, Instant::now(), self.limits().start_deadline);
+        self.give_way(moves).await;
         let result = stateful.call_restore(&mut self.store, from_version, data).await;
         let result = self.end(result, self.limits().start_deadline);
         self.told(result.and_then(|answer| answer.map_err(guest_error)))?;
@@ -115,9 +120,8 @@ impl Instance {
         };
         self.tell(&Called::Handle(event, &current));
         // Without a future of its own, which would have the event twice: as it came and as it is used.
-        if self.arm_work(Phase::Handle(current), origin, now) {
-            self.store.data().clock.give_way().await;
-        }
+        let moves = self.arm_work(Phase::Handle(current), origin, now);
+        self.give_way(moves).await;
         let flat = self.exports.flat_handler.as_ref();
         let flat = flat.and_then(|flat| Some((flat, FlatNames::of(names)?)));
         let result = match flat {
@@ -144,8 +148,9 @@ impl Instance {
             return Err(not_exported("reconciler"));
         };
         self.tell(&Called::Reconcile(key, attempt));
-        self.begin_work(Phase::Reconcile(key.clone(), changes.into()), origin(attempt, now), now)
-            .await;
+        let moves =
+            self.arm_work(Phase::Reconcile(key.clone(), changes.into()), origin(attempt, now), now);
+        self.give_way(moves).await;
         let result = reconciler.call_reconcile(&mut self.store, key, attempt).await;
         let result = self.end_work(result);
         self.told(result)
@@ -160,7 +165,8 @@ impl Instance {
     ) -> Result<(), CallError> {
         let Some(timer) = self.exports.timer.clone() else { return Err(not_exported("timer")) };
         self.tell(&Called::Fire(schedule, unix_ms));
-        self.begin_work(Phase::Fire(schedule.clone()), origin(attempt, now), now).await;
+        let moves = self.arm_work(Phase::Fire(schedule.clone()), origin(attempt, now), now);
+        self.give_way(moves).await;
         let result = timer.call_fire(&mut self.store, schedule, unix_ms).await;
         let result = self.end_work(result);
         self.told(result)
@@ -180,7 +186,8 @@ impl Instance {
         let Some(sync_aware) = self.exports.sync_aware.clone() else { return Ok(()) };
         self.tell(&Called::Synced(subscription));
         let now = Instant::now();
-        self.begin_work(Phase::Synced, origin(attempt, now), now).await;
+        let moves = self.arm_work(Phase::Synced, origin(attempt, now), now);
+        self.give_way(moves).await;
         let result = sync_aware.call_synced(&mut self.store, subscription).await;
         let result = self.end_work(result);
         self.told(result)
@@ -208,16 +215,9 @@ impl Instance {
         result
     }
 
-    /// Begins a call. A plugin that belongs on another thread moves before its guest runs.
-    async fn begin(&mut self, phase: Phase, now: Instant, deadline: Duration) {
-        if self.arm(phase, now, deadline) {
-            self.store.data().clock.give_way().await;
-        }
-    }
-
-    /// The same for a call for work, which may have a span.
-    async fn begin_work(&mut self, phase: Phase, origin: CallOrigin, now: Instant) {
-        if self.arm_work(phase, origin, now) {
+    /// Lets the plugin move to another thread before its guest runs.
+    async fn give_way(&mut self, moves: bool) {
+        if moves {
             self.store.data().clock.give_way().await;
         }
     }

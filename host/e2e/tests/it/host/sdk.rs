@@ -10,8 +10,10 @@ use crate::host::bench::{CONFIGURATION_HEAD, HostBench, LINES_DEADLINE, drop_fil
 use informant_e2e::host::{Host, Line, run_to_end};
 use informant_e2e::{paths, skip};
 
-/// The language of the make target that runs a fact. With this variable the plugin must be built.
-const LANGUAGE_VARIABLE: &str = "INFORMANT_SDK";
+/// Whether the make target of this language's SDK runs the facts. Its plugins must be built then.
+pub fn is_asked_for(language: &str) -> bool {
+    std::env::var("INFORMANT_SDK").is_ok_and(|named| named == language)
+}
 
 /// A fact about the plugins of a language: `fails`, and the template as `hello`. Skipped with a message if they are
 /// not built.
@@ -21,8 +23,10 @@ fn sdk_fact(language: &str, fact: impl AsyncFnOnce(HostBench<'_>, Host)) {
     };
     let (hello, fails) = (built("hello"), built("fails"));
     if !hello.exists() || !fails.exists() {
-        let is_asked_for = std::env::var(LANGUAGE_VARIABLE).is_ok_and(|named| named == language);
-        assert!(!is_asked_for, "make sdk-{language} has built neither or not both plugins");
+        assert!(
+            !is_asked_for(language),
+            "make sdk-{language} has built neither or not both plugins"
+        );
         return skip::say(&format!("its plugins are not built; `make sdk-{language}` builds them"));
     }
     host_fact(async |bench| {

@@ -19,11 +19,9 @@ use serde_json::{Value, json};
 use crate::host::bench::{
     CONFIGURATION_HEAD as HEAD, HostBench, LINES_DEADLINE, drop_file, host_fact,
 };
+use crate::host::sdk::is_asked_for;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-
-/// The language of the make target that runs a language's facts. With this variable its plugins must be built.
-const LANGUAGE_VARIABLE: &str = "INFORMANT_SDK";
 
 /// A shipped plugin in the plugin directory, and the host's own file.
 struct Shipped<'a> {
@@ -43,8 +41,7 @@ fn shipped_fact(
 ) {
     let built = paths::target_directory().join("plugins").join(format!("{name}.wasm"));
     if !built.exists() {
-        let is_asked_for = std::env::var(LANGUAGE_VARIABLE).is_ok_and(|named| named == language);
-        assert!(!is_asked_for, "make plugins has not built {name}");
+        assert!(!is_asked_for(language), "make plugins has not built {name}");
         return skip::say(&format!("{name} is not built; `make {language}-plugins` builds it"));
     }
     host_fact(async |bench| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use informant_e2e::host::{self, run_to_end};
 use informant_e2e::{paths, skip};
 
-use super::LANGUAGE_VARIABLE;
+use crate::host::sdk::is_asked_for;
 
 /// Runs the plugin over its `testdata` with its shipped file. Returns whether it succeeded, its output, and its
 /// messages.
@@ -40,8 +40,7 @@ fn check(name: &str, language: &str) {
     };
     let plugin = paths::target_directory().join("plugins").join(format!("{name}.wasm"));
     if !plugin.exists() {
-        let is_asked_for = std::env::var(LANGUAGE_VARIABLE).is_ok_and(|named| named == language);
-        assert!(!is_asked_for, "make plugins has not built {name}");
+        assert!(!is_asked_for(language), "make plugins has not built {name}");
         return skip::say(&format!("{name} is not built; `make {language}-plugins` builds it"));
     }
     let golden = paths::root().join("plugins").join(name).join("testdata/run.golden");
