@@ -15,7 +15,7 @@ help:
 	@echo "make demo         a live cluster on your screen, and a plugin to change while it runs"
 	@echo "make demo-plugin  rebuilds the demo's plugin and drops it into the running demo"
 	@echo "make recording    examples/demo/demo.svg, the picture in README: a recording of the demo (pip fetches pyte)"
-	@echo "make test         the tests; they need nothing but rustup and a C compiler"
+	@echo "make test         the tests, but for the longest; they need nothing but rustup and a C compiler"
 	@echo "make build        target/release/informant, optimised"
 	@echo "make plugins      target/plugins/*.wasm, the shipped plugins"
 	@echo "make test-guests  target/test-guests/*.wasm, plugins that misbehave on purpose"
@@ -116,7 +116,9 @@ lint: format-check deny
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links -A rustdoc::redundant-explicit-links" \
 	  cargo doc --workspace --no-deps --lib
 
+# These build the host, too.
+test e2e-host sdk browser picture: WITH_WAT2PLUGIN := --bin informant
+
 # The plugins come first: the tests load them.
-test e2e-host: WITH_WAT2PLUGIN := --bin informant
 test: plugins test-guests everyday-build
 	cargo test --workspace --exclude test-guests

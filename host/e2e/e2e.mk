@@ -3,7 +3,7 @@
 #
 #   make e2e-tools   builds kube-apiserver and etcd into target/e2e (several minutes the first time)
 #   make e2e         builds them and runs the suite against them; E2E_ONLY="cache:: host::writes" for some facts
-#   make behaviour   runs the same suite against the embedded cluster
+#   make behaviour   runs the same suite against the embedded cluster; both leave out plugin projects
 #   make slow-tests  the part of it that `make test` leaves out: what takes more than 20 s
 #   make promtool    fetches promtool from Debian; the suite has it read the expressions of alerts and dashboard
 #   make storm       replaces a plugin's file 200 times under 2,000 changes a second and looks for what was lost (SEED=n);
@@ -69,7 +69,7 @@ e2e-host: plugins test-guests everyday-build
 
 # Facts that take more than 20 s by the clock are ignored in `make test`. Plugin projects are, too, because each language compiles its SDK
 # several times, and npm and pip fetch.
-WITHOUT_PROJECTS := --skip host::projects
+WITHOUT_PROJECTS := --skip host::projects::languages
 
 behaviour: e2e-host
 	cargo test --workspace --test it -- --include-ignored $(WITHOUT_PROJECTS)
@@ -81,7 +81,7 @@ e2e-run: e2e-host
 	INFORMANT_E2E=real cargo test --workspace --test it -- --include-ignored $(WITHOUT_PROJECTS) $(strip $(E2E_ONLY))
 
 projects: everyday-build
-	cargo test --workspace --test it -- --ignored $(or $(LANGUAGES:%=host::projects::%),host::projects)
+	cargo test --workspace --test it -- --include-ignored $(or $(LANGUAGES:%=host::projects::languages::%),host::projects)
 
 # The host by itself, as people get it: together they would be built with each other's features.
 storm: build test-guests

@@ -21,7 +21,7 @@ golden-plugins: golden-built
 	done; \
 	chmod 644 $$staged/*.zst; mv $$staged $(GOLDEN_SET); du -h $(GOLDEN_SET)/*.zst; \
 	echo "$(GOLDEN_SET) is new. Write what they do, look whether it is what they should do, and commit both:"; \
-	echo "  cargo build -p informant && UPDATE_EXPECT=1 cargo test -p informant-e2e --test it host::golden && git diff"
+	echo "  cargo build -p informant && UPDATE_EXPECT=1 cargo test -p informant-e2e --test it host::golden -- --include-ignored && git diff"
 
 # Everything that can be wrong is seen before anything is built.
 golden-wanted:

@@ -538,7 +538,7 @@ fn the_cluster_has_what_its_documents_name() {
 fn the_rate_is_about_what_was_asked_for() {
     for (rate, seconds) in [(2.0, 30), (20.0, 10), (100.0, 2)] {
         let mut bench = lively(3, rate);
-        bench.pass(4_000);
+        bench.pass(5_000);
         let before = bench.changes;
         bench.pass(seconds * 1_000);
         let per_second = (bench.changes - before) as f64 / seconds as f64;
@@ -579,6 +579,7 @@ fn everything_that_can_happen_happens_and_heals() {
         }
     }
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expect);
+    bench.pass(30_000);
     assert!(bench.list_everywhere(Kind::Pod).len() < 100, "nothing piles up");
     // Without background changes, all pods become ready again.
     let quiet = TrafficOptions { kubernetes_events: false, ..Default::default() };

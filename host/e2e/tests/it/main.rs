@@ -1,7 +1,7 @@
 //! The behaviour suite: one integration binary, one file per feature, one test per fact.
 //!
-//! `cargo test -p informant-e2e` runs it against the embedded cluster, `make e2e` against a real
-//! Kubernetes API server. A fact about the API is the same for both. Where they disagree, the embedded
+//! `make behaviour` runs it against the embedded cluster, `make e2e` against a real
+//! Kubernetes API server. `make test` ignores facts that take more than 20 s. A fact about the API is the same for both. Where they disagree, the embedded
 //! cluster is wrong.
 
 mod bench;

@@ -119,7 +119,7 @@ impl Instance {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(event, &current));
-        // Without a future of its own, which would have the event twice: as it came and as it is used.
+        // It is not async: its future would have the event twice, as it came and as it is used.
         let moves = self.arm_work(Phase::Handle(current), origin, now);
         self.give_way(moves).await;
         let flat = self.exports.flat_handler.as_ref();
@@ -215,7 +215,7 @@ impl Instance {
         result
     }
 
-    /// Lets the plugin move to another thread before its guest runs.
+    /// Lets the plugin move to another thread before its guest runs, if it must ([`Self::arm`]).
     async fn give_way(&mut self, moves: bool) {
         if moves {
             self.store.data().clock.give_way().await;

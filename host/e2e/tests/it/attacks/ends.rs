@@ -90,7 +90,7 @@ fn a_host_ends_while_a_guest_loops() {
     host_fact(async |bench| {
         check_ends(bench, &[], async |bench, host| {
             // Of processor time: a busy machine gives a loop of low priority a thirtieth of its clock.
-            bench.limit_plugin("spin", "handleTime: 300ms");
+            bench.limit_plugin("spin", "handleTime: 1s");
             bench.drop_plugin("spin", "spin");
             bench.create_pods(&["spin".to_owned()]).await;
             host.await_plugin("spin", "it to be called", is_called).await.unwrap();

@@ -97,23 +97,23 @@ async fn check_stalled(host: &Host, address: SocketAddr) {
     drop(connections);
 }
 
-/// A host with a plugin that fills its part of the page with series of the largest size.
-async fn start(bench: &HostBench<'_>, metric_bytes: &str) -> (Host, tempfile::TempDir) {
+/// A host with a plugin that has the largest number of series, each of the largest size.
+async fn start(bench: &HostBench<'_>) -> (Host, tempfile::TempDir) {
     let tries: [Try; 1] = [refused(
         "more than the page has room for",
         json!({"call": "metrics.histograms", "of": "flood", "text": "1000"}),
         "limits.metricBytes",
     )];
-    let settings = json!({"config": {}, "limits": {"metricBytes": metric_bytes}});
+    let settings = json!({"config": {}, "limits": {"metricBytes": "16Mi"}});
     bench.drop_plugin("event-printer", "event-printer");
     check(bench, settings, json!({}), &tries).await
 }
 
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "takes half a minute: `make slow-tests`"]
 fn scrapers_that_read_nothing_take_no_probes_place_and_little_memory() {
     host_fact(async |bench| {
-        let (mut host, _directory) = start(&bench, "4Mi").await;
+        let (mut host, _directory) = start(&bench).await;
         let metrics = host.metrics_address().expect("it has one");
         let promises = measure(&bench, &host).await;
         check_stalled(&host, metrics).await;
@@ -131,7 +131,7 @@ fn scrapers_that_read_nothing_take_no_probes_place_and_little_memory() {
 #[test]
 fn a_page_of_metrics_is_bounded_and_is_never_whole_in_memory() {
     host_fact(async |bench| {
-        let (host, _directory) = start(&bench, "16Mi").await;
+        let (host, _directory) = start(&bench).await;
         let metrics = host.metrics_address().expect("it has one");
         let promises = measure(&bench, &host).await;
         let pages = std::thread::scope(|scope| {

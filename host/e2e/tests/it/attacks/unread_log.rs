@@ -10,7 +10,7 @@ const PODS: usize = 2_500;
 /// The reader of the log has stopped, so the threads that log block. Plugins log, so the threads and the informer's
 /// task that call them also block.
 #[test]
-#[ignore = "takes two minutes"]
+#[ignore = "takes two minutes: `make slow-tests`"]
 fn a_host_whose_log_nobody_reads_is_not_alive_until_it_is_read() {
     host_fact(async |bench| {
         bench.drop_plugin("event-printer", "event-printer");

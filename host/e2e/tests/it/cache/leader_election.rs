@@ -99,7 +99,7 @@ fn leader_that_is_cut_off_stops_leading_before_another_begins() {
             assert!(!(others && first.leadership.is_leader()), "two lead");
             others.then_some(())
         };
-        poll::until("the second to lead", Duration::from_secs(12) + SLACK, leads).await.unwrap();
+        poll::measured("the second to lead", Duration::from_secs(12) + SLACK, leads).await.unwrap();
         cache.proxy.open();
         let sees = async || (first.leadership.leader().as_deref() == Some("second")).then_some(());
         poll::until("the first to see who leads", DEADLINE, sees).await.unwrap();

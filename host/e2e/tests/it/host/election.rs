@@ -190,7 +190,7 @@ fn a_leader_whose_plugins_do_not_end_cuts_them_off_and_gives_its_lease_back() {
 
 /// A small election: in `make election` the leader fails 50 times.
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "takes half a minute: `make slow-tests`"]
 fn whoever_fails_as_the_leader_writes_nothing_after_its_term() {
     let Some(program) = host::program().expect("the program that is named exists") else {
         let why = "target/debug/informant is not built; `cargo build -p informant` builds it";

@@ -101,7 +101,7 @@ fn plugins_in_js_do_what_they_did() {
 }
 
 #[test]
-#[ignore = "takes half a minute to compile"]
+#[ignore = "takes half a minute to compile: `make slow-tests`"]
 fn plugins_in_python_do_what_they_did() {
     check("python");
 }

@@ -169,13 +169,16 @@ fn host_whose_log_nobody_reads_any_more_ends_when_it_is_told_to() {
         // From now on the log has no reader. The pipe fills, then the log's buffer, and then the threads that log
         // block.
         bench.create_pods(&pod_names(0..PODS)).await;
-        let mut seen = (0, 0);
+        let mut seen = (0, Instant::now());
         let is_held_up = async || {
             // The thread that would answer may itself wait for the log.
             let Ok(plugins) = http::get(address, "/plugins") else { return Some(()) };
             let handled = plugins.json()[0]["counters"]["ok"].as_u64()?;
-            seen = if handled == seen.0 { (handled, seen.1 + 1) } else { (handled, 0) };
-            ((500..PODS as u64).contains(&handled) && seen.1 > 50).then_some(())
+            if handled != seen.0 {
+                seen = (handled, Instant::now());
+            }
+            let is_still = seen.1.elapsed() > Duration::from_secs(2);
+            ((500..PODS as u64).contains(&handled) && is_still).then_some(())
         };
         poll::until("the log to hold up the plugin", LINES_DEADLINE, is_held_up).await.unwrap();
         let ends = async || {

@@ -113,7 +113,7 @@ fn check_request(bench: &HostBench<'_>, host: &Host) {
 
 /// Invariant 9.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes a minute: `make slow-tests`"]
 fn metadata_alone_are_sent_and_another_plugin_gets_whole_objects_without_a_gap() {
     host_fact(async |bench| {
         let text = format!("{HEAD}PluginConfiguration\nconfig: {{metadata: true}}\n");

@@ -144,7 +144,7 @@ async fn come_and_go(bench: &HostBench<'_>, host: &Host, pause: &ChangePause) {
 
 /// Invariant 9.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes a minute: `make slow-tests`"]
 fn only_what_plugins_select_is_sent_and_another_plugin_widens_and_narrows_that_without_a_gap() {
     host_fact(async |bench| {
         let text = format!("{HEAD}PluginConfiguration\nconfig: {{labels: app=web}}\n");

@@ -57,7 +57,7 @@ fn storm_in_shards_hurts_nobody() {
 }
 
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "takes half a minute: `make slow-tests`"]
 fn hosts_that_are_killed_in_a_storm_lose_nothing_that_was_on_the_disk() {
     for (seed, guest, shards) in [(2, "storm", 1), (3, "storm-in-shards", 2)] {
         let Some(options) = storm(seed, guest, shards, 5) else { return };
