@@ -184,7 +184,7 @@ mod tests {
         let documents = Documents::new().expect("the schemas are there");
         let check = |name: &str, parts: &[&str], make: &dyn Fn(&mut Rng) -> Vec<u8>| {
             let mut missing = parts.to_vec();
-            for seed in 0..200 {
+            for seed in 0..400 {
                 let text = make(&mut Rng::with_seed(seed));
                 let text = String::from_utf8_lossy(&text);
                 missing.retain(|part| !text.contains(part));
