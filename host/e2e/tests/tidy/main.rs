@@ -74,6 +74,11 @@ fn no_grab_bags() {
 }
 
 #[test]
+fn ignored_tests_have_a_reason_and_are_run() {
+    check(names::ignored_tests(&Repository::read().sources));
+}
+
+#[test]
 fn no_unowned_leftovers() {
     check(names::leftovers(&Repository::read().texts));
 }

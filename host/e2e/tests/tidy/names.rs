@@ -130,6 +130,27 @@ pub fn grab_bags(sources: &[Source]) -> Vec<String> {
     complaints
 }
 
+/// Where `make slow-tests` and `make projects` look for ignored tests.
+const IGNORED_ARE_RUN: &str = "host/e2e/tests/it/";
+
+/// Complaints about ignored tests without a reason, and about those that no target runs.
+pub fn ignored_tests(sources: &[Source]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for Source { path, code } in sources {
+        let lines = code.lines().enumerate();
+        for (number, line) in lines.filter(|(_, line)| line.trim_start().starts_with("#[ignore")) {
+            let place = format!("{path}:{}", number + 1);
+            if !line.contains('=') {
+                complaints.push(format!("{place}: an ignored test without a reason"));
+            }
+            if !path.starts_with(IGNORED_ARE_RUN) {
+                complaints.push(format!("{place}: no target runs a test that is ignored here"));
+            }
+        }
+    }
+    complaints
+}
+
 /// Complaints about words that mean "later" without a person's name, and about paths that exist on one machine only.
 pub fn leftovers(texts: &[Text]) -> Vec<String> {
     // In pieces, so that this file does not match itself.
@@ -220,6 +241,27 @@ mod tests {
             ["host/cache/src/utils.rs", "host/cache/src/common/a.rs", "host/cache/src/a.rs"];
         let complaints = grab_bags(&files.map(|path| source(path, "")));
         assert_eq!(complaints.len(), 2, "{complaints:?}");
+    }
+
+    #[test]
+    fn ignored_test_needs_a_reason_and_a_target_that_runs_it() {
+        let text =
+            "#[test]\n#[ignore = \"takes a minute\"]\nfn a() {}\n#[test]\n#[ignore]\nfn b() {}";
+        let check = |path: &str, expect: &[&str]| {
+            assert_eq!(ignored_tests(&[source(path, text)]), expect, "{path}");
+        };
+        check(
+            "host/e2e/tests/it/host.rs",
+            &["host/e2e/tests/it/host.rs:5: an ignored test without a reason"],
+        );
+        check(
+            "host/cache/src/a.rs",
+            &[
+                "host/cache/src/a.rs:2: no target runs a test that is ignored here",
+                "host/cache/src/a.rs:5: an ignored test without a reason",
+                "host/cache/src/a.rs:5: no target runs a test that is ignored here",
+            ],
+        );
     }
 
     #[test]
