@@ -119,7 +119,7 @@ impl Instance {
             return Err(not_exported("handler"));
         };
         self.tell(&Called::Handle(event, &current));
-        // It is not async: its future would have the event twice, as it came and as it is used.
+        // `arm_work` is not async: its future would have the event twice, as it came and as it is used.
         let moves = self.arm_work(Phase::Handle(current), origin, now);
         self.give_way(moves).await;
         let flat = self.exports.flat_handler.as_ref();
